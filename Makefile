@@ -1,0 +1,111 @@
+# Everything runs in a virtual environment of its own, made here on first use. `make help` lists the targets.
+# Needed: make, git and a Python >= 3.11 (chosen below, or by `make PYTHON=/path/to/python3.12 …`).
+# On Windows, or without make: see "Without make" in CONTRIBUTING.md.
+
+VENV ?= .venv
+PYTHON ?=
+# More arguments for `treeplex validate`, pytest or sphinx, e.g. `make validate ARGS="--suite full"`.
+ARGS ?=
+
+# -P: the checkout itself is never on the import path, so that what is tested is what is installed.
+PY := $(VENV)/bin/python -P
+PIP := $(PY) -m pip --disable-pip-version-check
+STAMPS := $(VENV)/.treeplex
+
+# Directories count too: a deleted module must lead to a new install.
+SOURCES := pyproject.toml __init__.py __main__.py py.typed $(shell find seqform models solvers validation \
+	\( -type d -name __pycache__ -prune \) -o \( -type d -o -name '*.py' \) -print)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Installs share one environment, and checks one terminal: nothing here may run at once, whatever `make -j` says.
+.NOTPARALLEL:
+.PHONY: help validate test test-slow lint types docs bench format develop clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## */\1	/p' Makefile | expand -t 12
+
+validate: $(STAMPS)/core $(STAMPS)/package  ## exact against iterative on the quick suite: the library's main check
+	$(VENV)/bin/treeplex validate $(ARGS)
+
+test: lint types  ## lint, types, and the tests that are not marked slow
+	$(PY) -m pytest -m "not slow" $(ARGS)
+
+test-slow: lint types  ## the same with the slow tests
+	$(PY) -m pytest $(ARGS)
+
+lint: $(STAMPS)/test
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(STAMPS)/test $(STAMPS)/package
+	$(PY) -m mypy --strict -p treeplex
+
+docs: $(STAMPS)/docs $(STAMPS)/package  ## the documentation, in docs/_build/html; a warning is an error
+	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
+
+bench: $(STAMPS)/benchmarks $(STAMPS)/package  ## time the library, and the other implementations
+	$(PY) -m pytest benchmarks $(ARGS)
+
+format: $(STAMPS)/test  ## put the sources in order
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+# Undone by the next `make test`, which checks the package as users get it.
+develop: $(STAMPS)/test  ## install the checkout itself, so that edits count at once
+	@rm -f $(STAMPS)/package
+	$(PIP) install --quiet --no-deps --editable .
+
+clean:  ## remove everything built, but not the environment
+	rm -rf build dist treeplex.egg-info docs/_build docs/reference/generated
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks $(STAMPS)
+
+# The environment. One that exists is used as it is; nothing is ever removed from it.
+$(STAMPS)/venv:
+	@set -eu; \
+	if [ ! -x $(VENV)/bin/python ]; then \
+	    found=; \
+	    for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python3.14 python); do \
+	        if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then \
+	        echo "treeplex needs Python 3.11 or newer; $(if $(PYTHON),$(PYTHON) is older or missing,python3 is older or missing): give one with make PYTHON=/path/to/python3.11" >&2; \
+	        exit 1; \
+	    fi; \
+	    if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	        echo "$$found has no venv or no ensurepip module: install them (Debian, Ubuntu: apt install python3-venv), or give another interpreter with make PYTHON=…" >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "making $(VENV) with $$found"; \
+	    "$$found" -m venv $(VENV); \
+	fi
+	@$(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "the Python of $(VENV) is older than 3.11: remove $(VENV), and make again" >&2; exit 1; }
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# What each target needs: with pyproject.toml, the dependencies may have changed. The package comes along.
+# "build" goes first, because setuptools ships modules that it finds there though their source is gone.
+define install
+@echo "installing treeplex$(1) in $(VENV)"
+@rm -rf build treeplex.egg-info
+@$(PIP) install --quiet $(2) ".$(1)"
+@rm -rf build treeplex.egg-info
+@touch $(STAMPS)/package $@
+endef
+
+$(STAMPS)/core: pyproject.toml $(STAMPS)/venv
+	$(call install,)
+
+comma := ,
+$(STAMPS)/test: pyproject.toml $(STAMPS)/venv
+	$(call install,[test$(comma)dev])
+
+$(STAMPS)/docs: pyproject.toml $(STAMPS)/venv
+	$(call install,[docs])
+
+$(STAMPS)/benchmarks: pyproject.toml $(STAMPS)/venv
+	$(call install,[test$(comma)benchmarks])
+
+$(STAMPS)/package: $(SOURCES) $(STAMPS)/venv
+	$(call install,,--no-deps)

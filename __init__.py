@@ -1,0 +1,135 @@
+"""Optimisation modelling for extensive-form games.
+
+State what to solve, solve it exactly or iteratively, and get a certificate of how good the answer is. The names below
+are what most users type; each is imported when it is first used, so that ``import treeplex`` itself costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .models.games import families, load_game
+    from .models.problems import Nash
+    from .seqform.errors import (
+        GameFileError,
+        ImperfectRecallError,
+        InvalidConstraintError,
+        InvalidGameError,
+        InvalidStrategyError,
+        MissingExtraError,
+        PlayLogError,
+        SolverError,
+        TreeplexError,
+        UnknownGameError,
+        UnknownMethodError,
+        UnsupportedProblemError,
+    )
+    from .seqform.evaluate import best_response, expected_payoffs, exploitability, gain, nash_conv
+    from .seqform.game import Game
+    from .seqform.game_tree import GameTree
+    from .seqform.polytope import Treeplex
+    from .seqform.rules import CHANCE, TERMINAL, Rules
+    from .seqform.sequence_form import SequenceForm
+    from .seqform.strategy import Profile, Strategy
+    from .solvers import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Solution, Status
+    from .solvers.solve import solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CFR",
+    "CHANCE",
+    "CVXPY",
+    "DCFR",
+    "TERMINAL",
+    "CFRPlus",
+    "Game",
+    "GameFileError",
+    "GameTree",
+    "HiGHS",
+    "ImperfectRecallError",
+    "InvalidConstraintError",
+    "InvalidGameError",
+    "InvalidStrategyError",
+    "MissingExtraError",
+    "Nash",
+    "PCFRPlus",
+    "PlayLogError",
+    "Profile",
+    "Rules",
+    "SequenceForm",
+    "Solution",
+    "SolverError",
+    "Status",
+    "Strategy",
+    "Treeplex",
+    "TreeplexError",
+    "UnknownGameError",
+    "UnknownMethodError",
+    "UnsupportedProblemError",
+    "__version__",
+    "best_response",
+    "expected_payoffs",
+    "exploitability",
+    "families",
+    "gain",
+    "load_game",
+    "nash_conv",
+    "solve",
+]
+
+# Where each name of the facade lives. The imports above, which only type checkers read, say the same.
+_EXPORTS = {
+    "CFR": ".solvers",
+    "CFRPlus": ".solvers",
+    "CHANCE": ".seqform.rules",
+    "CVXPY": ".solvers",
+    "DCFR": ".solvers",
+    "Game": ".seqform.game",
+    "GameFileError": ".seqform.errors",
+    "GameTree": ".seqform.game_tree",
+    "HiGHS": ".solvers",
+    "ImperfectRecallError": ".seqform.errors",
+    "InvalidConstraintError": ".seqform.errors",
+    "InvalidGameError": ".seqform.errors",
+    "InvalidStrategyError": ".seqform.errors",
+    "MissingExtraError": ".seqform.errors",
+    "Nash": ".models.problems",
+    "PCFRPlus": ".solvers",
+    "PlayLogError": ".seqform.errors",
+    "Profile": ".seqform.strategy",
+    "Rules": ".seqform.rules",
+    "SequenceForm": ".seqform.sequence_form",
+    "Solution": ".solvers",
+    "SolverError": ".seqform.errors",
+    "Status": ".solvers",
+    "Strategy": ".seqform.strategy",
+    "TERMINAL": ".seqform.rules",
+    "Treeplex": ".seqform.polytope",
+    "TreeplexError": ".seqform.errors",
+    "UnknownGameError": ".seqform.errors",
+    "UnknownMethodError": ".seqform.errors",
+    "UnsupportedProblemError": ".seqform.errors",
+    "best_response": ".seqform.evaluate",
+    "expected_payoffs": ".seqform.evaluate",
+    "exploitability": ".seqform.evaluate",
+    "families": ".models.games",
+    "gain": ".seqform.evaluate",
+    "load_game": ".models.games",
+    "nash_conv": ".seqform.evaluate",
+    "solve": ".solvers.solve",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name of the facade when it is first asked for."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_EXPORTS[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the facade with the names that are not imported yet."""
+    return sorted({*globals(), *_EXPORTS})

@@ -1,0 +1,8 @@
+"""Run the command line: ``python -m treeplex``."""
+
+import sys
+
+from .validation.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What can be solved: games, and the problems posed on them as optimisation models."""

@@ -1,0 +1,169 @@
+"""Goofspiel with imperfect information: bids stay hidden, only who won each round is told."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+from ...seqform.rules import CHANCE, TERMINAL
+from .family import Family, Reference
+from .parameters import About, check_parameters
+
+
+@dataclass(frozen=True)
+class Goofspiel:
+    """Goofspiel, the game of pure strategy: two players bid cards for prizes.
+
+    Each player holds the cards 1 to `cards`, and the prizes 1 to `cards` are put up one a round. Both bid a card at
+    once; the higher one wins the prize, a tied prize is discarded, and both bids are gone. The players are told who
+    won the round or that it was tied, and do not see the bid. The last bid is forced, and so no decision.
+
+    Bids are simultaneous: player 0 moves first in the tree, and player 1 does not see the move.
+
+    Parameters
+    ----------
+    cards : int
+        Cards of each player, and prizes.
+    order : {"descending", "ascending", "random"}
+        Order of the prizes. If random, chance draws the prize before each round; the last one needs no draw.
+    payoff : {"points", "win_loss"}
+        ``points`` is own points minus the other's, ``win_loss`` is the sign of that.
+
+    Notes
+    -----
+    *Infosets* are labelled by ``_`` and, for each round so far, the player's own bid and ``w``, ``l`` or ``t`` for
+    won, lost or tied: ``_``, ``_6l``, ``_6l4w``. In random order, each bid follows its prize and a dot, and the prize
+    that is up comes last: ``_3.``, ``_3.6w1.``.
+
+    *Sizes*, a player, with a fixed order: 4 cards 175 sequences and 81 infosets, 5 cards 2,284 and 1,062, 6 cards
+    37,039 and 17,241 (518,400 leaves). The value is 0, for the game is symmetric.
+
+    OpenSpiel's ``point_difference`` is each player's points minus the mean: half of ``points``.
+
+    References
+    ----------
+    S. M. Ross (1971), "Goofspiel - the game of pure strategy", *Journal of Applied Probability* 8(3), 621-625.
+    Imperfect information: M. Lanctot (2013), *Monte Carlo Sampling and Regret Minimization for Equilibrium
+    Computation and Decision-Making in Large Extensive Form Games*, PhD thesis, University of Alberta.
+
+    Examples
+    --------
+    >>> rules = Goofspiel(cards=3)
+    >>> state = rules.initial_state()
+    >>> for step in ("3", "1"):
+    ...     state = rules.child(state, step)
+    >>> rules.player(state), rules.infoset(state), rules.actions(state)
+    (0, '_3w', ('1', '2'))
+    >>> rules.payoffs(rules.child(rules.child(state, "1"), "2"))  # 3 - 2 points, and the last round lost
+    (0, 0)
+    """
+
+    name: ClassVar[str] = "goofspiel"
+
+    cards: Annotated[int, About("cards of each player, and prizes", minimum=2, maximum=13)] = 4
+    order: Annotated[Literal["descending", "ascending", "random"], About("order of the prizes")] = "descending"
+    payoff: Annotated[Literal["points", "win_loss"], About("own minus other's points, or the sign of that")] = "points"
+    _hands: dict[int, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    _rounds: dict[str, dict[str, tuple[int, str, str, int, int]]] = field(init=False, repr=False, compare=False)
+    _forced: dict[int, dict[int, int]] = field(init=False, repr=False, compare=False)
+    _leaves: dict[int, tuple[int, tuple[int, int]]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        cards = range(1, self.cards + 1)
+        # A hand is a bit mask: enumerating the larger games is bound by how fast a state makes its children.
+        hands = {hand: tuple(str(card) for card in cards if hand >> card & 1) for hand in range(0, 2 << self.cards, 2)}
+        rounds = {str(bid0): {str(bid1): _round(bid0, bid1) for bid1 in cards} for bid0 in cards}
+        forced = {1 << last0: {1 << last1: _sign(last0 - last1) for last1 in cards} for last0 in cards}
+        most = self.cards * (self.cards + 1) // 2
+        leaves = {}
+        for lead in range(-most, most + 1):
+            payoff = lead if self.payoff == "points" else _sign(lead)
+            leaves[lead] = (TERMINAL, (payoff, -payoff))
+        object.__setattr__(self, "_hands", hands)
+        object.__setattr__(self, "_rounds", rounds)
+        object.__setattr__(self, "_forced", forced)
+        object.__setattr__(self, "_leaves", leaves)
+
+    @property
+    def num_players(self) -> int:
+        """Number of players: two."""
+        return 2
+
+    # A state is one of
+    #   (0, label 0, hand 0, label 1, hand 1, lead of player 0, prize, prizes to come),
+    #   (1, label 1, hand 1, the state before player 0's bid, that bid),
+    #   (CHANCE, label 0, hand 0, label 1, hand 1, lead of player 0, None, prizes to come),
+    #   (TERMINAL, payoffs).
+
+    def initial_state(self) -> tuple[Any, ...]:
+        """Return the state before the first prize (random order) or the first bid."""
+        prizes = tuple(range(self.cards, 0, -1) if self.order == "descending" else range(1, self.cards + 1))
+        full = (2 << self.cards) - 2
+        if self.order == "random":
+            return CHANCE, "_", full, "_", full, 0, None, prizes
+        return 0, "_", full, "_", full, 0, prizes[0], prizes[1:]
+
+    def player(self, state: Any) -> int:
+        """Return who moves."""
+        return state[0]  # type: ignore[no-any-return]
+
+    def actions(self, state: Any) -> Sequence[str]:
+        """Return the cards in the mover's hand, lowest first."""
+        return self._hands[state[2]]
+
+    def chance_outcomes(self, state: Any) -> Sequence[tuple[str, Fraction]]:
+        """Return the prizes to come, equally likely."""
+        prizes = state[7]
+        chance = Fraction(1, len(prizes))
+        return [(str(prize), chance) for prize in prizes]
+
+    def child(self, state: Any, action: Any) -> tuple[Any, ...]:
+        """Return the state after a bid or a drawn prize."""
+        mover = state[0]
+        if mover == 1:
+            (_, label0, hand0, label1, hand1, lead, prize, prizes), bid = state[3], state[4]
+            sign, told0, told1, card0, card1 = self._rounds[bid][action]
+            lead += sign * prize
+            hand0 -= card0
+            if hand0 in self._forced:
+                return self._leaves[lead + self._forced[hand0][hand1 - card1] * prizes[0]]
+            if self.order == "random":
+                return CHANCE, label0 + told0, hand0, label1 + told1, hand1 - card1, lead, None, prizes
+            return 0, label0 + told0, hand0, label1 + told1, hand1 - card1, lead, prizes[0], prizes[1:]
+        if mover == 0:
+            return 1, state[3], state[4], state, action
+        _, label0, hand0, label1, hand1, lead, _, prizes = state
+        prize = int(action)
+        later = tuple(other for other in prizes if other != prize)
+        return 0, f"{label0}{action}.", hand0, f"{label1}{action}.", hand1, lead, prize, later
+
+    def infoset(self, state: Any) -> str:
+        """Return the mover's own bids, and how each round ended."""
+        return state[1]  # type: ignore[no-any-return]
+
+    def payoffs(self, state: Any) -> Sequence[int]:
+        """Return each player's points minus the other's, or the sign of that."""
+        return state[1]  # type: ignore[no-any-return]
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _round(bid0: int, bid1: int) -> tuple[int, str, str, int, int]:
+    """Return who wins a round (1, -1 or 0), what it adds to each player's label, and the bits of both bids."""
+    sign = _sign(bid0 - bid1)
+    return sign, f"{bid0}{'twl'[sign]}", f"{bid1}{'tlw'[sign]}", 1 << bid0, 1 << bid1
+
+
+def _reference(rules: Goofspiel) -> Reference | None:
+    return Reference(Fraction(0), "symmetry: exact")
+
+
+FAMILY = Family(
+    rules=Goofspiel,
+    summary="Goofspiel with hidden bids: two players bid cards for prizes",
+    citation='S. M. Ross (1971), "Goofspiel - the game of pure strategy", Journal of Applied Probability 8(3), 621-625',
+    reference=_reference,
+)

@@ -1,0 +1,154 @@
+"""Nash equilibria of zero-sum games."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import best_response_values, expected_payoffs
+from ...seqform.game import Game
+from ...seqform.polytope import Floats
+from ...seqform.strategy import Profile
+from ..linear_program import LinearProgram, stack
+from .problem import Certificate
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True, eq=False)
+class Nash:
+    """A Nash equilibrium of a zero-sum game: max over x, min over y of xᵀ A y over the players' treeplexes.
+
+    Parameters
+    ----------
+    game : Game
+        Zero-sum. Exact methods need two players; iterative ones take more, without a promise to converge there.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is not zero-sum.
+
+    Notes
+    -----
+    The linear program is player 0's, max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, q free: q(I) is
+    the value of player 1's infoset I to player 0 under player 1's best response, weighted by the reach of chance and
+    player 0. Its dual is player 1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and
+    f · q is the value of the game (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive
+    two-person games", Games and Economic Behavior 14, 1996, section 3).
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")))
+    >>> round(solution.value, 9)
+    -0.055555556
+    """
+
+    game: Game
+    name: ClassVar[str] = "nash"
+
+    def __post_init__(self) -> None:
+        if not self.game.sequence_form.is_zero_sum:
+            raise UnsupportedProblemError(
+                f"nash needs a zero-sum game, and the payoffs of {self.game.spec} do not sum to zero at every leaf"
+            )
+
+    def linear_program(self) -> LinearProgram:
+        """Return player 0's linear program.
+
+        Returns
+        -------
+        LinearProgram
+            Column blocks ``plan`` (x) and ``values`` (q); row blocks ``plan`` (E x = e) and ``response``
+            (Fᵀ q − Aᵀ x ≤ 0).
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game has more than two players.
+        """
+        self._require_two_players()
+        form = self.game.sequence_form
+        own, other = form.treeplexes
+        num_plan, num_values = own.num_sequences, other.num_infosets + 1
+        num_rows, num_responses = own.num_infosets + 1, other.num_sequences
+        return LinearProgram(
+            objective=np.concatenate([np.zeros(num_plan), form.f]),
+            matrix=stack([[form.E, None], [-form.A.T, form.F.T]]),
+            row_lower=np.concatenate([form.e, np.full(num_responses, -np.inf)]),
+            row_upper=np.concatenate([form.e, np.zeros(num_responses)]),
+            column_lower=np.concatenate([np.zeros(num_plan), np.full(num_values, -np.inf)]),
+            column_upper=np.full(num_plan + num_values, np.inf),
+            columns={"plan": slice(0, num_plan), "values": slice(num_plan, num_plan + num_values)},
+            rows={"plan": slice(0, num_rows), "response": slice(num_rows, num_rows + num_responses)},
+        )
+
+    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
+        """Return both players' plans: player 1's is the multiplier of the ``response`` rows."""
+        return primal["plan"], dual["response"]
+
+    def to_cvxpy(self) -> "cp.Problem":
+        """Return the same program in cvxpy, on the variable ``game.plan(0)``.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game has more than two players.
+        """
+        import cvxpy as cp
+
+        self._require_two_players()
+        form = self.game.sequence_form
+        plan = self.game.plan(0)
+        values = cp.Variable(form.F.shape[0], name="values")
+        return cp.Problem(
+            cp.Maximize(form.f @ values),
+            [form.F.T @ values <= form.A.T @ plan, form.E @ plan == form.e],
+        )
+
+    def read_cvxpy(self, solved: "cp.Problem") -> Sequence[Floats]:
+        """Return both players' plans from the solved program of :meth:`to_cvxpy`."""
+        return np.asarray(self.game.plan(0).value), np.asarray(solved.constraints[0].dual_value)
+
+    def certify(self, profile: Profile) -> Certificate:
+        """Compute the bounds that a profile proves on the value of the game, and its exploitability.
+
+        Parameters
+        ----------
+        profile : Profile
+
+        Returns
+        -------
+        Certificate
+            For two players ``lower`` is what player 0 gets against player 1's best response, ``upper`` what player 0's
+            best response gets; the value of the game lies between.
+        """
+        form = self.game.sequence_form
+        payoffs = expected_payoffs(self.game, profile)
+        responses = best_response_values(self.game, profile)
+        residual = max(strategy.treeplex.residual(strategy.plan) for strategy in profile)
+        two = form.num_players == 2
+        return Certificate(
+            value=tuple(payoffs.tolist()),
+            objective=float(payoffs[0]) if two else None,
+            lower=-float(responses[1]) if two else None,
+            upper=float(responses[0]) if two else None,
+            exploitability=float(np.sum(responses - payoffs)) / form.num_players,
+            residual=residual,
+            violations={},
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the exploitability: a tolerance bounds it."""
+        return certificate.exploitability
+
+    def _require_two_players(self) -> None:
+        if self.game.num_players != 2:
+            raise UnsupportedProblemError(
+                f"the linear program of nash needs two players, and {self.game.spec} has {self.game.num_players}: "
+                "use an iterative method (cfr, cfr+, dcfr, pcfr+)"
+            )

@@ -1,0 +1,94 @@
+"""What every problem can say of itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from ...seqform.game import Game
+from ...seqform.polytope import Floats
+from ...seqform.strategy import Profile
+from ..linear_program import LinearProgram
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good strategies are, computed from them alone: best responses and residuals, never a solver's word.
+
+    Attributes
+    ----------
+    value : tuple of float
+        Each player's expected payoff.
+    objective : float or None
+        What the problem optimises, at these strategies; ``None`` where it optimises nothing.
+    lower, upper : float or None
+        Bounds that the strategies prove on the optimal objective.
+    exploitability : float
+        NashConv divided by the number of players, in payoff units.
+    residual : float
+        How far the plans are from their polytopes: the largest of |E x − e| and of the negative parts.
+    violations : mapping of str to float
+        By constraint; positive where it is violated.
+    """
+
+    value: tuple[float, ...]
+    objective: float | None
+    lower: float | None
+    upper: float | None
+    exploitability: float
+    residual: float
+    violations: Mapping[str, float]
+
+    @property
+    def gap(self) -> float | None:
+        """Upper bound minus lower bound."""
+        return None if self.lower is None or self.upper is None else self.upper - self.lower
+
+    @property
+    def violation(self) -> float:
+        """The largest violation, 0 if there is none."""
+        return max(0.0, *self.violations.values()) if self.violations else 0.0
+
+
+class Problem(Protocol):
+    """A question about a game, as data.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    game : Game
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def game(self) -> Game:
+        """The game that the question is about."""
+        ...
+
+    def linear_program(self) -> LinearProgram:
+        """Return the exact formulation as a sparse linear program."""
+        ...
+
+    def to_cvxpy(self) -> "cp.Problem":
+        """Return the exact formulation in cvxpy; :meth:`read_cvxpy` reads its solution."""
+        ...
+
+    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
+        """Return one plan a player from the solution of :meth:`linear_program`, by its column and row blocks."""
+        ...
+
+    def read_cvxpy(self, solved: "cp.Problem") -> Sequence[Floats]:
+        """Return one plan a player from the solved :meth:`to_cvxpy`."""
+        ...
+
+    def certify(self, profile: Profile) -> Certificate:
+        """Compute how good a profile is, from its plans alone."""
+        ...
+
+    def error(self, certificate: Certificate) -> float:
+        """Return what a tolerance bounds in this problem, in payoff units."""
+        ...

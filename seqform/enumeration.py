@@ -1,0 +1,280 @@
+"""The one walk from rules to arrays: every game, streamed or a tree, becomes a sequence form here."""
+
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .errors import ImperfectRecallError, InvalidGameError
+from .leaves import LeafTable
+from .polytope import Treeplex
+from .rationals import to_fraction
+from .rules import CHANCE, TERMINAL, Rules
+
+#: How far the probabilities of a chance node may sum from one.
+PROBABILITY_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """What one walk over a game finds.
+
+    Attributes
+    ----------
+    treeplexes : tuple of Treeplex
+        One a player, infosets in the order in which a depth-first walk meets them.
+    leaves : LeafTable
+    num_nodes : int
+        Number of histories, the root and the leaves included.
+    """
+
+    treeplexes: tuple[Treeplex, ...]
+    leaves: LeafTable
+    num_nodes: int
+
+
+def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
+    """Walk a game depth first and collect its infosets, sequences and leaves.
+
+    The walk keeps its own stack, so depth is bounded by memory alone. Nothing but arrays and one dictionary entry an
+    infoset is kept: about 60 bytes a leaf.
+
+    Parameters
+    ----------
+    rules : Rules
+    exact : bool
+        Keep chance probabilities and payoffs as fractions beside the floats.
+
+    Returns
+    -------
+    Enumeration
+
+    Raises
+    ------
+    InvalidGameError
+        If probabilities do not sum to one, are negative or not finite, an infoset has differing action sets, actions
+        repeat, or payoffs are missing or not finite. The message names the history by its action path.
+    ImperfectRecallError
+        If two histories of an infoset differ in their player's own past.
+    """
+    num_players = rules.num_players
+    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
+    payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
+
+    infosets: list[dict[Hashable, tuple[int, int, tuple[Hashable, ...], int]]] = [{} for _ in range(num_players)]
+    next_sequence = [1] * num_players
+    leaf_sequences, leaf_chance, leaf_payoffs = array("i"), array("d"), array("d")
+    exact_chance: list[Fraction] = []
+    exact_payoffs: list[tuple[Fraction, ...]] = []
+    visited = 0  # inner nodes taken from the stack
+    num_leaves = 0
+
+    def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
+        nonlocal num_leaves
+        payoffs = payoffs_at(state)
+        if len(payoffs) != num_players:
+            _refuse(
+                rules,
+                visited + num_leaves,
+                f"has {len(payoffs)} payoffs, expected {num_players}: one a player",
+            )
+        leaf_sequences.extend(sequences)
+        if exact:
+            try:
+                fractions = tuple(map(to_fraction, payoffs))
+            except (TypeError, ValueError, OverflowError):
+                _refuse(rules, visited + num_leaves, f"has payoffs {payoffs!r}, expected finite numbers")
+            exact_payoffs.append(fractions)
+            exact_chance.append(reach)
+        try:
+            leaf_chance.append(reach)
+            leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
+        except (TypeError, OverflowError):
+            _refuse(rules, visited + num_leaves, f"has payoffs {payoffs!r}, expected finite numbers")
+        num_leaves += 1
+
+    root = rules.initial_state()
+    who = player(root)
+    start_sequences = (0,) * num_players
+    stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
+    if who == TERMINAL:
+        record_leaf(root, start_sequences, Fraction(1) if exact else 1.0)
+    else:
+        stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
+    push, pop = stack.append, stack.pop
+
+    while stack:
+        state, who, sequences, reach = pop()
+        if who >= 0:
+            if who >= num_players:
+                _refuse_player(rules, visited + num_leaves, who)
+            label = infoset_of(state)
+            actions = actions_at(state)
+            known = infosets[who].get(label)
+            parent = sequences[who]
+            if known is None:
+                number = visited + num_leaves
+                actions = _checked_actions(rules, number, label, actions)
+                sequence = next_sequence[who]
+                infosets[who][label] = (sequence, parent, actions, number)
+                next_sequence[who] = sequence + len(actions)
+            else:
+                sequence = known[0]
+                if parent != known[1]:
+                    _refuse_recall(rules, who, label, known[3], visited + num_leaves)
+                if actions is not known[2] and tuple(actions) != known[2]:
+                    _refuse(
+                        rules,
+                        visited + num_leaves,
+                        f"has actions {tuple(actions)!r} in infoset {label!r} of player {who}, which has "
+                        f"{known[2]!r} elsewhere: the actions of an infoset must agree, in the same order",
+                    )
+            visited += 1
+            left, right = sequences[:who], sequences[who + 1 :]
+            sequence += len(actions)
+            for action in reversed(actions):
+                sequence -= 1
+                follower = child(state, action)
+                next_player = player(follower)
+                if next_player == TERMINAL:
+                    record_leaf(follower, (*left, sequence, *right), reach)
+                else:
+                    push((follower, next_player, (*left, sequence, *right), reach))
+        elif who == CHANCE:
+            outcomes = _checked_outcomes(rules, visited + num_leaves, outcomes_at(state), exact)
+            visited += 1
+            for action, probability in reversed(outcomes):
+                follower = child(state, action)
+                next_player = player(follower)
+                if next_player == TERMINAL:
+                    record_leaf(follower, sequences, reach * probability)
+                else:
+                    push((follower, next_player, sequences, reach * probability))
+        else:
+            _refuse_player(rules, visited + num_leaves, who)
+
+    payoffs = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
+    if not np.isfinite(payoffs).all():
+        wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
+        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers")
+    leaves = LeafTable(
+        np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players),
+        np.frombuffer(leaf_chance, dtype=np.float64),
+        payoffs,
+        tuple(exact_chance) if exact else None,
+        tuple(exact_payoffs) if exact else None,
+    )
+    treeplexes = tuple(
+        Treeplex(
+            [entry[1] for entry in table.values()],
+            [len(entry[2]) for entry in table.values()],
+            list(table),
+            [entry[2] for entry in table.values()],
+        )
+        for table in infosets
+    )
+    return Enumeration(treeplexes, leaves, visited + num_leaves)
+
+
+def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    actions = tuple(actions)
+    if not actions:
+        _refuse(rules, number, f"has no action in infoset {label!r}: a decision needs at least one")
+    if len(set(actions)) != len(actions):
+        twice = next(action for action in actions if actions.count(action) > 1)
+        _refuse(rules, number, f"has action {twice!r} more than once in infoset {label!r}: actions must be distinct")
+    return actions
+
+
+def _checked_outcomes(
+    rules: Rules, number: int, outcomes: Sequence[tuple[Hashable, Any]], exact: bool
+) -> list[tuple[Hashable, Any]]:
+    if not outcomes:
+        _refuse(rules, number, "is a chance node without outcomes: at least one is needed")
+    if len({action for action, _ in outcomes}) != len(outcomes):
+        _refuse(rules, number, "is a chance node with an outcome that stands there twice: outcomes must be distinct")
+    try:
+        checked = [(action, float(probability)) for action, probability in outcomes]
+    except (TypeError, ValueError):
+        _refuse(rules, number, f"has chance probabilities {[p for _, p in outcomes]!r}, expected numbers")
+    total = 0.0
+    for action, probability in checked:
+        if not 0.0 <= probability <= 1.0 + PROBABILITY_TOLERANCE:
+            _refuse(rules, number, f"gives outcome {action!r} probability {probability}, expected one from 0 to 1")
+        total += probability
+    if not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
+        _refuse(rules, number, f"has chance probabilities that sum to {total:.12g}, expected 1")
+    if not exact:
+        return checked
+    fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
+    scale = sum(probability for _, probability in fractions)
+    return [(action, probability / scale) for action, probability in fractions]
+
+
+# A path is a chain (path of the parent, action); the root's is None. The walk above keeps none: an error repeats the
+# walk, in the same order, up to the node that it is about.
+_Path = tuple[Any, Hashable] | None
+
+
+def _histories(rules: Rules) -> Iterator[tuple[_Path, bool]]:
+    """Yield every node's path and whether it is a leaf, in the order in which :func:`enumerate_game` numbers them."""
+    root = rules.initial_state()
+    if rules.player(root) == TERMINAL:
+        yield None, True
+        return
+    stack: list[tuple[Any, _Path]] = [(root, None)]
+    while stack:
+        state, path = stack.pop()
+        yield path, False
+        chance = rules.player(state) == CHANCE
+        actions = [action for action, _ in rules.chance_outcomes(state)] if chance else rules.actions(state)
+        for action in reversed(actions):
+            follower = rules.child(state, action)
+            if rules.player(follower) == TERMINAL:
+                yield (path, action), True
+            else:
+                stack.append((follower, (path, action)))
+
+
+def describe_path(actions: Sequence[Hashable]) -> str:
+    """Name a history by its action path, ``the root`` if it is empty; the middle of a long one is left out."""
+    names = [str(action) for action in actions]
+    if len(names) > 40:
+        names = [*names[:20], f"… {len(names) - 40} more …", *names[-20:]]
+    return "history " + "/".join(names) if names else "the root"
+
+
+def _describe(path: _Path) -> str:
+    actions: list[Hashable] = []
+    while path is not None:
+        path, action = path
+        actions.append(action)
+    return describe_path(actions[::-1])
+
+
+def _name_node(rules: Rules, number: int) -> str:
+    return next(_describe(path) for i, (path, _) in enumerate(_histories(rules)) if i == number)
+
+
+def _refuse(rules: Rules, number: int, message: str) -> NoReturn:
+    raise InvalidGameError(f"{_name_node(rules, number)} {message}")
+
+
+def _refuse_player(rules: Rules, number: int, player: Any) -> NoReturn:
+    _refuse(rules, number, f"has player {player!r}, expected 0 to {rules.num_players - 1}, or chance (-1)")
+
+
+def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:
+    paths = (path for path, terminal in _histories(rules) if terminal)
+    name = next(_describe(path) for i, path in enumerate(paths) if i == leaf)
+    raise InvalidGameError(f"{name} {message}")
+
+
+def _refuse_recall(rules: Rules, player: int, label: Hashable, first: int, second: int) -> NoReturn:
+    raise ImperfectRecallError(
+        f"infoset {label!r} of player {player} has imperfect recall: {_name_node(rules, first)} and "
+        f"{_name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
+    )

@@ -1,0 +1,78 @@
+"""The exceptions of the library: every one is a :class:`TreeplexError`.
+
+Each says in one line what is wrong, where, the value received and what would be right.
+"""
+
+
+class TreeplexError(Exception):
+    """Base class of every error that the library raises on purpose."""
+
+
+class InvalidGameError(TreeplexError, ValueError):
+    """A game whose tree, rules, matrices or parameters break a rule of extensive-form games."""
+
+
+class ImperfectRecallError(InvalidGameError):
+    """An information set whose histories differ in their player's own past."""
+
+
+class GameFileError(InvalidGameError):
+    """A game file that cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one line.
+    line, column : int, optional
+        Where in the file, counted from one.
+    """
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}" + ("" if column is None else f", column {column}")
+        super().__init__(f"{where}: {message}" if where else message)
+        self.line = line
+        self.column = column
+
+
+class InvalidStrategyError(TreeplexError, ValueError):
+    """A strategy that is no strategy, or a strategy of another game or player."""
+
+
+class InvalidConstraintError(TreeplexError, ValueError):
+    """A constraint that cannot be read, or that no solver here can take."""
+
+
+class PlayLogError(TreeplexError, ValueError):
+    """A log of play that cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one line.
+    line : int, optional
+        Where in the log, counted from one.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
+
+
+class UnknownGameError(TreeplexError, ValueError):
+    """A game, or a parameter of a game, that the registry does not know."""
+
+
+class UnknownMethodError(TreeplexError, ValueError):
+    """A method, or an option of a method, that the solvers do not know."""
+
+
+class UnsupportedProblemError(TreeplexError, ValueError):
+    """A problem that is unknown, or that does not apply to the game or method given."""
+
+
+class MissingExtraError(TreeplexError, ImportError):
+    """A feature whose optional dependency is not installed."""
+
+
+class SolverError(TreeplexError):
+    """A solver that broke down without an answer."""

@@ -1,0 +1,155 @@
+"""What a user loads and passes around: a game with its name, rules and sequence form."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidGameError
+from .game_tree import GameTree
+from .rules import Rules
+from .sequence_form import SequenceForm
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+# Strategy modules import this one, so nothing here imports them.
+
+
+class Game:
+    """An extensive-form game, by name and parameters, by tree or by sequence form.
+
+    :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
+
+    Parameters
+    ----------
+    name : str
+    parameters : mapping, optional
+        All parameters of the family, defaults included.
+    spec : str, optional
+        How to load it again; by default the name.
+    rules : Rules, optional
+    tree : GameTree, optional
+    sequence_form : SequenceForm, optional
+        At least one of the three; the others follow from it where they can.
+    reference_value : Fraction or float, optional
+        Player 0's value in a zero-sum game, where it is known.
+    reference_source : str
+        Where the reference value is from.
+    citation : str
+        Where the game is from.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> game = load_game("kuhn")
+    >>> game.sequence_form
+    SequenceForm(sequences=[13, 13], infosets=[6, 6])
+    >>> game.reference_value
+    Fraction(-1, 18)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        spec: str | None = None,
+        rules: Rules | None = None,
+        tree: GameTree | None = None,
+        sequence_form: SequenceForm | None = None,
+        reference_value: Fraction | float | None = None,
+        reference_source: str = "",
+        citation: str = "",
+    ) -> None:
+        if rules is None and tree is None and sequence_form is None:
+            raise InvalidGameError(f"game {name!r} needs rules, a tree or a sequence form")
+        self.name = name
+        self.parameters = dict(parameters or {})
+        self.spec = spec or name
+        self.rules: Rules | None = rules if rules is not None else tree
+        self.reference_value = reference_value
+        self.reference_source = reference_source
+        self.citation = citation
+        self._plans: dict[int, Any] = {}
+        if tree is not None:
+            self.tree = tree
+        if sequence_form is not None:
+            self.sequence_form = sequence_form
+
+    def __repr__(self) -> str:
+        return f"Game({self.spec!r})"
+
+    @classmethod
+    def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
+        """Make a game of a :class:`GameTree` or of a ``networkx.DiGraph`` with its attributes.
+
+        Raises
+        ------
+        InvalidGameError, ImperfectRecallError
+            If the graph is no game; see :class:`GameTree`.
+        """
+        return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
+
+    @classmethod
+    def from_sequence_form(cls, sequence_form: SequenceForm, name: str = "matrices") -> "Game":
+        """Make a game of a sequence form, which has no histories to walk."""
+        return cls(name, sequence_form=sequence_form)
+
+    @cached_property
+    def tree(self) -> GameTree:
+        """The game as a networkx tree; about a kilobyte a node."""
+        return GameTree.from_rules(self._walkable())
+
+    @cached_property
+    def sequence_form(self) -> SequenceForm:
+        """The sequence form, streamed from the rules if there are any, in floats."""
+        if "tree" in self.__dict__:
+            return SequenceForm.from_tree(self.tree)
+        return SequenceForm.from_rules(self._walkable())
+
+    @cached_property
+    def exact_sequence_form(self) -> SequenceForm:
+        """The sequence form with probabilities and payoffs kept as fractions beside the floats."""
+        return SequenceForm.from_rules(self._walkable(), exact=True)
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        return self.rules.num_players if self.rules is not None else self.sequence_form.num_players
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the sequence form."""
+        return self.sequence_form.fingerprint
+
+    def plan(self, player: int) -> "cp.Variable":
+        """Return the cvxpy variable that stands for a player's realization plan; always the same one.
+
+        Parameters
+        ----------
+        player : int
+
+        Returns
+        -------
+        cvxpy.Variable, shape (num_sequences,)
+            Non-negative.
+        """
+        if player not in range(self.num_players):
+            raise InvalidGameError(f"{self.spec} has no player {player!r}: it has 0 to {self.num_players - 1}")
+        if player not in self._plans:
+            import cvxpy as cp
+
+            size = self.sequence_form.treeplexes[player].num_sequences
+            self._plans[player] = cp.Variable(size, nonneg=True, name=f"plan_{player}")
+        return self._plans[player]
+
+    def _walkable(self) -> Rules:
+        if self.rules is None:
+            raise InvalidGameError(f"{self.spec} was given as a sequence form: it has no histories to walk")
+        return self.rules
+
+
+def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
+    """Return the sequence form of a game, or the sequence form itself."""
+    return game.sequence_form if isinstance(game, Game) else game

@@ -1,0 +1,283 @@
+"""Extensive-form games as networkx trees, checked."""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import networkx as nx
+
+from .enumeration import Enumeration, describe_path, enumerate_game
+from .errors import InvalidGameError
+from .rules import CHANCE, TERMINAL, Number, Rules
+
+if TYPE_CHECKING:
+    DiGraph = nx.DiGraph[Any]
+else:
+    DiGraph = nx.DiGraph
+
+
+class GameTree:
+    """A checked view of a networkx arborescence as an extensive-form game.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1) and, where a player
+        moves, ``infoset`` (any hashable, unique among the player's infosets); a leaf has ``payoffs``, one number a
+        player. An edge has ``action`` (any hashable, distinct among siblings) and, below chance, ``prob``. Numbers are
+        ``int``, ``float`` or ``fractions.Fraction``. The order of a node's out-edges is the order of its actions. The
+        graph is not copied: do not change it afterwards.
+
+    Attributes
+    ----------
+    graph : networkx.DiGraph
+    root : hashable
+        The root's node.
+    num_players : int
+
+    Raises
+    ------
+    InvalidGameError
+        If the graph is no arborescence, an attribute is missing or of the wrong kind, chance probabilities do not sum
+        to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
+        names the offending node by its action path, or by its id where no path leads to it.
+    ImperfectRecallError
+        If a player forgets: the message gives the infoset and two of its histories with different own pasts.
+
+    Notes
+    -----
+    A tree is itself :class:`~treeplex.seqform.rules.Rules`, whose states are node ids, so that trees and streamed games
+    take the same way to their sequence form.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import GameTree
+    >>> graph = nx.DiGraph()
+    >>> graph.add_node("root", player=0, infoset="choose")
+    >>> graph.add_node("left", payoffs=(1, -1))
+    >>> graph.add_node("right", payoffs=(0, 0))
+    >>> graph.add_edge("root", "left", action="l")
+    >>> graph.add_edge("root", "right", action="r")
+    >>> GameTree(graph).num_players
+    2
+    """
+
+    def __init__(self, graph: DiGraph) -> None:
+        self.graph = graph
+        self.root: Hashable = _find_root(graph)
+        self.num_players = self._check_nodes()
+        self._followers: tuple[Any, dict[Hashable, Hashable]] = (None, {})
+        #: What the walk over the tree found: treeplexes and leaves.
+        self.enumeration: Enumeration = enumerate_game(self)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, the root and the leaves included."""
+        return self.graph.number_of_nodes()
+
+    def __repr__(self) -> str:
+        return f"GameTree(num_players={self.num_players}, num_nodes={self.num_nodes})"
+
+    @classmethod
+    def from_rules(cls, rules: Rules) -> "GameTree":
+        """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
+
+        It takes about a kilobyte a node; a sequence form alone is built from rules directly with much less.
+
+        Parameters
+        ----------
+        rules : Rules
+
+        Returns
+        -------
+        GameTree
+        """
+        graph: DiGraph = nx.DiGraph()
+        root = rules.initial_state()
+        stack: list[tuple[Any, int | None, dict[str, Any]]] = [(root, None, {})]
+        while stack:
+            state, parent, edge = stack.pop()
+            node = len(graph)
+            who = rules.player(state)
+            if who == TERMINAL:
+                graph.add_node(node, payoffs=tuple(rules.payoffs(state)))
+            elif who == CHANCE:
+                graph.add_node(node, player=CHANCE)
+                stack.extend(
+                    (rules.child(state, action), node, {"action": action, "prob": probability})
+                    for action, probability in reversed(rules.chance_outcomes(state))
+                )
+            else:
+                graph.add_node(node, player=who, infoset=rules.infoset(state))
+                stack.extend(
+                    (rules.child(state, action), node, {"action": action}) for action in reversed(rules.actions(state))
+                )
+            if parent is not None:
+                graph.add_edge(parent, node, **edge)
+        return cls(graph)
+
+    def action_path(self, node: Hashable) -> tuple[Hashable, ...]:
+        """Return the actions from the root to a node."""
+        actions: list[Hashable] = []
+        while node != self.root:
+            (parent,) = self.graph.predecessors(node)
+            actions.append(self.graph.edges[parent, node].get("action", "?"))
+            node = parent
+        return tuple(reversed(actions))
+
+    # The rules of the game, over node ids.
+
+    def initial_state(self) -> Hashable:
+        """Return the root."""
+        return self.root
+
+    def player(self, state: Hashable) -> int:
+        """Return who moves at a node; see :meth:`Rules.player <treeplex.seqform.rules.Rules.player>`."""
+        who: int = self.graph.nodes[state].get("player", TERMINAL)
+        return who
+
+    def actions(self, state: Hashable) -> tuple[Hashable, ...]:
+        """Return the actions at a decision node."""
+        return tuple(edge["action"] for edge in self.graph.adj[state].values())
+
+    def chance_outcomes(self, state: Hashable) -> list[tuple[Hashable, Number]]:
+        """Return the outcomes of a chance node with their probabilities."""
+        return [(edge["action"], edge["prob"]) for edge in self.graph.adj[state].values()]
+
+    def child(self, state: Hashable, action: Hashable) -> Hashable:
+        """Return the node that an action leads to."""
+        owner, followers = self._followers
+        if owner is not state:  # a walk asks for all children of a node in turn: one dictionary serves them all
+            followers = {edge["action"]: child for child, edge in self.graph.adj[state].items()}
+            self._followers = (state, followers)
+        return followers[action]
+
+    def infoset(self, state: Hashable) -> Hashable:
+        """Return the label of a decision node's infoset."""
+        label: Hashable = self.graph.nodes[state]["infoset"]
+        return label
+
+    def payoffs(self, state: Hashable) -> Sequence[Number]:
+        """Return the payoffs at a leaf."""
+        payoffs: Sequence[Number] = self.graph.nodes[state]["payoffs"]
+        return payoffs
+
+    def _refuse(self, node: Hashable, message: str) -> NoReturn:
+        raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {node!r}) {message}")
+
+    def _check_nodes(self) -> int:
+        """Check every node and edge for itself and return the number of players."""
+        adjacency = self.graph.adj
+        num_players: int | None = None
+        players: dict[int, Hashable] = {}
+        for node, attributes in self.graph.nodes(data=True):
+            if not adjacency[node]:
+                payoffs = self._checked_payoffs(node, attributes)
+                if num_players is None:
+                    num_players = len(payoffs)
+                elif len(payoffs) != num_players:
+                    self._refuse(node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one a player")
+            else:
+                who = self._checked_player(node, attributes)
+                if who != CHANCE:
+                    players.setdefault(who, node)
+                self._check_edges(node, who)
+        assert num_players is not None  # a finite arborescence has a leaf
+        for who, node in players.items():
+            if who >= num_players:
+                self._refuse(node, f"has player {who}, but leaves have payoffs for players 0 to {num_players - 1}")
+        return num_players
+
+    def _checked_payoffs(self, node: Hashable, attributes: dict[str, Any]) -> Sequence[Number]:
+        if "payoffs" not in attributes:
+            self._refuse(node, "is a leaf without the attribute 'payoffs': one number a player is needed")
+        if "player" in attributes:
+            self._refuse(node, f"is a leaf with player {attributes['player']!r}: a player needs at least one action")
+        payoffs = attributes["payoffs"]
+        if not isinstance(payoffs, Sequence) or isinstance(payoffs, str):
+            payoffs = attributes["payoffs"] = _as_tuple(payoffs)
+        if not payoffs or not all(_is_number(payoff) for payoff in payoffs):
+            self._refuse(node, f"has payoffs {payoffs!r}, expected one finite number a player")
+        return payoffs  # type: ignore[no-any-return]
+
+    def _checked_player(self, node: Hashable, attributes: dict[str, Any]) -> int:
+        if "payoffs" in attributes:
+            self._refuse(node, "is an inner node with payoffs: payoffs belong on leaves")
+        if "player" not in attributes:
+            self._refuse(node, "is an inner node without the attribute 'player': 0, 1, … or CHANCE (-1) is needed")
+        who = attributes["player"]
+        if not isinstance(who, Integral) or isinstance(who, bool) or who < CHANCE:
+            self._refuse(node, f"has player {who!r}, expected 0, 1, … or CHANCE (-1)")
+        if who != CHANCE:
+            if "infoset" not in attributes:
+                self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': a label is needed")
+            try:
+                hash(attributes["infoset"])
+            except TypeError:
+                self._refuse(node, f"has infoset {attributes['infoset']!r}, expected a hashable label")
+        return int(who)
+
+    def _check_edges(self, node: Hashable, who: int) -> None:
+        actions = set()
+        for child, edge in self.graph.adj[node].items():
+            if "action" not in edge:
+                self._refuse(node, f"has an edge to node {child!r} without the attribute 'action': a label is needed")
+            try:
+                actions.add(edge["action"])
+            except TypeError:
+                self._refuse(node, f"has action {edge['action']!r}, expected a hashable label")
+            if who == CHANCE:
+                if "prob" not in edge:
+                    self._refuse(node, f"has chance outcome {edge['action']!r} without the attribute 'prob'")
+                if not _is_number(edge["prob"]):
+                    self._refuse(
+                        node, f"gives outcome {edge['action']!r} probability {edge['prob']!r}, expected one from 0 to 1"
+                    )
+        if len(actions) != len(self.graph.adj[node]):
+            self._refuse(node, "has two edges with the same action: the actions of a node must be distinct")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Fraction) and not isinstance(value, bool)
+
+
+def _as_tuple(payoffs: Any) -> Any:
+    """Turn an array of payoffs into a tuple; leave what is no array to be refused."""
+    return tuple(payoffs.tolist()) if hasattr(payoffs, "tolist") and getattr(payoffs, "ndim", 0) == 1 else payoffs
+
+
+def _find_root(graph: Any) -> Hashable:
+    """Return the root of an arborescence, or say at which node the graph is none."""
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        raise InvalidGameError(f"a {type(graph).__name__} is no game tree: a networkx.DiGraph is needed")
+    if not len(graph):
+        raise InvalidGameError("the tree is empty: at least a root with payoffs is needed")
+    roots = [node for node, degree in graph.in_degree() if degree == 0]
+    for node, degree in graph.in_degree():
+        if degree > 1:
+            parents = ", ".join(repr(parent) for parent in list(graph.predecessors(node))[:3])
+            cyclic = _on_cycle(graph, node)
+            raise InvalidGameError(
+                f"node {node!r} lies on a cycle: a tree has none"
+                if cyclic
+                else f"node {node!r} has {degree} parents ({parents}): a tree's node has at most one"
+            )
+    if not roots:
+        raise InvalidGameError(f"node {next(iter(graph))!r} lies on a cycle: a tree has a root, without parents")
+    if len(roots) > 1:
+        raise InvalidGameError(
+            f"node {roots[1]!r} cannot be reached from the root {roots[0]!r}: a tree has one node without parents"
+        )
+    reached = {roots[0], *nx.descendants(graph, roots[0])}
+    if len(reached) < len(graph):
+        stray = next(node for node in graph if node not in reached)
+        raise InvalidGameError(f"node {stray!r} lies on a cycle that the root {roots[0]!r} does not reach")
+    root: Hashable = roots[0]
+    return root
+
+
+def _on_cycle(graph: Any, node: Hashable) -> bool:
+    reached = {node, *nx.descendants(graph, node)}
+    return any(parent in reached for parent in graph.predecessors(node))

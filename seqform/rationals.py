@@ -1,0 +1,17 @@
+"""Numbers as games write them: integers, floats and exact fractions."""
+
+from fractions import Fraction
+
+from .rules import Number
+
+
+def to_fraction(number: Number) -> Fraction:
+    """Return a number as an exact fraction; a float counts as the shortest decimal that rounds to it.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.rationals import to_fraction
+    >>> to_fraction(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)

@@ -1,0 +1,55 @@
+"""The protocol in which games are written: states, who moves, what follows."""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+#: The player who moves at a chance node.
+CHANCE = -1
+#: What :meth:`Rules.player` answers where the game has ended.
+TERMINAL = -2
+
+#: What a payoff or a probability may be written as.
+Number = int | float | Fraction
+
+
+class Rules(Protocol):
+    """The rules of an extensive-form game, walked one state at a time.
+
+    A state is any immutable object that the rules choose (a tuple, a string); nothing but these methods looks into
+    it. The order of ``actions`` and ``chance_outcomes`` fixes the order of children, and with it the order of infosets
+    and sequences: a depth-first walk in that order numbers an infoset when it first meets it.
+    """
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        ...
+
+    def initial_state(self) -> Any:
+        """Return the state at the root of the tree."""
+        ...
+
+    def player(self, state: Any) -> int:
+        """Return who moves: a player from 0 on, :data:`CHANCE`, or :data:`TERMINAL` at a leaf."""
+        ...
+
+    def actions(self, state: Any) -> Sequence[Hashable]:
+        """Return the labels of the moving player's actions: distinct, and the same all over an infoset."""
+        ...
+
+    def chance_outcomes(self, state: Any) -> Sequence[tuple[Hashable, Number]]:
+        """Return chance's outcomes with their probabilities, which sum to one; a ``Fraction`` stays exact."""
+        ...
+
+    def child(self, state: Any, action: Hashable) -> Any:
+        """Return the state after an action or a chance outcome."""
+        ...
+
+    def infoset(self, state: Any) -> Hashable:
+        """Return the label of the moving player's information set, unique among that player's infosets."""
+        ...
+
+    def payoffs(self, state: Any) -> Sequence[Number]:
+        """Return each player's payoff at a leaf, in payoff units."""
+        ...

@@ -1,0 +1,387 @@
+"""A game in sequence form: one polytope a player, and what pairs of sequences pay."""
+
+import hashlib
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .enumeration import enumerate_game
+from .errors import InvalidGameError, UnsupportedProblemError
+from .game_tree import GameTree
+from .leaves import LeafTable
+from .matrices import polytope_from_constraints
+from .polytope import Floats, Treeplex
+from .rules import Rules
+
+
+class SequenceForm:
+    """The sequence form of an n-player game.
+
+    Build one with :meth:`from_rules`, :meth:`from_tree`, :meth:`from_matrices` or :meth:`from_payoff_matrix`.
+
+    Parameters
+    ----------
+    treeplexes : sequence of Treeplex
+        One a player.
+    leaves : LeafTable, optional
+        Needed for three players and more.
+    payoff_matrices : sequence of sparse arrays, optional
+        For two players without a leaf table: what each player is paid for every pair of sequences, shape
+        (num_sequences of player 0, num_sequences of player 1), chance multiplied in.
+    num_nodes : int, optional
+        Number of histories of the game that it comes from.
+
+    Attributes
+    ----------
+    treeplexes : tuple of Treeplex
+    leaves : LeafTable or None
+    num_nodes : int or None
+
+    Notes
+    -----
+    For two players u_0(x, y) = xᵀ A y with A[s, t] = Σ π_c(z) u_0(z) over the leaves z with last sequences s and t,
+    π_c chance's probability (von Stengel 1996, section 3; Koller, Megiddo and von Stengel, "Fast algorithms for finding
+    randomized strategies in game trees", STOC 1994).
+
+    Examples
+    --------
+    >>> from treeplex import SequenceForm
+    >>> pennies = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
+    >>> pennies.A.toarray()
+    array([[ 0.,  0.,  0.],
+           [ 0.,  1., -1.],
+           [ 0., -1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        treeplexes: Sequence[Treeplex],
+        leaves: LeafTable | None = None,
+        payoff_matrices: Sequence[sp.csr_array] | None = None,
+        num_nodes: int | None = None,
+    ) -> None:
+        self.treeplexes = tuple(treeplexes)
+        self.leaves = leaves
+        self.num_nodes = num_nodes
+        self._given_matrices = None if payoff_matrices is None else tuple(payoff_matrices)
+        if leaves is None and payoff_matrices is None:
+            raise InvalidGameError("a sequence form needs a leaf table or payoff matrices")
+        if payoff_matrices is not None:
+            shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+            for player, matrix in enumerate(payoff_matrices):
+                if matrix.shape != shape:
+                    raise InvalidGameError(
+                        f"the payoff matrix of player {player} has shape {matrix.shape}, expected {shape}: "
+                        "one row a sequence of player 0, one column a sequence of player 1"
+                    )
+                if not np.isfinite(matrix.data).all():
+                    raise InvalidGameError(f"the payoff matrix of player {player} holds a number that is not finite")
+
+    def __repr__(self) -> str:
+        return (
+            f"SequenceForm(sequences={[t.num_sequences for t in self.treeplexes]}, "
+            f"infosets={[t.num_infosets for t in self.treeplexes]})"
+        )
+
+    @classmethod
+    def from_rules(cls, rules: Rules, exact: bool = False) -> "SequenceForm":
+        """Stream a game's rules into arrays, without building a tree.
+
+        Parameters
+        ----------
+        rules : Rules
+        exact : bool
+            Keep probabilities and payoffs as fractions too, for :meth:`exact_payoffs`.
+
+        Returns
+        -------
+        SequenceForm
+
+        Raises
+        ------
+        InvalidGameError, ImperfectRecallError
+            As :func:`~treeplex.seqform.enumeration.enumerate_game`.
+
+        Examples
+        --------
+        >>> from treeplex import SequenceForm, load_game
+        >>> SequenceForm.from_rules(load_game("kuhn").rules)
+        SequenceForm(sequences=[13, 13], infosets=[6, 6])
+        """
+        found = enumerate_game(rules, exact=exact)
+        return cls(found.treeplexes, found.leaves, num_nodes=found.num_nodes)
+
+    @classmethod
+    def from_tree(cls, tree: "GameTree | Any", exact: bool = False) -> "SequenceForm":
+        """Take the sequence form of a tree.
+
+        Parameters
+        ----------
+        tree : GameTree or networkx.DiGraph
+            A graph is checked first, as :class:`~treeplex.seqform.game_tree.GameTree` does.
+        exact : bool
+            Keep probabilities and payoffs as fractions too.
+
+        Returns
+        -------
+        SequenceForm
+        """
+        tree = tree if isinstance(tree, GameTree) else GameTree(tree)
+        if exact:
+            return cls.from_rules(tree, exact=True)
+        return cls(tree.enumeration.treeplexes, tree.enumeration.leaves, num_nodes=tree.enumeration.num_nodes)
+
+    @classmethod
+    def from_matrices(
+        cls, E: Any, e: npt.ArrayLike, F: Any, f: npt.ArrayLike, A: Any, B: Any | None = None
+    ) -> "SequenceForm":
+        """Take a two-player game from its matrices: {x ≥ 0 : E x = e}, {y ≥ 0 : F y = f} and xᵀ A y.
+
+        Parameters
+        ----------
+        E, F : array_like or sparse, shape (num_infosets + 1, num_sequences)
+            Row 0 says that the empty sequence has weight 1; every other row has −1 at its infoset's parent sequence and
+            1 at its own sequences. Rows may come in any order; columns in the library's: the empty sequence first, each
+            infoset's sequences contiguous, infosets in topological order.
+        e, f : array_like, shape (num_infosets + 1,)
+        A : array_like or sparse, shape (num_sequences of player 0, num_sequences of player 1)
+            Player 0's payoffs, chance multiplied in.
+        B : array_like or sparse, optional
+            Player 1's; −A if not given.
+
+        Returns
+        -------
+        SequenceForm
+
+        Raises
+        ------
+        InvalidGameError
+            If E or F are not the constraints of a treeplex, or shapes do not match.
+        """
+        treeplexes = (polytope_from_constraints(E, e, "E", "e"), polytope_from_constraints(F, f, "F", "f"))
+        first = _canonical(A, "A")
+        return cls(treeplexes, payoff_matrices=(first, -first if B is None else _canonical(B, "B")))
+
+    @classmethod
+    def from_payoff_matrix(
+        cls,
+        payoffs: npt.ArrayLike,
+        column_payoffs: npt.ArrayLike | None = None,
+        labels: tuple[Sequence[Any], Sequence[Any]] | None = None,
+    ) -> "SequenceForm":
+        """Take a matrix game: player 0 chooses the row, player 1 the column.
+
+        Parameters
+        ----------
+        payoffs : array_like, shape (rows, columns)
+            Player 0's payoffs.
+        column_payoffs : array_like, shape (rows, columns), optional
+            Player 1's; the negative of player 0's if not given.
+        labels : pair of sequences, optional
+            Names of the rows and of the columns.
+
+        Returns
+        -------
+        SequenceForm
+        """
+        tables = [np.asarray(payoffs, dtype=np.float64)]
+        tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
+        if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
+            raise InvalidGameError(
+                f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
+                "one row and one column, are needed"
+            )
+        names = labels or (range(tables[0].shape[0]), range(tables[0].shape[1]))
+        treeplexes = [
+            Treeplex([0], [size], [who], [tuple(actions)])
+            for size, who, actions in zip(tables[0].shape, ("row", "column"), names, strict=True)
+        ]
+        matrices = [sp.csr_array(np.pad(table, ((1, 0), (1, 0)))) for table in tables]
+        return cls(treeplexes, payoff_matrices=matrices)
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        return len(self.treeplexes)
+
+    @property
+    def num_leaves(self) -> int | None:
+        """Number of leaves; ``None`` if the game was given as matrices."""
+        return None if self.leaves is None else len(self.leaves)
+
+    @cached_property
+    def is_zero_sum(self) -> bool:
+        """Whether the players' payoffs sum to zero everywhere, within 1e-9 of the largest."""
+        if self.leaves is not None:
+            return self.leaves.is_zero_sum
+        assert self._given_matrices is not None
+        total = abs(self._given_matrices[0] + self._given_matrices[1])
+        scale = abs(self._given_matrices[0]).max() or 1.0
+        return bool(total.max() <= 1e-9 * scale)
+
+    @cached_property
+    def payoff_scale(self) -> float:
+        """The largest absolute payoff at a leaf (in the matrices, if the game was given so); 1 if all are zero."""
+        if self.leaves is not None:
+            return self.leaves.payoff_scale
+        return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
+
+    def payoff_matrix(self, player: int) -> sp.csr_array:
+        """Return what a player of a two-player game is paid for every pair of sequences.
+
+        Parameters
+        ----------
+        player : {0, 1}
+
+        Returns
+        -------
+        csr_array of float64, shape (num_sequences of player 0, num_sequences of player 1)
+            Chance multiplied in, columns sorted, no stored zeros.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game has more or fewer than two players.
+        """
+        if self.num_players != 2:
+            raise UnsupportedProblemError(
+                f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
+            )
+        return self._matrices[player]
+
+    @cached_property
+    def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
+        if self._given_matrices is not None:
+            return self._given_matrices  # type: ignore[return-value]
+        leaves = self.leaves
+        assert leaves is not None
+        first = self._assemble(leaves.chance * leaves.payoffs[:, 0])
+        return first, -first if self.is_zero_sum else self._assemble(leaves.chance * leaves.payoffs[:, 1])
+
+    def _assemble(self, values: Floats) -> sp.csr_array:
+        assert self.leaves is not None
+        rows, columns = self.leaves.sequences.T
+        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+        return _canonical(sp.coo_array((values, (rows, columns)), shape=shape), "payoff")
+
+    @property
+    def A(self) -> sp.csr_array:
+        """Player 0's payoffs in a two-player game: ``payoff_matrix(0)``."""
+        return self.payoff_matrix(0)
+
+    @property
+    def E(self) -> sp.csr_array:
+        """Constraint matrix of player 0's realization plans."""
+        return self.treeplexes[0].E
+
+    @property
+    def e(self) -> Floats:
+        """Right-hand side of player 0's constraints."""
+        return self.treeplexes[0].e
+
+    @property
+    def F(self) -> sp.csr_array:
+        """Constraint matrix of player 1's realization plans."""
+        return self.treeplexes[1].E
+
+    @property
+    def f(self) -> Floats:
+        """Right-hand side of player 1's constraints."""
+        return self.treeplexes[1].e
+
+    def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
+        """Return a player's payoff per unit of each own sequence, given the others' plans.
+
+        Parameters
+        ----------
+        player : int
+        plans : sequence of ndarray of float64
+            One realization plan a player; the player's own is not read.
+
+        Returns
+        -------
+        ndarray of float64, shape (num_sequences of the player,)
+            For two players A y and Bᵀ x.
+        """
+        if self.num_players == 2:
+            matrix = self.payoff_matrix(player)
+            product: Floats = matrix @ plans[1] if player == 0 else matrix.T @ plans[0]
+            return product
+        assert self.leaves is not None
+        return self.leaves.gradient(player, list(plans), self.treeplexes[player].num_sequences)
+
+    def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
+        """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
+        if self.num_players == 2:
+            return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])
+        assert self.leaves is not None
+        return self.leaves.expected_payoffs(list(plans))
+
+    def exact_payoffs(self, player: int = 0) -> dict[tuple[int, ...], Fraction]:
+        """Return a player's payoffs by tuples of sequences, as fractions.
+
+        Parameters
+        ----------
+        player : int
+
+        Returns
+        -------
+        dict
+            The chance-weighted payoff of each tuple of sequences (one a player) at which the game can end; for two
+            players these are the entries of ``payoff_matrix(player)``.
+
+        Raises
+        ------
+        InvalidGameError
+            If the sequence form was built without ``exact=True``.
+        """
+        leaves = self.leaves
+        if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
+            raise InvalidGameError("this sequence form holds floats alone: build it with exact=True")
+        entries: dict[tuple[int, ...], Fraction] = {}
+        for key, chance, payoffs in zip(
+            map(tuple, leaves.sequences.tolist()), leaves.exact_chance, leaves.exact_payoffs, strict=True
+        ):
+            entries[key] = entries.get(key, Fraction(0)) + chance * payoffs[player]
+        return entries
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that tell games apart: labels, structure and payoffs (to nine digits)."""
+        digest = hashlib.sha256()
+        for treeplex in self.treeplexes:
+            for array in (treeplex.parents, treeplex.num_actions):
+                digest.update(array.astype("<i4").tobytes())
+            digest.update(repr((treeplex.infoset_labels, treeplex.action_labels)).encode())
+        if self.num_players == 2:
+            for player in (0, 1):
+                matrix = self.payoff_matrix(player)
+                digest.update(matrix.indices.astype("<i4").tobytes())
+                digest.update(_rounded(matrix.data / self.payoff_scale))
+        else:
+            assert self.leaves is not None
+            digest.update(self.leaves.sequences.astype("<i4").tobytes())
+            digest.update(_rounded(self.leaves.chance[:, None] * self.leaves.payoffs / self.payoff_scale))
+        digest.update(f"{self.payoff_scale:.9g}".encode())
+        return digest.hexdigest()[:16]
+
+
+def _rounded(values: Floats) -> bytes:
+    """Round so that the last digits, which depend on the order of additions, do not count."""
+    return (np.round(values * 1e9).astype("<i8")).tobytes()
+
+
+def _canonical(matrix: Any, name: str) -> sp.csr_array:
+    """Return a matrix as CSR: duplicates summed, columns sorted, zeros dropped."""
+    try:
+        result = sp.csr_array(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidGameError(f"{name} is no matrix of numbers: {error}") from None
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result

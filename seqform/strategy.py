@@ -1,0 +1,423 @@
+"""Strategies and profiles: realization plans that know their game."""
+
+import json
+import zipfile
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidStrategyError, MissingExtraError
+from .game import Game, sequence_form_of
+from .polytope import Floats, Treeplex
+from .sequence_form import SequenceForm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: How far a vector may be from the polytope to count as a realization plan.
+PLAN_TOLERANCE = 1e-6
+_FILE_FORMAT = "treeplex strategies"
+_FILE_VERSION = 1
+
+
+class Strategy:
+    """One player's strategy in a game: a realization plan, with a behaviour at every infoset.
+
+    Use :meth:`from_plan`, :meth:`from_behaviour`, :meth:`from_dict`, :meth:`uniform` or :meth:`load` to make one.
+
+    Parameters
+    ----------
+    game : Game or SequenceForm
+    player : int
+    behaviour : array_like, shape (num_sequences,)
+        Probability of each sequence's action at its infoset; entry 0 is ignored. Probabilities at an infoset sum to
+        one within 1e-6.
+
+    Attributes
+    ----------
+    player : int
+    behaviour : ndarray of float64, shape (num_sequences,)
+        Also defined where the plan does not go. Read-only.
+    plan : ndarray of float64, shape (num_sequences,)
+        The realization plan. Read-only.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the player does not exist, the shape is wrong, or a distribution is none; the message names the infoset.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> strategy = Strategy.uniform(load_game("kuhn"), player=0)
+    >>> strategy["K_"]
+    {'p': 0.5, 'b': 0.5}
+    """
+
+    def __init__(self, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
+        self.sequence_form = sequence_form_of(game)
+        if player not in range(self.sequence_form.num_players):
+            raise InvalidStrategyError(
+                f"player {player!r} is none of the game's: it has players 0 to {self.sequence_form.num_players - 1}"
+            )
+        self.player = player
+        self.game_name = game.spec if isinstance(game, Game) else ""
+        self.behaviour: Floats = _checked_behaviour(self.treeplex, behaviour)
+        self.plan: Floats = self.treeplex.plan(self.behaviour)
+        self.behaviour.flags.writeable = False
+        self.plan.flags.writeable = False
+
+    @property
+    def treeplex(self) -> Treeplex:
+        """The polytope that the plan lies in."""
+        return self.sequence_form.treeplexes[self.player]
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the game that the strategy is for."""
+        return self.sequence_form.fingerprint
+
+    def __repr__(self) -> str:
+        name = f"game={self.game_name!r}, " if self.game_name else ""
+        return f"Strategy({name}player={self.player}, num_infosets={self.treeplex.num_infosets})"
+
+    @classmethod
+    def uniform(cls, game: Game | SequenceForm, player: int) -> "Strategy":
+        """Return the strategy that plays every action of an infoset alike."""
+        form = sequence_form_of(game)
+        if player not in range(form.num_players):
+            raise InvalidStrategyError(
+                f"player {player!r} is none of the game's: it has players 0 to {form.num_players - 1}"
+            )
+        return cls(game, player, form.treeplexes[player].uniform_behaviour())
+
+    @classmethod
+    def from_behaviour(cls, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> "Strategy":
+        """Make a strategy from a behaviour strategy; the same as the constructor."""
+        return cls(game, player, behaviour)
+
+    @classmethod
+    def from_plan(
+        cls, game: Game | SequenceForm, player: int, plan: npt.ArrayLike, tolerance: float = PLAN_TOLERANCE
+    ) -> "Strategy":
+        """Make a strategy from a realization plan.
+
+        Parameters
+        ----------
+        game : Game or SequenceForm
+        player : int
+        plan : array_like, shape (num_sequences,)
+        tolerance : float
+            How far the vector may be from the polytope (the largest residual of E x = e and x ≥ 0). The strategy is the
+            one that plays in the vector's proportions, exactly in the polytope.
+
+        Returns
+        -------
+        Strategy
+            With uniform behaviour where the plan does not go.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the vector is further from the polytope.
+        """
+        treeplex = cls.uniform(game, player).treeplex
+        vector = _as_floats(plan, "realization plan")
+        residual = treeplex.residual(vector)
+        if not residual <= tolerance:
+            raise InvalidStrategyError(
+                f"the vector is no realization plan of player {player}: its largest residual of E x = e and x >= 0 is "
+                f"{residual:.3g}, expected at most {tolerance:.3g}"
+            )
+        return cls(game, player, treeplex.behaviour(np.maximum(vector, 0.0)))
+
+    @classmethod
+    def from_dict(
+        cls, game: Game | SequenceForm, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
+    ) -> "Strategy":
+        """Make a strategy from ``{infoset: {action: probability}}``; infosets left out play uniformly.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If an infoset or action is unknown, or probabilities do not sum to one.
+        """
+        treeplex = cls.uniform(game, player).treeplex
+        vector = treeplex.uniform_behaviour()
+        for label, probabilities in behaviour.items():
+            infoset = treeplex.infoset_numbers.get(label)
+            if infoset is None:
+                raise InvalidStrategyError(f"player {player} has no infoset {label!r}")
+            actions = treeplex.action_labels[infoset]
+            for action in probabilities:
+                if action not in actions:
+                    raise InvalidStrategyError(f"infoset {label!r} has no action {action!r}: it has {actions!r}")
+            first = int(treeplex.offsets[infoset])
+            vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
+        return cls(game, player, vector)
+
+    def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
+        number = self.treeplex.infoset_numbers.get(infoset)
+        if number is None:
+            raise InvalidStrategyError(f"player {self.player} has no infoset {infoset!r}")
+        return self._distribution(number)
+
+    def _distribution(self, infoset: int) -> dict[Hashable, float]:
+        first, last = self.treeplex.offsets[infoset : infoset + 2].tolist()
+        return dict(zip(self.treeplex.action_labels[infoset], self.behaviour[first:last].tolist(), strict=True))
+
+    def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
+        """Return ``{infoset: {action: probability}}``."""
+        return {label: self._distribution(number) for number, label in enumerate(self.treeplex.infoset_labels)}
+
+    def table(self, digits: int = 4) -> str:
+        """Return the strategy as text, a line an infoset.
+
+        Parameters
+        ----------
+        digits : int
+            Decimals of the probabilities.
+
+        Examples
+        --------
+        >>> from treeplex import Strategy, load_game
+        >>> print(Strategy.uniform(load_game("matching_pennies"), player=0).table(2))
+        infoset  reach  heads  tails
+        choose    1.00   0.50   0.50
+        """
+        treeplex = self.treeplex
+        actions: dict[Hashable, None] = {a: None for labels in treeplex.action_labels for a in labels}
+        rows = [["infoset", "reach", *map(str, actions)]]
+        for number, label in enumerate(treeplex.infoset_labels):
+            played = self._distribution(number)
+            cells = [f"{played[action]:.{digits}f}" if action in played else "" for action in actions]
+            rows.append([str(label), f"{self.plan[treeplex.parents[number]]:.{digits}f}", *cells])
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if column else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("a DataFrame needs pandas: pip install 'treeplex[frames]'") from None
+        treeplex = self.treeplex
+        infosets = [treeplex.infoset_labels[i] for i in treeplex.sequence_infosets[1:].tolist()]
+        return pd.DataFrame(
+            {
+                "infoset": infosets,
+                "action": [action for actions in treeplex.action_labels for action in actions],
+                "probability": self.behaviour[1:],
+                "realization": self.plan[1:],
+            }
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the strategy to one ``.npz`` file: arrays, and the metadata as JSON; nothing is pickled."""
+        _save(path, [self])
+
+    @classmethod
+    def load(cls, path: str | Path, game: Game | SequenceForm, player: int | None = None) -> "Strategy":
+        """Read a strategy that :meth:`save` or :meth:`Profile.save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+        game : Game or SequenceForm
+            The game that it is for.
+        player : int, optional
+            Whose strategy to take; not needed if the file holds one.
+
+        Returns
+        -------
+        Strategy
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file is no strategy file, is for another game, or holds no strategy of that player.
+        """
+        found = _load(path, game)
+        if player is None and len(found) > 1:
+            raise InvalidStrategyError(f"{path} holds strategies of players {sorted(found)}: say which, player=…")
+        wanted = next(iter(found)) if player is None else player
+        if wanted not in found:
+            raise InvalidStrategyError(f"{path} holds no strategy of player {wanted}, but of {sorted(found)}")
+        return found[wanted]
+
+
+class Profile(Sequence[Strategy]):
+    """One strategy a player, all of the same game.
+
+    Parameters
+    ----------
+    strategies : sequence of Strategy
+        Strategy ``i`` is player ``i``'s.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If a player's strategy is missing, stands in another's place or is of another game.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, expected_payoffs, load_game
+    >>> game = load_game("kuhn")
+    >>> expected_payoffs(game, Profile.uniform(game))
+    array([ 0.125, -0.125])
+    """
+
+    def __init__(self, strategies: Sequence[Strategy]) -> None:
+        self._strategies = tuple(strategies)
+        if not self._strategies or not all(isinstance(strategy, Strategy) for strategy in self._strategies):
+            raise InvalidStrategyError("a profile needs one Strategy a player")
+        form = self._strategies[0].sequence_form
+        players = [strategy.player for strategy in self._strategies]
+        if players != list(range(form.num_players)):
+            raise InvalidStrategyError(
+                f"a profile of this game needs strategies of players {list(range(form.num_players))} in this order, "
+                f"received players {players}"
+            )
+        for strategy in self._strategies[1:]:
+            check_same_game(strategy, form)
+
+    @classmethod
+    def uniform(cls, game: Game | SequenceForm) -> "Profile":
+        """Return the profile in which everyone plays uniformly."""
+        return cls([Strategy.uniform(game, player) for player in range(sequence_form_of(game).num_players)])
+
+    @property
+    def plans(self) -> tuple[Floats, ...]:
+        """The realization plans, one a player."""
+        return tuple(strategy.plan for strategy in self._strategies)
+
+    def __len__(self) -> int:
+        return len(self._strategies)
+
+    def __getitem__(self, player: Any) -> Any:
+        return self._strategies[player]
+
+    def __iter__(self) -> Iterator[Strategy]:
+        return iter(self._strategies)
+
+    def __repr__(self) -> str:
+        name = self._strategies[0].game_name
+        return f"Profile({f'game={name!r}, ' if name else ''}num_players={len(self)})"
+
+    def save(self, path: str | Path) -> None:
+        """Write the profile to one ``.npz`` file; see :meth:`Strategy.save`."""
+        _save(path, self._strategies)
+
+    @classmethod
+    def load(cls, path: str | Path, game: Game | SequenceForm) -> "Profile":
+        """Read a profile that :meth:`save` wrote; errors as :meth:`Strategy.load`."""
+        found = _load(path, game)
+        missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
+        if missing:
+            raise InvalidStrategyError(f"{path} is half a profile: it holds no strategy of player {missing[0]}")
+        return cls([found[player] for player in sorted(found)])
+
+
+def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
+    """Refuse a strategy of another game than the one given.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    form = sequence_form_of(game)
+    if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
+        named = f" ({strategy.game_name})" if strategy.game_name else ""
+        raise InvalidStrategyError(
+            f"the strategy of player {strategy.player} is of another game{named}: its fingerprint is "
+            f"{strategy.fingerprint}, expected {form.fingerprint}"
+        )
+
+
+def _as_floats(values: npt.ArrayLike, what: str) -> Floats:
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidStrategyError(f"the {what} is no array of numbers: {error}") from None
+    if not np.isfinite(vector).all():
+        raise InvalidStrategyError(f"the {what} holds a number that is not finite")
+    return vector
+
+
+def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
+    vector = _as_floats(behaviour, "behaviour strategy")
+    treeplex._check_length(vector, "behaviour strategy")
+    vector[0] = 1.0
+    if not treeplex.num_infosets:
+        return vector
+    totals = np.add.reduceat(vector, treeplex.offsets[:-1])
+    wrong = (np.abs(totals - 1.0) > PLAN_TOLERANCE) | (
+        np.minimum.reduceat(vector, treeplex.offsets[:-1]) < -PLAN_TOLERANCE
+    )
+    if wrong.any():
+        infoset = int(np.argmax(wrong))
+        first, last = treeplex.offsets[infoset : infoset + 2]
+        raise InvalidStrategyError(
+            f"infoset {treeplex.infoset_labels[infoset]!r} has probabilities {vector[first:last].tolist()}, expected "
+            "non-negative numbers that sum to 1"
+        )
+    np.maximum(vector, 0.0, out=vector)
+    totals = np.add.reduceat(vector, treeplex.offsets[:-1])
+    vector[1:] /= np.repeat(totals, treeplex.num_actions)
+    return vector
+
+
+def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
+    first = strategies[0]
+    metadata = {
+        "format": _FILE_FORMAT,
+        "version": _FILE_VERSION,
+        "game": first.game_name,
+        "fingerprint": first.fingerprint,
+        "players": [strategy.player for strategy in strategies],
+    }
+    arrays = {f"behaviour_{strategy.player}": strategy.behaviour for strategy in strategies}
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, metadata=np.array(json.dumps(metadata)), **arrays)  # type: ignore[arg-type]
+
+
+def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
+    form = sequence_form_of(game)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            metadata = json.loads(str(archive["metadata"][()]))
+            if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
+                raise InvalidStrategyError(
+                    f"{path} is a file of format {metadata['format']!r} version {metadata['version']}, expected "
+                    f"{_FILE_FORMAT!r} version {_FILE_VERSION}"
+                )
+            vectors = {int(player): archive[f"behaviour_{player}"] for player in metadata["players"]}
+    except FileNotFoundError:
+        raise InvalidStrategyError(f"{path}: no such file") from None
+    except InvalidStrategyError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise InvalidStrategyError(f"{path} is no strategy file: {error}") from None
+    if metadata["fingerprint"] != form.fingerprint:
+        raise InvalidStrategyError(
+            f"{path} holds strategies of another game ({metadata['game'] or 'unnamed'}): its fingerprint is "
+            f"{metadata['fingerprint']}, expected {form.fingerprint}"
+        )
+    if not vectors:
+        raise InvalidStrategyError(f"{path} holds no strategy")
+    return {player: Strategy(game, player, vector) for player, vector in sorted(vectors.items())}

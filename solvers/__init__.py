@@ -1,0 +1,21 @@
+"""How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
+
+from .methods import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, find_method, method_names
+from .solution import History, Solution
+from .solve import solve
+from .status import Status
+
+__all__ = [
+    "CFR",
+    "CVXPY",
+    "DCFR",
+    "CFRPlus",
+    "HiGHS",
+    "History",
+    "PCFRPlus",
+    "Solution",
+    "Status",
+    "find_method",
+    "method_names",
+    "solve",
+]

@@ -1,0 +1,313 @@
+"""The methods by name: frozen hyper-parameters, and the problems that each serves."""
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from ..seqform.errors import UnknownMethodError, UnsupportedProblemError
+
+if TYPE_CHECKING:
+    from ..models.problems import Problem
+    from .outcome import Options, Outcome
+
+Updates = Literal["alternating", "simultaneous"]
+Iterate = Literal["average", "last"]
+
+#: Averaging schemes by name: iterate t has weight t to this power.
+AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
+
+
+class Method(Protocol):
+    """A way to solve some problems.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    problems : frozenset of str
+        Names of the problems that it serves.
+    default_tolerance : float
+        Of the certificate, relative to the largest payoff.
+    default_iterations : int
+    """
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        ...
+
+    @property
+    def problems(self) -> frozenset[str]:
+        """Names of the problems that it serves."""
+        ...
+
+    @property
+    def default_tolerance(self) -> float:
+        """Tolerance on the certificate where none is asked for, relative to the game's largest payoff."""
+        ...
+
+    @property
+    def default_iterations(self) -> int:
+        """Iteration limit where none is given."""
+        ...
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve a problem that the method serves."""
+        ...
+
+
+@dataclass(frozen=True)
+class HiGHS:
+    """The exact linear program, handed to HiGHS directly.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "simplex", "ipm", "ipm-crossover", "pdlp"}
+        ``auto`` is the dual simplex method up to :attr:`large` sequences of both players together, and the interior
+        point method without crossover above. Interior point with crossover ends at a vertex; PDLP is first-order.
+
+    Notes
+    -----
+    Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
+    """
+
+    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
+
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    large: ClassVar[int] = 6_000
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover", "pdlp"))
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
+
+    @property
+    def default_tolerance(self) -> float:
+        """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
+        return {"pdlp": 1e-4, "ipm": 1e-6, "auto": 1e-6}.get(self.algorithm, 1e-9)
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's linear program."""
+        from .exact.highs import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class CVXPY:
+    """The exact formulation, through cvxpy.
+
+    Parameters
+    ----------
+    solver : str, optional
+        A solver that cvxpy has installed, by its name there; by default HiGHS.
+    """
+
+    solver: str = "HIGHS"
+
+    name: ClassVar[str] = "cvxpy"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    default_tolerance: ClassVar[float] = 1e-6
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's cvxpy formulation."""
+        from .exact.through_cvxpy import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class RegretMethod:
+    """Counterfactual regret minimisation; its members differ in how regrets accumulate and iterates are averaged.
+
+    Parameters
+    ----------
+    updates : {"alternating", "simultaneous"}
+        Whether player 1 answers player 0's new strategy or its old one.
+    averaging : str or float
+        Weight of iterate t in the average: t to this power, or ``uniform`` (0), ``linear`` (1), ``quadratic`` (2),
+        ``cubic`` (3), ``quartic`` (4). The first iterate is the start.
+    iterate : {"average", "last"}
+        Which strategies are returned and certified.
+    """
+
+    updates: Updates = "alternating"
+    averaging: str | float = "uniform"
+    iterate: Iterate = "average"
+
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    default_tolerance: ClassVar[float] = 1e-4
+    default_iterations: ClassVar[int] = 1_000_000
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "updates", ("alternating", "simultaneous"))
+        _check_choice(self, "iterate", ("average", "last"))
+        _ = self.averaging_power
+
+    @property
+    def averaging_power(self) -> float:
+        """The power of t in iterate t's weight."""
+        if isinstance(self.averaging, str) and self.averaging in AVERAGING:
+            return AVERAGING[self.averaging]
+        try:
+            power = float(self.averaging)
+        except ValueError:
+            power = float("nan")
+        if not 0.0 <= power <= 64.0:
+            raise UnknownMethodError(
+                f"{self.name} got averaging={self.averaging!r}, expected one of {', '.join(AVERAGING)} or a power of t "
+                "from 0 to 64"
+            )
+        return power
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Iterate until the certificate meets the tolerance."""
+        from .regret.driver import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class CFR(RegretMethod):
+    """Counterfactual regret minimisation with regret matching and the uniform average.
+
+    Notes
+    -----
+    Zinkevich, Johanson, Bowling and Piccione, "Regret minimization in games with incomplete information", NeurIPS 2007,
+    equations 7–8.
+    """
+
+    name: ClassVar[str] = "cfr"
+
+
+@dataclass(frozen=True)
+class CFRPlus(RegretMethod):
+    """CFR+: regrets never fall below zero, and the average is linear.
+
+    Notes
+    -----
+    Tammelin, "Solving large imperfect information games using CFR+", arXiv:1407.5042 (2014).
+    """
+
+    averaging: str | float = "linear"
+
+    name: ClassVar[str] = "cfr+"
+
+
+@dataclass(frozen=True)
+class DCFR(RegretMethod):
+    """Discounted CFR: after iteration t old regrets count t^α / (t^α + 1) if positive, with β if negative.
+
+    Parameters
+    ----------
+    updates, averaging, iterate
+        As :class:`RegretMethod`; the averaging power is the paper's γ, 2 by default.
+    alpha, beta : float
+        Exponents of the discounts of positive and of negative regrets.
+
+    Notes
+    -----
+    Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization", AAAI 2019,
+    arXiv:1809.04040, section 4; DCFR(3/2, 0, 2).
+    """
+
+    averaging: str | float = "quadratic"
+    alpha: float = 1.5
+    beta: float = 0.0
+
+    name: ClassVar[str] = "dcfr"
+
+
+@dataclass(frozen=True)
+class PCFRPlus(RegretMethod):
+    """Predictive CFR+: CFR+ that plays as if the last instantaneous regrets came once more; quadratic average.
+
+    Notes
+    -----
+    Farina, Kroer and Sandholm, "Faster game solving via predictive Blackwell approachability", AAAI 2021,
+    arXiv:2007.14358, algorithm 3 at every infoset.
+    """
+
+    averaging: str | float = "quadratic"
+
+    name: ClassVar[str] = "pcfr+"
+
+
+_METHODS: dict[str, type[Any]] = {
+    "highs": HiGHS,
+    "cvxpy": CVXPY,
+    "cfr": CFR,
+    "cfr+": CFRPlus,
+    "dcfr": DCFR,
+    "pcfr+": PCFRPlus,
+}
+_HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the names of all methods."""
+    return ("highs", *_HIGHS_VARIANTS, *(name for name in _METHODS if name != "highs"))
+
+
+def find_method(name: str, **options: Any) -> Method:
+    """Return a method by its name.
+
+    Parameters
+    ----------
+    name : str
+    **options
+        Hyper-parameters that differ from the method's defaults.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is no such method, or it has no such option.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.methods import find_method
+    >>> find_method("cfr+", updates="simultaneous")
+    CFRPlus(updates='simultaneous', averaging='linear', iterate='average')
+    """
+    if name in _HIGHS_VARIANTS:
+        name, options = "highs", {"algorithm": _HIGHS_VARIANTS[name], **options}
+    if name not in _METHODS:
+        close = difflib.get_close_matches(str(name), method_names(), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UnknownMethodError(f"unknown method {name!r}: there are {', '.join(method_names())}{hint}")
+    fields = [entry.name for entry in dataclasses.fields(_METHODS[name])]
+    for option in options:
+        if option not in fields:
+            raise UnknownMethodError(f"method {name} has no option {option!r}: it has {', '.join(fields)}")
+    method: Method = _METHODS[name](**options)
+    return method
+
+
+def check_served(method: Method, problem: "Problem") -> None:
+    """Refuse a problem that a method cannot solve, and say which methods can.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    if problem.name not in method.problems:
+        able = [name for name in method_names() if problem.name in find_method(name).problems]
+        raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}: use {', '.join(able)}")
+
+
+def _check_choice(method: Any, option: str, choices: tuple[str, ...]) -> None:
+    value = getattr(method, option)
+    if value not in choices:
+        raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected one of {', '.join(choices)}")

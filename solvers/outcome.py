@@ -1,0 +1,68 @@
+"""What passes between :func:`~treeplex.solvers.solve` and the methods."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..seqform.polytope import Floats
+from .solution import History
+from .status import Status
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solve stands.
+
+    Attributes
+    ----------
+    iterations : int
+    seconds : float
+    exploitability : float or None
+        Of the strategies so far, in payoff units; ``None`` where the method does not know.
+    tolerance : float
+    max_iterations : int
+    """
+
+    iterations: int
+    seconds: float
+    exploitability: float | None
+    tolerance: float
+    max_iterations: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of :func:`~treeplex.solvers.solve`, checked and with defaults filled in."""
+
+    tol: float
+    max_iterations: int
+    time_limit: float
+    start: Any = None
+    progress: Callable[[Progress], None] | None = None
+    callback: Callable[[Progress], bool | None] | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method hands back: plans, which prove themselves later, and how it went.
+
+    Attributes
+    ----------
+    plans : sequence of ndarray of float64 or None
+        One a player, near the polytopes; ``None`` if there is no answer.
+    stopped : Status
+        ``OPTIMAL`` if the method finished by its own account; the certificate decides what becomes of it.
+    detail : str
+        What the method has to say of itself, for the message.
+    """
+
+    plans: Sequence[Floats] | None
+    stopped: Status
+    detail: str
+    iterations: int
+    seconds: float
+    build_seconds: float
+    history: History = field(default_factory=History.empty)
+    multipliers: Mapping[str, float] = field(default_factory=dict)
+    state: Any = None

@@ -1,0 +1,1 @@
+"""Counterfactual regret minimisation in one compiled loop."""

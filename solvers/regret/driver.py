@@ -1,0 +1,181 @@
+"""Runs the compiled loop in short calls: limits, progress, interruption, warm starts."""
+
+import functools
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...models.problems import Problem
+from ...seqform.errors import UnknownMethodError
+from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import Profile, check_same_game
+from .. import outcome as reports
+from ..methods import DCFR, CFRPlus, PCFRPlus, RegretMethod
+from ..outcome import Options, Outcome
+from ..solution import History, Solution
+from ..status import Status
+from .kernel import Kernel, KernelState, Rule
+from .layout import build_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...seqform.polytope import Floats
+
+#: Seconds that one call of the compiled loop should take: Ctrl-C arrives, and limits are looked at, between calls.
+CALL_SECONDS = 0.05
+#: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
+CHECK_GROWTH = 1.2
+_FIRST_CALL = 32
+
+_kernels: "WeakKeyDictionary[SequenceForm, Kernel]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class RegretState:
+    """What a regret method needs to go on where it stopped."""
+
+    method: RegretMethod
+    kernel: Kernel
+    state: KernelState
+
+
+def kernel_of(form: SequenceForm) -> Kernel:
+    """Return the compiled loop laid out for a game; built once."""
+    if form not in _kernels:
+        _kernels[form] = Kernel(build_layout(form))
+    return _kernels[form]
+
+
+def rule_of(method: RegretMethod) -> Rule:
+    """Return a method's local rule and averaging as the compiled loop's numbers."""
+    power = method.averaging_power
+    match method:
+        case DCFR():
+            return Rule(positive=method.alpha, negative=method.beta, power=True, averaging=power)
+        case PCFRPlus():
+            return Rule(floor=0.0, prediction=1.0, averaging=power)
+        case CFRPlus():
+            return Rule(floor=0.0, averaging=power)
+        case _:
+            return Rule(averaging=power)
+
+
+def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
+    _warm()
+    begun = time.perf_counter()
+    kernel = kernel_of(problem.game.sequence_form)
+    state = _start(method, problem, kernel, options)
+    build_seconds = time.perf_counter() - begun
+
+    begun = time.perf_counter()
+    rule = rule_of(method)
+    first = state.iteration
+    # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions, in
+    # which the certificate differs from the loop.
+    tolerance = options.tol * (1.0 - 1e-9) if options.tol > 0.0 else -np.inf
+    stopped = Status.ITERATION_LIMIT
+    chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
+    checked, errors, seconds = [], [], []
+    try:
+        while True:
+            started = time.perf_counter()
+            remaining = options.max_iterations - (state.iteration - first)
+            report = kernel.run(
+                state,
+                rule,
+                min(chunk, remaining),
+                tolerance=tolerance,
+                growth=CHECK_GROWTH,
+                alternating=method.updates == "alternating",
+                last_iterate=method.iterate == "last",
+            )
+            now = time.perf_counter()
+            checked.append(report.checked)
+            errors.append(report.exploitabilities)
+            seconds.append(np.full(len(report.checked), now - begun))
+            if report.converged:
+                stopped = Status.CONVERGED
+                break
+            if state.iteration - first >= options.max_iterations:
+                break
+            if now - begun >= options.time_limit:
+                stopped = Status.TIME_LIMIT
+                break
+            if _reported(options, state.iteration, now - begun, errors):
+                stopped = Status.INTERRUPTED
+                break
+            chunk = _next_chunk(chunk, now - started, options.time_limit - (now - begun))
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    ended = time.perf_counter()
+    vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
+    return Outcome(
+        plans=_to_plans(kernel, vector),
+        stopped=stopped,
+        detail=f"after {state.iteration} iterations",
+        iterations=state.iteration,
+        seconds=ended - begun,
+        build_seconds=build_seconds,
+        history=History(
+            np.concatenate([np.zeros(0, dtype=np.int64), *checked]),
+            np.concatenate([np.zeros(0), *seconds]),
+            np.concatenate([np.zeros(0), *errors]),
+        ),
+        state=RegretState(method, kernel, state),
+    )
+
+
+def _to_plans(kernel: Kernel, vector: "Floats") -> "Sequence[Floats]":
+    return [kernel.layout.to_user(player, vector) for player in range(kernel.layout.num_players)]
+
+
+def _next_chunk(chunk: int, took: float, left: float) -> int:
+    """Return how many iterations fill a call, growing at most fourfold, and no longer than the time that is left."""
+    fit = chunk * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
+    return max(1, min(4 * chunk, int(fit)))
+
+
+def _reported(options: Options, iterations: int, seconds: float, errors: "list[Floats]") -> bool:
+    """Tell the listeners where the solve stands; whether one of them wants it to stop."""
+    if options.progress is None and options.callback is None:
+        return False
+    last = next((float(values[-1]) for values in reversed(errors) if len(values)), None)
+    report = reports.Progress(iterations, seconds, last, options.tol, options.max_iterations)
+    if options.progress is not None:
+        options.progress(report)
+    return options.callback is not None and options.callback(report) is True
+
+
+def _start(method: RegretMethod, problem: Problem, kernel: Kernel, options: Options) -> KernelState:
+    """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile given."""
+    start = options.start
+    if isinstance(start, Solution):
+        kept = start.state
+        if isinstance(kept, RegretState) and kept.method == method and kept.kernel is kernel:
+            return kept.state.copy()
+        start = start.profile
+    state = kernel.initial_state()
+    if start is None:
+        return state
+    if not isinstance(start, Profile):
+        raise UnknownMethodError(f"start is a {type(start).__name__}, expected a Profile or a Solution")
+    check_same_game(start[0], problem.game)
+    vector = np.zeros(kernel.layout.size)
+    for strategy in start:
+        kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
+    kernel.set_behaviour(state, vector)
+    return state
+
+
+@functools.cache
+def _warm() -> None:
+    """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
+    kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]])))
+    state = kernel.initial_state()
+    kernel.run(state, Rule(), 2)
+    kernel.average(state)

@@ -1,0 +1,204 @@
+"""The one result type: strategies, bounds that they prove, and how they were found."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..models.problems import Certificate, Problem
+from ..seqform.polytope import Floats
+from ..seqform.strategy import Profile
+from .status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How the error fell while an iterative method ran.
+
+    Attributes
+    ----------
+    iterations : ndarray of int64, shape (k,)
+    seconds : ndarray of float64, shape (k,)
+        Seconds of solving until then.
+    exploitability : ndarray of float64, shape (k,)
+        Of the strategies that the method would have returned, in payoff units.
+    """
+
+    iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
+    seconds: Floats
+    exploitability: Floats
+
+    @classmethod
+    def empty(cls) -> "History":
+        """Return the history of a method that has none."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Strategies with the bounds that they prove.
+
+    Every bound is recomputed from the strategies by best responses; none is read back from the solver. A result whose
+    certificate fails is ``uncertified``, whatever the solver said.
+
+    Attributes
+    ----------
+    problem : Problem
+    method : object
+        The method's frozen hyper-parameters.
+    profile : Profile
+    status : Status
+    message : str
+        What the status means here, in one line.
+    certificate : Certificate
+    tolerance : float
+        What the status was judged by.
+    iterations : int
+        Of the method: updates of both players, or simplex or interior-point iterations.
+    seconds : float
+        The solve alone, without importing, compiling and building; ``build_seconds`` for the building.
+    build_seconds : float
+    history : History
+    multipliers : mapping of str to float
+        By constraint; the objective's gain per unit of loosening.
+    state : object
+        What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
+    """
+
+    problem: Problem
+    method: Any
+    profile: Profile
+    status: Status
+    message: str
+    certificate: Certificate
+    tolerance: float
+    iterations: int
+    seconds: float
+    build_seconds: float
+    history: History = field(default_factory=History.empty)
+    multipliers: Mapping[str, float] = field(default_factory=dict)
+    state: Any = field(default=None, repr=False)
+
+    @property
+    def objective(self) -> float | None:
+        """What the problem optimises, at these strategies."""
+        return self.certificate.objective
+
+    @property
+    def value(self) -> Any:
+        """Player 0's expected payoff; for more than two players a tuple of all payoffs."""
+        value = self.certificate.value
+        return value[0] if len(value) == 2 else value
+
+    @property
+    def lower(self) -> float | None:
+        """Proven lower bound on the optimal objective."""
+        return self.certificate.lower
+
+    @property
+    def upper(self) -> float | None:
+        """Proven upper bound on the optimal objective."""
+        return self.certificate.upper
+
+    @property
+    def gap(self) -> float | None:
+        """Upper bound minus lower bound."""
+        return self.certificate.gap
+
+    @property
+    def exploitability(self) -> float:
+        """NashConv of the profile divided by the number of players."""
+        return self.certificate.exploitability
+
+    @property
+    def violation(self) -> float:
+        """The largest violation of a constraint, 0 if there is none."""
+        return self.certificate.violation
+
+    def __str__(self) -> str:
+        value = self.value
+        payoff = f"{value:.10g}" if isinstance(value, float) else ", ".join(f"{one:.10g}" for one in value)
+        rows = [
+            ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
+            ("method", self.method.name),
+            ("status", f"{self.status}: {self.message}"),
+            ("value", payoff),
+        ]
+        if self.lower is not None and self.upper is not None:
+            rows.append(("proven bounds", f"[{self.lower:.10g}, {self.upper:.10g}]"))
+        rows.append(("exploitability", f"{self.exploitability:.3g}"))
+        rows.append(("iterations", f"{self.iterations:,}"))
+        rows.append(("seconds", f"{self.seconds:.3g} solving, {self.build_seconds:.3g} building"))
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the solution as plain numbers and strings, ready for JSON.
+
+        Returns
+        -------
+        dict
+            What was not computed is ``None``; NaN and infinity never appear.
+        """
+        from .. import __version__
+
+        game = self.problem.game
+        form = game.sequence_form
+        value = self.value
+        record = {
+            "schema": 1,
+            "version": __version__,
+            "game": game.spec,
+            "parameters": game.parameters,
+            "problem": self.problem.name,
+            "method": self.method.name,
+            "player": None,
+            "status": str(self.status),
+            "message": self.message,
+            "objective": self.objective,
+            "value": value if isinstance(value, float) else list(value),
+            "value_exact": None,
+            "lower": self.lower,
+            "upper": self.upper,
+            "gap": self.gap,
+            "exploitability": self.exploitability,
+            "gain": None,
+            "opponent_value": None,
+            "game_value": None,
+            "violation": self.violation,
+            "violations": dict(self.certificate.violations),
+            "multipliers": dict(self.multipliers),
+            "steps": None,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "build_seconds": self.build_seconds,
+            "sizes": {
+                "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
+                "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
+                "leaves": form.num_leaves,
+                "nnz": int(form.A.nnz) if form.num_players == 2 else None,
+            },
+        }
+        return json_ready(record)  # type: ignore[no-any-return]
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one JSON object."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value made of plain JSON types: fractions as text, what is not finite as ``None``."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

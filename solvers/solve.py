@@ -1,0 +1,144 @@
+"""One function that solves every problem with every method that serves it."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..models.problems import Problem
+from ..seqform.errors import SolverError, UnknownMethodError
+from ..seqform.strategy import Profile, Strategy
+from .methods import Method, check_served, find_method
+from .outcome import Options, Outcome, Progress
+from .solution import Solution
+from .status import Status
+
+
+def solve(
+    problem: Problem,
+    method: str | Method = "highs",
+    *,
+    tol: float | None = None,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    start: Solution | Profile | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    callback: Callable[[Progress], bool | None] | None = None,
+    seed: int | None = None,
+) -> Solution:
+    """Solve a problem and prove how good the answer is.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : str or Method
+        A method's name, for its defaults, or its hyper-parameters, such as ``CFR(updates="simultaneous")``.
+    tol : float, optional
+        What the certificate must prove, in payoff units: the exploitability for ``Nash``. With 0 an iterative method
+        runs exactly ``max_iterations``. The method has a default, relative to the game's largest payoff.
+    max_iterations : int, optional
+        One iteration updates every player once.
+    time_limit : float, optional
+        Seconds of solving.
+    start : Solution or Profile, optional
+        Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
+        stopped, and its iterations count on.
+    progress : callable, optional
+        Called about ten times a second with a :class:`~treeplex.solvers.outcome.Progress`.
+    callback : callable, optional
+        The same, and stops the solve by returning ``True``.
+    seed : int, optional
+        For methods that draw random numbers.
+
+    Returns
+    -------
+    Solution
+        With the status ``interrupted`` and the best strategies so far after Ctrl-C.
+
+    Raises
+    ------
+    UnknownMethodError
+        If the method or one of its options does not exist.
+    UnsupportedProblemError
+        If the method does not serve the problem.
+    SolverError
+        If the method broke down without strategies.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), "cfr+", tol=1e-3)
+    >>> solution.status
+    <Status.CONVERGED: 'converged'>
+    >>> solution.exploitability <= 1e-3
+    True
+    """
+    chosen = find_method(method) if isinstance(method, str) else method
+    check_served(chosen, problem)
+    options = Options(
+        tol=_default_tolerance(chosen, problem) if tol is None else _checked(tol, "tol"),
+        max_iterations=chosen.default_iterations
+        if max_iterations is None
+        else int(_checked(max_iterations, "max_iterations")),
+        time_limit=math.inf if time_limit is None else _checked(time_limit, "time_limit"),
+        start=start,
+        progress=progress,
+        callback=callback,
+        seed=seed,
+    )
+    outcome = chosen.run(problem, options)
+    if outcome.plans is None:
+        raise SolverError(f"{chosen.name} found no strategies: {outcome.detail}")
+    return _certified(problem, chosen, options, outcome)
+
+
+def _certified(problem: Problem, method: Method, options: Options, outcome: Outcome) -> Solution:
+    """Turn plans into strategies, prove what they are worth and judge the status by that alone."""
+    assert outcome.plans is not None
+    profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
+    certificate = problem.certify(profile)
+    error = problem.error(certificate)
+    proven = error <= options.tol and certificate.residual <= 1e-9
+    status = outcome.stopped
+    if status is Status.OPTIMAL and not proven:
+        status = Status.UNCERTIFIED
+    elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
+        if proven and options.tol > 0.0:
+            status = Status.CONVERGED
+        elif status is Status.CONVERGED:
+            status = Status.UNCERTIFIED
+    message = status.advice
+    if status is Status.UNCERTIFIED:
+        message = f"{message} (proven {error:.3g}, asked {options.tol:.3g}; {outcome.detail})"
+    return Solution(
+        problem=problem,
+        method=method,
+        profile=profile,
+        status=status,
+        message=message,
+        certificate=certificate,
+        tolerance=options.tol,
+        iterations=outcome.iterations,
+        seconds=outcome.seconds,
+        build_seconds=outcome.build_seconds,
+        history=outcome.history,
+        multipliers=outcome.multipliers,
+        state=outcome.state,
+    )
+
+
+def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:
+    """Return the strategy that plays in the proportions of a solver's vector, round-off and all."""
+    treeplex = problem.game.sequence_form.treeplexes[player]
+    return Strategy(problem.game, player, treeplex.behaviour(np.maximum(plan, 0.0)))
+
+
+def _default_tolerance(method: Method, problem: Problem) -> float:
+    return method.default_tolerance * max(1.0, problem.game.sequence_form.payoff_scale)
+
+
+def _checked(number: Any, name: str) -> float:
+    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or not number >= 0:
+        raise UnknownMethodError(f"{name} is {number!r}, expected a number of at least 0")
+    return float(number)

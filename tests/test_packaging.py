@@ -1,0 +1,194 @@
+"""The package as users get it: what is in it, who imports whom, and how fast it starts."""
+
+import ast
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import treeplex
+
+REPOSITORY = Path(__file__).parents[1]
+FOLDERS = ("seqform", "models", "solvers", "validation")  # each may import those to its left
+HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
+
+
+def library_files() -> list[Path]:
+    """List the modules of the library, relative to the repository."""
+    files = [REPOSITORY / "__init__.py", REPOSITORY / "__main__.py"]
+    for folder in FOLDERS:
+        files += sorted((REPOSITORY / folder).rglob("*.py"))
+    return [file.relative_to(REPOSITORY) for file in files]
+
+
+def project() -> dict:
+    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, "-P", *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_every_folder_with_modules_is_a_listed_package() -> None:
+    folders = {".".join(("treeplex", *file.parent.parts)) for file in library_files()}
+    listed = project()["tool"]["setuptools"]["packages"]
+    assert sorted(folders) == sorted(listed)
+    missing = [file.parent for file in library_files() if not (REPOSITORY / file.parent / "__init__.py").exists()]
+    assert not missing
+
+
+def test_root_holds_no_other_module() -> None:
+    assert {file.name for file in REPOSITORY.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+def test_no_module_hides_the_package() -> None:
+    assert not [file for file in library_files() if file.stem == "treeplex"]
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> None:
+    source = tmp_path / "source with-hyphen"
+    leave_out = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "_build")
+    shutil.copytree(REPOSITORY, source, ignore=leave_out)
+    run("-m", "build", "--outdir", str(tmp_path), str(source))
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    version = treeplex.__version__
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    library = {file.as_posix() for file in library_files()}
+    assert names == {f"treeplex/{name}" for name in library | {"py.typed"}}
+    with tarfile.open(sdist) as archive:
+        names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}
+    assert {name for name in names if name.endswith(".py")} == library
+    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "py.typed"} <= names
+
+
+def imports(file: Path) -> list[tuple[int, str]]:
+    """List the modules that a module imports, relative imports resolved, each with its line."""
+    here = ("treeplex", *file.parent.parts)
+    found = []
+    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, name.name) for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(here[: len(here) - node.level + 1]) + "." if node.level else ""
+            if node.module:
+                found.append((node.lineno, base + node.module))
+            else:
+                found += [(node.lineno, base + name.name) for name in node.names]
+    return found
+
+
+@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
+def test_imports_run_one_way(file: Path) -> None:
+    if len(file.parts) == 1:
+        return  # the facade sees everything
+    rank = FOLDERS.index(file.parts[0])
+    for line, module in imports(file):
+        package, *rest = module.split(".")
+        if package == "treeplex" and rest and rest[0] in FOLDERS:
+            assert FOLDERS.index(rest[0]) <= rank, f"{file}:{line} imports {module}, which is to its right"
+
+
+@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
+def test_imports_inside_the_library_are_relative(file: Path) -> None:
+    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
+        names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        for name in names:
+            assert name.split(".")[0] not in {"treeplex", *FOLDERS}, f"{file}:{node.lineno} imports {name}"
+
+
+@pytest.mark.parametrize("name", treeplex.__all__)
+def test_facade_name_imports(name: str) -> None:
+    assert getattr(treeplex, name) is not None
+    assert name in dir(treeplex)
+
+
+def test_facade_says_the_same_three_times() -> None:
+    """``__all__``, the table of lazy imports and the imports for type checkers agree."""
+    shown: dict[str, str] = {}
+    for node in ast.walk(ast.parse((REPOSITORY / "__init__.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            shown |= {name.name: f".{node.module}" for name in node.names}
+    assert shown == treeplex._EXPORTS
+    assert sorted(treeplex.__all__) == sorted(["__version__", *shown])
+
+
+def test_facade_has_every_exception() -> None:
+    errors = importlib.import_module("treeplex.seqform.errors")
+    defined = {name for name, value in vars(errors).items() if isinstance(value, type)}
+    assert defined <= set(treeplex.__all__)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'treeplex' has no attribute 'Hash'"):
+        treeplex.Hash  # noqa: B018
+
+
+def test_import_is_lazy() -> None:
+    code = "import sys, treeplex; treeplex.__version__; print(*{name.partition('.')[0] for name in sys.modules})"
+    assert not {*HEAVY, "typer", "rich"} & set(run("-c", code).split())
+
+
+def test_help_loads_no_heavy_library() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-m", "treeplex", "--help"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in shown.stderr.splitlines()}
+    assert "treeplex" in loaded
+    assert not set(HEAVY) & loaded
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no CPU time of child processes")
+def test_help_is_fast() -> None:
+    def seconds() -> float:
+        before = os.times()
+        run("-m", "treeplex", "--help")
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+def test_version_is_everywhere_the_same() -> None:
+    version = treeplex.__version__
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {version}" in citation.splitlines()
+    assert version in run("-m", "treeplex", "--version")
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w.-]", text, maxsplit=1)[0].lower() for text in requirements}
+
+
+def test_dependencies_are_what_the_library_imports() -> None:
+    table = project()["project"]
+    needed = distributions(table["dependencies"])
+    optional = {
+        name
+        for extra in ("plot", "frames", "openspiel", "gambit")
+        for name in distributions(table["optional-dependencies"][extra])
+    }
+    imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
+    imported -= {*sys.stdlib_module_names, "treeplex"}
+    imported = {{"pyspiel": "open_spiel"}.get(module, module) for module in imported}
+    assert needed - imported == set(), "declared and never imported"
+    assert imported - needed - optional == set(), "imported and never declared"
