@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .errors import ImperfectRecallError, InvalidGameError
+from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .leaves import LeafTable
 from .polytope import Treeplex
 from .rationals import to_fraction
@@ -86,14 +86,14 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
             try:
                 fractions = tuple(map(to_fraction, payoffs))
             except (TypeError, ValueError, OverflowError):
-                _refuse(rules, visited + num_leaves, f"has payoffs {payoffs!r}, expected finite numbers")
+                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
             exact_payoffs.append(fractions)
             exact_chance.append(reach)
         try:
             leaf_chance.append(reach)
             leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
         except (TypeError, OverflowError):
-            _refuse(rules, visited + num_leaves, f"has payoffs {payoffs!r}, expected finite numbers")
+            _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
         num_leaves += 1
 
     root = rules.initial_state()
@@ -129,8 +129,8 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
                     _refuse(
                         rules,
                         visited + num_leaves,
-                        f"has actions {tuple(actions)!r} in infoset {label!r} of player {who}, which has "
-                        f"{known[2]!r} elsewhere: the actions of an infoset must agree, in the same order",
+                        f"has actions {shown(tuple(actions))} in infoset {shown(label)} of player {who}, which has "
+                        f"{shown(known[2])} elsewhere: the actions of an infoset must agree, in the same order",
                     )
             visited += 1
             left, right = sequences[:who], sequences[who + 1 :]
@@ -182,10 +182,14 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
 def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
     actions = tuple(actions)
     if not actions:
-        _refuse(rules, number, f"has no action in infoset {label!r}: a decision needs at least one")
+        _refuse(rules, number, f"has no action in infoset {shown(label)}: a decision needs at least one")
     if len(set(actions)) != len(actions):
         twice = next(action for action in actions if actions.count(action) > 1)
-        _refuse(rules, number, f"has action {twice!r} more than once in infoset {label!r}: actions must be distinct")
+        _refuse(
+            rules,
+            number,
+            f"has action {shown(twice)} more than once in infoset {shown(label)}: actions must be distinct",
+        )
     return actions
 
 
@@ -199,11 +203,11 @@ def _checked_outcomes(
     try:
         checked = [(action, float(probability)) for action, probability in outcomes]
     except (TypeError, ValueError):
-        _refuse(rules, number, f"has chance probabilities {[p for _, p in outcomes]!r}, expected numbers")
+        _refuse(rules, number, f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers")
     total = 0.0
     for action, probability in checked:
         if not 0.0 <= probability <= 1.0 + PROBABILITY_TOLERANCE:
-            _refuse(rules, number, f"gives outcome {action!r} probability {probability}, expected one from 0 to 1")
+            _refuse(rules, number, f"gives outcome {shown(action)} probability {probability}, expected one from 0 to 1")
         total += probability
     if not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
         _refuse(rules, number, f"has chance probabilities that sum to {total:.12g}, expected 1")
@@ -241,9 +245,10 @@ def _histories(rules: Rules) -> Iterator[tuple[_Path, bool]]:
 
 def describe_path(actions: Sequence[Hashable]) -> str:
     """Name a history by its action path, ``the root`` if it is empty; the middle of a long one is left out."""
-    names = [str(action) for action in actions]
-    if len(names) > 40:
-        names = [*names[:20], f"… {len(names) - 40} more …", *names[-20:]]
+    actions = list(actions)
+    names = [one_line(str(action), 40) for action in (actions if len(actions) <= 20 else actions[:10] + actions[-10:])]
+    if len(actions) > 20:
+        names.insert(10, f"… {len(actions) - 20} more …")
     return "history " + "/".join(names) if names else "the root"
 
 
@@ -275,6 +280,6 @@ def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:
 
 def _refuse_recall(rules: Rules, player: int, label: Hashable, first: int, second: int) -> NoReturn:
     raise ImperfectRecallError(
-        f"infoset {label!r} of player {player} has imperfect recall: {_name_node(rules, first)} and "
+        f"infoset {shown(label)} of player {player} has imperfect recall: {_name_node(rules, first)} and "
         f"{_name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
     )

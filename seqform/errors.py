@@ -3,6 +3,8 @@
 Each says in one line what is wrong, where, the value received and what would be right.
 """
 
+from typing import Any
+
 
 class TreeplexError(Exception):
     """Base class of every error that the library raises on purpose."""
@@ -76,3 +78,25 @@ class MissingExtraError(TreeplexError, ImportError):
 
 class SolverError(TreeplexError):
     """A solver that broke down without an answer."""
+
+
+def shown(value: Any, limit: int = 120) -> str:
+    """Return a value as messages show it: its ``repr`` on one line, its end cut off if it is long.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.errors import shown
+    >>> shown("a label"), shown(range(1000), limit=9)
+    ("'a label'", 'range(0,…')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits has no repr
+        text = f"a {type(value).__name__} too long to print"
+    return one_line(text, limit)
+
+
+def one_line(text: str, limit: int = 120) -> str:
+    """Return a text on one line, line breaks and other control characters escaped, its end cut off if it is long."""
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -8,7 +8,7 @@ from .errors import InvalidStrategyError
 from .game import Game, sequence_form_of
 from .polytope import Floats, Treeplex
 from .sequence_form import SequenceForm
-from .strategy import Profile, Strategy, check_same_game
+from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +122,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     """
     form = sequence_form_of(game)
     plans = _plans(game, profile)
+    player = checked_player(game, player)
     found = best_response_plan(form.treeplexes[player], form.gradient(player, plans))
     return Strategy.from_plan(game, player, found.plan)
 

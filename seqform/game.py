@@ -142,7 +142,8 @@ class Game:
 
             size = self.sequence_form.treeplexes[player].num_sequences
             self._plans[player] = cp.Variable(size, nonneg=True, name=f"plan_{player}")
-        return self._plans[player]
+        plan: cp.Variable = self._plans[player]
+        return plan
 
     def _walkable(self) -> Rules:
         if self.rules is None:

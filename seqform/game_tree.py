@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import networkx as nx
 
 from .enumeration import Enumeration, describe_path, enumerate_game
-from .errors import InvalidGameError
+from .errors import InvalidGameError, shown
 from .rules import CHANCE, TERMINAL, Number, Rules
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class GameTree:
         return payoffs
 
     def _refuse(self, node: Hashable, message: str) -> NoReturn:
-        raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {node!r}) {message}")
+        raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {shown(node)}) {message}")
 
     def _check_nodes(self) -> int:
         """Check every node and edge for itself and return the number of players."""
@@ -194,13 +194,15 @@ class GameTree:
         if "payoffs" not in attributes:
             self._refuse(node, "is a leaf without the attribute 'payoffs': one number a player is needed")
         if "player" in attributes:
-            self._refuse(node, f"is a leaf with player {attributes['player']!r}: a player needs at least one action")
+            self._refuse(
+                node, f"is a leaf with player {shown(attributes['player'])}: a player needs at least one action"
+            )
         payoffs = attributes["payoffs"]
-        if not isinstance(payoffs, Sequence) or isinstance(payoffs, str):
-            payoffs = attributes["payoffs"] = _as_tuple(payoffs)
-        if not payoffs or not all(_is_number(payoff) for payoff in payoffs):
-            self._refuse(node, f"has payoffs {payoffs!r}, expected one finite number a player")
-        return payoffs  # type: ignore[no-any-return]
+        if getattr(payoffs, "ndim", 0) == 1 and hasattr(payoffs, "tolist"):
+            payoffs = attributes["payoffs"] = tuple(payoffs.tolist())
+        if not isinstance(payoffs, tuple | list) or not payoffs or not all(map(_is_number, payoffs)):
+            self._refuse(node, f"has payoffs {shown(payoffs)}, expected one finite number a player, as a tuple")
+        return payoffs
 
     def _checked_player(self, node: Hashable, attributes: dict[str, Any]) -> int:
         if "payoffs" in attributes:
@@ -209,31 +211,35 @@ class GameTree:
             self._refuse(node, "is an inner node without the attribute 'player': 0, 1, … or CHANCE (-1) is needed")
         who = attributes["player"]
         if not isinstance(who, Integral) or isinstance(who, bool) or who < CHANCE:
-            self._refuse(node, f"has player {who!r}, expected 0, 1, … or CHANCE (-1)")
+            self._refuse(node, f"has player {shown(who)}, expected 0, 1, … or CHANCE (-1)")
         if who != CHANCE:
             if "infoset" not in attributes:
                 self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': a label is needed")
             try:
                 hash(attributes["infoset"])
             except TypeError:
-                self._refuse(node, f"has infoset {attributes['infoset']!r}, expected a hashable label")
+                self._refuse(node, f"has infoset {shown(attributes['infoset'])}, expected a hashable label")
         return int(who)
 
     def _check_edges(self, node: Hashable, who: int) -> None:
         actions = set()
         for child, edge in self.graph.adj[node].items():
             if "action" not in edge:
-                self._refuse(node, f"has an edge to node {child!r} without the attribute 'action': a label is needed")
+                self._refuse(
+                    node, f"has an edge to node {shown(child)} without the attribute 'action': a label is needed"
+                )
             try:
                 actions.add(edge["action"])
             except TypeError:
-                self._refuse(node, f"has action {edge['action']!r}, expected a hashable label")
+                self._refuse(node, f"has action {shown(edge['action'])}, expected a hashable label")
             if who == CHANCE:
                 if "prob" not in edge:
-                    self._refuse(node, f"has chance outcome {edge['action']!r} without the attribute 'prob'")
+                    self._refuse(node, f"has chance outcome {shown(edge['action'])} without the attribute 'prob'")
                 if not _is_number(edge["prob"]):
                     self._refuse(
-                        node, f"gives outcome {edge['action']!r} probability {edge['prob']!r}, expected one from 0 to 1"
+                        node,
+                        f"gives outcome {shown(edge['action'])} probability {shown(edge['prob'])}, expected one from "
+                        "0 to 1",
                     )
         if len(actions) != len(self.graph.adj[node]):
             self._refuse(node, "has two edges with the same action: the actions of a node must be distinct")
@@ -241,11 +247,6 @@ class GameTree:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real | Fraction) and not isinstance(value, bool)
-
-
-def _as_tuple(payoffs: Any) -> Any:
-    """Turn an array of payoffs into a tuple; leave what is no array to be refused."""
-    return tuple(payoffs.tolist()) if hasattr(payoffs, "tolist") and getattr(payoffs, "ndim", 0) == 1 else payoffs
 
 
 def _find_root(graph: Any) -> Hashable:
@@ -257,23 +258,25 @@ def _find_root(graph: Any) -> Hashable:
     roots = [node for node, degree in graph.in_degree() if degree == 0]
     for node, degree in graph.in_degree():
         if degree > 1:
-            parents = ", ".join(repr(parent) for parent in list(graph.predecessors(node))[:3])
+            parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
             cyclic = _on_cycle(graph, node)
             raise InvalidGameError(
-                f"node {node!r} lies on a cycle: a tree has none"
+                f"node {shown(node)} lies on a cycle: a tree has none"
                 if cyclic
-                else f"node {node!r} has {degree} parents ({parents}): a tree's node has at most one"
+                else f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
             )
     if not roots:
-        raise InvalidGameError(f"node {next(iter(graph))!r} lies on a cycle: a tree has a root, without parents")
+        cyclic = _ancestor_on_cycle(graph, next(iter(graph)))
+        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: a tree has a root, without parents")
     if len(roots) > 1:
         raise InvalidGameError(
-            f"node {roots[1]!r} cannot be reached from the root {roots[0]!r}: a tree has one node without parents"
+            f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
+            "parents"
         )
     reached = {roots[0], *nx.descendants(graph, roots[0])}
     if len(reached) < len(graph):
-        stray = next(node for node in graph if node not in reached)
-        raise InvalidGameError(f"node {stray!r} lies on a cycle that the root {roots[0]!r} does not reach")
+        cyclic = _ancestor_on_cycle(graph, next(node for node in graph if node not in reached))
+        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
     root: Hashable = roots[0]
     return root
 
@@ -281,3 +284,12 @@ def _find_root(graph: Any) -> Hashable:
 def _on_cycle(graph: Any, node: Hashable) -> bool:
     reached = {node, *nx.descendants(graph, node)}
     return any(parent in reached for parent in graph.predecessors(node))
+
+
+def _ancestor_on_cycle(graph: Any, node: Hashable) -> Hashable:
+    """Go up from a node, where every node on the way has one parent, until a node comes again."""
+    seen = set()
+    while node not in seen:
+        seen.add(node)
+        (node,) = graph.predecessors(node)
+    return node

@@ -1,5 +1,6 @@
 """The leaves of a game as one table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -49,7 +50,7 @@ class LeafTable:
         """The largest absolute payoff, or 1 if all are zero."""
         return float(np.abs(self.payoffs).max(initial=0.0)) or 1.0
 
-    def gradient(self, player: int, plans: "tuple[Floats, ...] | list[Floats]", num_sequences: int) -> Floats:
+    def gradient(self, player: int, plans: Sequence[Floats], num_sequences: int) -> Floats:
         """Return a player's payoff per unit of each own sequence, the other players' plans given.
 
         Parameters
@@ -68,9 +69,10 @@ class LeafTable:
         for other, plan in enumerate(plans):
             if other != player:
                 weights *= plan[self.sequences[:, other]]
-        return np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)
+        gradient: Floats = np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)  # type: ignore[assignment]
+        return gradient
 
-    def expected_payoffs(self, plans: "tuple[Floats, ...] | list[Floats]") -> Floats:
+    def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff, shape (num_players,), when all play the given plans."""
         reach = self.chance.copy()
         for player, plan in enumerate(plans):

@@ -34,10 +34,12 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         If the constraints are not of this form.
     """
     try:
-        rows = sp.csr_array(matrix, dtype=np.float64)
+        rows = sp.csr_array(matrix, dtype=np.float64, copy=True)  # what follows changes it in place
         right = np.asarray(right_side, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidGameError(f"{name} and {right_name} are no arrays of numbers: {error}") from None
+    if rows.ndim != 2:
+        raise InvalidGameError(f"{name} has shape {rows.shape}: a matrix is needed")
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if right.shape != (rows.shape[0],):
@@ -50,7 +52,8 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         if len(columns) == 1 and columns[0] == 0 and values[0] == right[row] != 0.0:
             roots += 1
             continue
-        sign = 1.0 if np.count_nonzero(values == -1.0) == 1 else -1.0
+        # The parent comes before the infoset's own sequences, so its entry comes first and tells the row's sign.
+        sign = -1.0 if len(values) and values[0] == 1.0 else 1.0
         parent = columns[sign * values == -1.0]
         own = columns[sign * values == 1.0]
         if len(parent) != 1 or len(own) != len(columns) - 1 or not len(own) or right[row] != 0.0:

@@ -1,15 +1,15 @@
 """One player's strategy polytope in sequence form."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidGameError, InvalidStrategyError
+from .errors import InvalidGameError, InvalidStrategyError, shown
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -67,8 +67,8 @@ class Treeplex:
     Raises
     ------
     InvalidGameError
-        If an array has the wrong shape, an infoset has no action, or a parent sequence does not come before its
-        infoset.
+        If an array has the wrong shape, an infoset has no action, a parent sequence does not come before its
+        infoset, or labels are not distinct.
 
     Notes
     -----
@@ -133,7 +133,12 @@ class Treeplex:
             self.infoset_labels, self.action_labels, self.num_actions.tolist(), strict=True
         ):
             if len(actions) != arity:
-                raise InvalidGameError(f"infoset {label!r} has {len(actions)} action labels for {arity} actions")
+                raise InvalidGameError(f"infoset {shown(label)} has {len(actions)} action labels for {arity} actions")
+            if len(set(actions)) != arity:
+                raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
+        if len(set(self.infoset_labels)) != count:
+            twice = next(label for label, times in Counter(self.infoset_labels).items() if times > 1)
+            raise InvalidGameError(f"infoset label {shown(twice)} stands there twice: labels must be distinct")
 
     @property
     def num_infosets(self) -> int:
@@ -245,9 +250,12 @@ class Treeplex:
         if self.num_infosets:
             totals = np.add.reduceat(x, self.offsets[:-1])
             reached = totals > 0.0
-            scale = np.where(reached, 1.0 / np.where(reached, totals, 1.0), 0.0)
-            fill = np.where(reached, 0.0, 1.0 / self.num_actions)
-            x[1:] = x[1:] * np.repeat(scale, self.num_actions) + np.repeat(fill, self.num_actions)
+            # Divided, not multiplied by a reciprocal: that of a deep infoset's tiny reach may overflow.
+            x[1:] = np.where(
+                np.repeat(reached, self.num_actions),
+                x[1:] / np.repeat(np.where(reached, totals, 1.0), self.num_actions),
+                np.repeat(1.0 / self.num_actions, self.num_actions),
+            )
         x[0] = 1.0
         return x
 
@@ -277,7 +285,7 @@ class Treeplex:
             )
 
 
-def _read_only(array: Any) -> Any:
+def _read_only(array: Integers) -> Integers:
     array.flags.writeable = False
     return array
 
@@ -286,5 +294,4 @@ def _int32(values: npt.ArrayLike, name: str) -> Integers:
     array = np.array(values, dtype=np.int32)
     if array.ndim != 1:
         raise InvalidGameError(f"{name} has shape {array.shape}: a vector is needed")
-    array.flags.writeable = False
-    return array
+    return _read_only(array)

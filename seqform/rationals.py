@@ -1,6 +1,7 @@
 """Numbers as games write them: integers, floats and exact fractions."""
 
 from fractions import Fraction
+from numbers import Rational, Real
 
 from .rules import Number
 
@@ -14,4 +15,8 @@ def to_fraction(number: Number) -> Fraction:
     >>> to_fraction(0.1)
     Fraction(1, 10)
     """
-    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
+    if isinstance(number, Rational):
+        return Fraction(int(number.numerator), int(number.denominator))  # numpy's integers would overflow
+    if not isinstance(number, Real):
+        raise TypeError(f"{number!r} is no number")
+    return Fraction(str(number))

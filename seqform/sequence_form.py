@@ -189,8 +189,11 @@ class SequenceForm:
         -------
         SequenceForm
         """
-        tables = [np.asarray(payoffs, dtype=np.float64)]
-        tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
+        try:
+            tables = [np.asarray(payoffs, dtype=np.float64)]
+            tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise InvalidGameError(f"the payoffs are no matrix of numbers: {error}") from None
         if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
             raise InvalidGameError(
                 f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
@@ -255,9 +258,9 @@ class SequenceForm:
         return self._matrices[player]
 
     @cached_property
-    def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
+    def _matrices(self) -> tuple[sp.csr_array, ...]:
         if self._given_matrices is not None:
-            return self._given_matrices  # type: ignore[return-value]
+            return self._given_matrices
         leaves = self.leaves
         assert leaves is not None
         first = self._assemble(leaves.chance * leaves.payoffs[:, 0])
@@ -313,14 +316,14 @@ class SequenceForm:
             product: Floats = matrix @ plans[1] if player == 0 else matrix.T @ plans[0]
             return product
         assert self.leaves is not None
-        return self.leaves.gradient(player, list(plans), self.treeplexes[player].num_sequences)
+        return self.leaves.gradient(player, plans, self.treeplexes[player].num_sequences)
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
         if self.num_players == 2:
             return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])
         assert self.leaves is not None
-        return self.leaves.expected_payoffs(list(plans))
+        return self.leaves.expected_payoffs(plans)
 
     def exact_payoffs(self, player: int = 0) -> dict[tuple[int, ...], Fraction]:
         """Return a player's payoffs by tuples of sequences, as fractions.
@@ -357,31 +360,45 @@ class SequenceForm:
         for treeplex in self.treeplexes:
             for array in (treeplex.parents, treeplex.num_actions):
                 digest.update(array.astype("<i4").tobytes())
-            digest.update(repr((treeplex.infoset_labels, treeplex.action_labels)).encode())
+            digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
         if self.num_players == 2:
             for player in (0, 1):
-                matrix = self.payoff_matrix(player)
-                digest.update(matrix.indices.astype("<i4").tobytes())
-                digest.update(_rounded(matrix.data / self.payoff_scale))
+                matrix = self.payoff_matrix(player).tocoo()
+                values = _rounded(matrix.data / self.payoff_scale)
+                kept = values != 0  # an entry that round-off alone keeps from zero does not count
+                for array in (matrix.row[kept], matrix.col[kept], values[kept]):
+                    digest.update(array.astype("<i8").tobytes())
         else:
             assert self.leaves is not None
             digest.update(self.leaves.sequences.astype("<i4").tobytes())
-            digest.update(_rounded(self.leaves.chance[:, None] * self.leaves.payoffs / self.payoff_scale))
+            values = _rounded(self.leaves.chance[:, None] * self.leaves.payoffs / self.payoff_scale)
+            digest.update(values.astype("<i8").tobytes())
         digest.update(f"{self.payoff_scale:.9g}".encode())
         return digest.hexdigest()[:16]
 
 
-def _rounded(values: Floats) -> bytes:
+def _rounded(values: Floats) -> npt.NDArray[np.int64]:
     """Round so that the last digits, which depend on the order of additions, do not count."""
-    return (np.round(values * 1e9).astype("<i8")).tobytes()
+    return np.round(values * 1e9).astype(np.int64)
+
+
+def _label_text(label: Any) -> str:
+    """Write a label the same way in every process: a frozenset's order, for one, differs between them."""
+    if isinstance(label, tuple):
+        return f"({','.join(map(_label_text, label))})"
+    if isinstance(label, frozenset):
+        return f"{{{','.join(sorted(map(_label_text, label)))}}}"
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def _canonical(matrix: Any, name: str) -> sp.csr_array:
     """Return a matrix as CSR: duplicates summed, columns sorted, zeros dropped."""
     try:
-        result = sp.csr_array(matrix, dtype=np.float64)
+        result = sp.csr_array(matrix, dtype=np.float64, copy=True)  # what follows changes it in place
     except (TypeError, ValueError) as error:
         raise InvalidGameError(f"{name} is no matrix of numbers: {error}") from None
+    if result.ndim != 2:
+        raise InvalidGameError(f"{name} has shape {result.shape}: a matrix is needed")
     result.sum_duplicates()
     result.eliminate_zeros()
     return result

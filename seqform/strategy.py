@@ -1,15 +1,15 @@
 """Strategies and profiles: realization plans that know their game."""
 
 import json
-import zipfile
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidStrategyError, MissingExtraError
+from .errors import InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
 from .polytope import Floats, Treeplex
 from .sequence_form import SequenceForm
@@ -59,11 +59,7 @@ class Strategy:
 
     def __init__(self, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
         self.sequence_form = sequence_form_of(game)
-        if player not in range(self.sequence_form.num_players):
-            raise InvalidStrategyError(
-                f"player {player!r} is none of the game's: it has players 0 to {self.sequence_form.num_players - 1}"
-            )
-        self.player = player
+        self.player = checked_player(game, player)
         self.game_name = game.spec if isinstance(game, Game) else ""
         self.behaviour: Floats = _checked_behaviour(self.treeplex, behaviour)
         self.plan: Floats = self.treeplex.plan(self.behaviour)
@@ -87,12 +83,8 @@ class Strategy:
     @classmethod
     def uniform(cls, game: Game | SequenceForm, player: int) -> "Strategy":
         """Return the strategy that plays every action of an infoset alike."""
-        form = sequence_form_of(game)
-        if player not in range(form.num_players):
-            raise InvalidStrategyError(
-                f"player {player!r} is none of the game's: it has players 0 to {form.num_players - 1}"
-            )
-        return cls(game, player, form.treeplexes[player].uniform_behaviour())
+        player = checked_player(game, player)
+        return cls(game, player, sequence_form_of(game).treeplexes[player].uniform_behaviour())
 
     @classmethod
     def from_behaviour(cls, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> "Strategy":
@@ -152,11 +144,22 @@ class Strategy:
             if infoset is None:
                 raise InvalidStrategyError(f"player {player} has no infoset {label!r}")
             actions = treeplex.action_labels[infoset]
+            if not isinstance(probabilities, Mapping):
+                raise InvalidStrategyError(
+                    f"infoset {label!r} has {shown(probabilities)}, expected a mapping of actions to probabilities"
+                )
             for action in probabilities:
                 if action not in actions:
-                    raise InvalidStrategyError(f"infoset {label!r} has no action {action!r}: it has {actions!r}")
+                    raise InvalidStrategyError(
+                        f"infoset {label!r} has no action {shown(action)}: it has {shown(actions)}"
+                    )
             first = int(treeplex.offsets[infoset])
-            vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
+            try:
+                vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
+            except (TypeError, ValueError):
+                raise InvalidStrategyError(
+                    f"infoset {label!r} has probabilities {shown(dict(probabilities))}, expected numbers"
+                ) from None
         return cls(game, player, vector)
 
     def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
@@ -185,8 +188,8 @@ class Strategy:
         --------
         >>> from treeplex import Strategy, load_game
         >>> print(Strategy.uniform(load_game("matching_pennies"), player=0).table(2))
-        infoset  reach  heads  tails
-        choose    1.00   0.50   0.50
+        infoset  reach     H     T
+        _         1.00  0.50  0.50
         """
         treeplex = self.treeplex
         actions: dict[Hashable, None] = {a: None for labels in treeplex.action_labels for a in labels}
@@ -333,6 +336,19 @@ class Profile(Sequence[Strategy]):
         return cls([found[player] for player in sorted(found)])
 
 
+def checked_player(game: Game | SequenceForm, player: int) -> int:
+    """Return the number of a player as an ``int``, or refuse one that the game does not have.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    players = sequence_form_of(game).num_players
+    if not isinstance(player, Integral) or player not in range(players):
+        raise InvalidStrategyError(f"player {shown(player)} is none of the game's: it has players 0 to {players - 1}")
+    return int(player)
+
+
 def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
     """Refuse a strategy of another game than the one given.
 
@@ -378,6 +394,7 @@ def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
         )
     np.maximum(vector, 0.0, out=vector)
     totals = np.add.reduceat(vector, treeplex.offsets[:-1])
+    totals[np.abs(totals - 1.0) < 1e-14] = 1.0  # normalised already: written and read back, it stays as it is
     vector[1:] /= np.repeat(totals, treeplex.num_actions)
     return vector
 
@@ -403,20 +420,21 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
             metadata = json.loads(str(archive["metadata"][()]))
             if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
                 raise InvalidStrategyError(
-                    f"{path} is a file of format {metadata['format']!r} version {metadata['version']}, expected "
-                    f"{_FILE_FORMAT!r} version {_FILE_VERSION}"
+                    f"{path} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
+                    f"expected {_FILE_FORMAT!r} version {_FILE_VERSION}"
                 )
+            name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
             vectors = {int(player): archive[f"behaviour_{player}"] for player in metadata["players"]}
     except FileNotFoundError:
         raise InvalidStrategyError(f"{path}: no such file") from None
     except InvalidStrategyError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InvalidStrategyError(f"{path} is no strategy file: {error}") from None
-    if metadata["fingerprint"] != form.fingerprint:
+    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+        raise InvalidStrategyError(f"{path} is no strategy file, or a damaged one: {one_line(str(error))}") from None
+    if fingerprint != form.fingerprint:
         raise InvalidStrategyError(
-            f"{path} holds strategies of another game ({metadata['game'] or 'unnamed'}): its fingerprint is "
-            f"{metadata['fingerprint']}, expected {form.fingerprint}"
+            f"{path} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "
+            f"{one_line(fingerprint)}, expected {form.fingerprint}"
         )
     if not vectors:
         raise InvalidStrategyError(f"{path} holds no strategy")

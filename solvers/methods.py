@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -90,7 +91,7 @@ class HiGHS:
     @property
     def default_tolerance(self) -> float:
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
-        return {"pdlp": 1e-4, "ipm": 1e-6, "auto": 1e-6}.get(self.algorithm, 1e-9)
+        return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Solve the problem's linear program."""
@@ -159,7 +160,7 @@ class RegretMethod:
             return AVERAGING[self.averaging]
         try:
             power = float(self.averaging)
-        except ValueError:
+        except (TypeError, ValueError):
             power = float("nan")
         if not 0.0 <= power <= 64.0:
             raise UnknownMethodError(
@@ -224,6 +225,13 @@ class DCFR(RegretMethod):
     beta: float = 0.0
 
     name: ClassVar[str] = "dcfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option in ("alpha", "beta"):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a finite number")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """One function that solves every problem with every method that serves it."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..models.problems import Problem
-from ..seqform.errors import SolverError, UnknownMethodError
+from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile, Strategy
 from .methods import Method, check_served, find_method
 from .outcome import Options, Outcome, Progress
 from .solution import Solution
 from .status import Status
+
+_LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 def solve(
@@ -75,12 +78,14 @@ def solve(
     True
     """
     chosen = find_method(method) if isinstance(method, str) else method
+    if isinstance(chosen, type) or not hasattr(chosen, "run"):
+        raise UnknownMethodError(f"method is {shown(method)}, expected a name or hyper-parameters, such as CFR()")
+    if isinstance(problem, type) or not hasattr(problem, "certify"):
+        raise UnsupportedProblemError(f"{shown(problem)} is no problem: pose one on a game, such as Nash(game)")
     check_served(chosen, problem)
     options = Options(
         tol=_default_tolerance(chosen, problem) if tol is None else _checked(tol, "tol"),
-        max_iterations=chosen.default_iterations
-        if max_iterations is None
-        else int(_checked(max_iterations, "max_iterations")),
+        max_iterations=chosen.default_iterations if max_iterations is None else _checked_count(max_iterations),
         time_limit=math.inf if time_limit is None else _checked(time_limit, "time_limit"),
         start=start,
         progress=progress,
@@ -88,6 +93,9 @@ def solve(
         seed=seed,
     )
     outcome = chosen.run(problem, options)
+    if outcome.plans is None and outcome.stopped in _LIMITS:
+        # Stopped before it had any strategies: the certificate says how good uniform play is instead.
+        outcome = dataclasses.replace(outcome, plans=Profile.uniform(problem.game).plans)
     if outcome.plans is None:
         raise SolverError(f"{chosen.name} found no strategies: {outcome.detail}")
     return _certified(problem, chosen, options, outcome)
@@ -136,6 +144,15 @@ def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:
 
 def _default_tolerance(method: Method, problem: Problem) -> float:
     return method.default_tolerance * max(1.0, problem.game.sequence_form.payoff_scale)
+
+
+def _checked_count(number: Any) -> int:
+    count = _checked(number, "max_iterations")
+    if math.isinf(count):
+        return 2**62
+    if count != int(count):
+        raise UnknownMethodError(f"max_iterations is {number!r}, expected a whole number")
+    return int(number)
 
 
 def _checked(number: Any, name: str) -> float:

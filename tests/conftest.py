@@ -1,10 +1,15 @@
 """What every test runs under."""
 
 import os
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Plain modules beside the tests (random_trees) are imported by name: the import mode "importlib" leaves them out.
+sys.path.insert(0, str(Path(__file__).parent))
 
 # The same examples in every run; "explore" looks for new ones: pytest --hypothesis-profile=explore.
 # No deadline: the first call of a compiled function takes seconds.

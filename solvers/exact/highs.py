@@ -61,7 +61,8 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     }[algorithm]
     plans = None
     if solution.value_valid and solution.dual_valid:
-        primal, dual = np.array(solution.col_value), np.array(solution.row_dual)
+        sign = -1.0 if program.maximise else 1.0
+        primal, dual = np.array(solution.col_value), sign * np.array(solution.row_dual)
         plans = problem.read_linear_program(
             {name: primal[part] for name, part in program.columns.items()},
             {name: dual[part] for name, part in program.rows.items()},
@@ -77,12 +78,16 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
 
 
 def load(program: LinearProgram) -> Any:
-    """Return a HiGHS instance that holds a linear program, silent and with tight tolerances."""
+    """Return a HiGHS instance that holds a linear program as a minimisation, silent and with tight tolerances.
+
+    To maximise c is handed over as to minimise −c, and duals change sign with it: HiGHS 1.15 itself forgets to turn the
+    duals round when it maximises by interior point without crossover.
+    """
     rows, columns = program.shape
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows
-    model.sense_ = highspy.ObjSense.kMaximize if program.maximise else highspy.ObjSense.kMinimize
-    model.col_cost_ = program.objective
+    model.sense_ = highspy.ObjSense.kMinimize
+    model.col_cost_ = -program.objective if program.maximise else program.objective
     model.col_lower_, model.col_upper_ = program.column_lower, program.column_upper
     model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -91,7 +96,7 @@ def load(program: LinearProgram) -> Any:
     model.a_matrix_.value_ = program.matrix.data
     solver = highspy.Highs()
     solver.silent()
-    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
+        solver.setOptionValue(f"{kind}_tolerance", 1e-9)
     solver.passModel(model)
     return solver

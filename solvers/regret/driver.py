@@ -148,7 +148,7 @@ def _reported(options: Options, iterations: int, seconds: float, errors: "list[F
     report = reports.Progress(iterations, seconds, last, options.tol, options.max_iterations)
     if options.progress is not None:
         options.progress(report)
-    return options.callback is not None and options.callback(report) is True
+    return options.callback is not None and bool(options.callback(report))
 
 
 def _start(method: RegretMethod, problem: Problem, kernel: Kernel, options: Options) -> KernelState:
@@ -156,7 +156,8 @@ def _start(method: RegretMethod, problem: Problem, kernel: Kernel, options: Opti
     start = options.start
     if isinstance(start, Solution):
         kept = start.state
-        if isinstance(kept, RegretState) and kept.method == method and kept.kernel is kernel:
+        same = start.problem.game.fingerprint == problem.game.fingerprint
+        if isinstance(kept, RegretState) and kept.method == method and same:
             return kept.state.copy()
         start = start.profile
     state = kernel.initial_state()

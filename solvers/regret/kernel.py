@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import ArrayLike, NDArray
 
-from .layout import KernelLayout
+from .layout import WIDTH, KernelLayout
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,14 +37,19 @@ THREE = np.uint64(3)
 STEP = np.uint64(BLOCK)
 
 
-def compiled(function: Any) -> Any:
-    """Compile with a cache on disk or, where no place for one is writable, without."""
+def compiled(function: Any, cache: bool = False) -> Any:
+    """Compile, with a cache on disk if asked for one and a place for it is writable.
+
+    Only the one function that Python calls needs a cache: the others are compiled into it.
+    """
     # No reassociation: sums keep their order, so that the same game gives the same iterates everywhere.
     options = {"fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False, "nogil": True}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(**options)(function)
+    if cache:
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # numba: no locator available
+            pass
+    return numba.njit(**options)(function)
 
 
 class GameArrays(NamedTuple):
@@ -50,11 +59,16 @@ class GameArrays(NamedTuple):
     buckets: Any
     bucket_ranges: Any
     parents: Any
-    columns: Any
-    column_ranges: Any
-    column_starts: Any
-    rows: Any
-    values: Any
+    run_columns: Any
+    run_ranges: Any
+    run_starts: Any
+    runs: Any
+    patterns: Any
+    cell_columns: Any
+    cell_ranges: Any
+    cell_starts: Any
+    cell_rows: Any
+    cell_values: Any
     leaf_positions: Any
     leaf_payoffs: Any
 
@@ -71,17 +85,52 @@ class StateArrays(NamedTuple):
     scratch: Any
 
 
+@intrinsic
+def _add_run(
+    typing_context: Any, target: Any, row: Any, values: Any, place: Any, plan: Any, column: Any, scale: Any
+) -> Any:
+    """Let ``target[row + j] += values[place + j] * plan[column + j] * scale`` for j < WIDTH, in vector registers.
+
+    Written in LLVM's terms because numba neither vectorises straight-line code nor knows that the arrays do not overlap.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, index = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(32)
+        blank = ir.Constant(vector, ir.Undefined)
+
+        def address(argument: int) -> Any:
+            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
+            return builder.bitcast(builder.gep(array.data, [arguments[argument + 1]]), vector.as_pointer())
+
+        scale_vector = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
+        scale_vector = builder.shuffle_vector(scale_vector, blank, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
+        reach = builder.fmul(builder.load(address(4), align=8), scale_vector)
+        product = builder.fmul(builder.load(address(2), align=8), reach, flags=["contract"])
+        target_address = address(0)
+        total = builder.fadd(builder.load(target_address, align=8), product, flags=["contract"])
+        builder.store(total, target_address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(target, row, values, place, plan, column, scale), generate
+
+
 @compiled
 def _add_gradient(game: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     num_players = np.uint64(len(game.bases)) - ONE
     if num_players == TWO:
-        for c in range(np.uint64(game.column_ranges[player]), np.uint64(game.column_ranges[player + ONE])):
-            reach = plan[game.columns[c]] * scale
-            # Regret matching plays most sequences of a large game with probability exactly zero.
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        runs, patterns = game.runs, game.patterns
+        for c in range(np.uint64(game.run_ranges[player]), np.uint64(game.run_ranges[player + ONE])):
+            column = np.uint64(game.run_columns[c])
+            if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
+                for k in range(np.uint64(game.run_starts[c]), np.uint64(game.run_starts[c + ONE]), TWO):
+                    _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
+        for c in range(np.uint64(game.cell_ranges[player]), np.uint64(game.cell_ranges[player + ONE])):
+            reach = plan[game.cell_columns[c]] * scale
             if reach != 0.0:
-                for k in range(np.uint64(game.column_starts[c]), np.uint64(game.column_starts[c + ONE])):
-                    gradient[game.rows[k]] += reach * game.values[k]
+                for k in range(np.uint64(game.cell_starts[c]), np.uint64(game.cell_starts[c + ONE])):
+                    gradient[game.cell_rows[k]] += reach * game.cell_values[k]
         return
     for leaf in range(np.uint64(len(game.leaf_payoffs))):
         reach = scale
@@ -133,8 +182,9 @@ def _bottom_up(
                 there = here + size
                 for i in range(count):
                     total = behaviour[here + i] + behaviour[there + i]
-                    behaviour[here + i] = behaviour[here + i] / total if total > 0.0 else 0.5
-                    behaviour[there + i] = behaviour[there + i] / total if total > 0.0 else 0.5
+                    divisor, share = (total, 0.0) if total > 0.0 else (1.0, 0.5)
+                    behaviour[here + i] = behaviour[here + i] / divisor + share
+                    behaviour[there + i] = behaviour[there + i] / divisor + share
             else:
                 for i in range(count):
                     totals[i] = behaviour[here + i]
@@ -145,7 +195,8 @@ def _bottom_up(
                 for action in range(arity):
                     there = here + action * size
                     for i in range(count):
-                        behaviour[there + i] = behaviour[there + i] / totals[i] if totals[i] > 0.0 else uniform
+                        divisor, share = (totals[i], 0.0) if totals[i] > 0.0 else (1.0, uniform)
+                        behaviour[there + i] = behaviour[there + i] / divisor + share
             for i in range(count):
                 gradient[parents[first + low + i]] += values[i]
     gradient[game.bases[player]] = 0.0
@@ -197,33 +248,23 @@ def _best_response(game: Any, player: Any, gradient: Any, scratch: Any) -> Any:
 
 
 @compiled
-def _exploitability(game: Any, plan: Any, gradient: Any, scratch: Any, row: Any) -> Any:
-    """Return NashConv / n of the plans; write best-response values and payoffs of the players into ``row``."""
+def _exploitability(game: Any, state: Any, row: Any) -> Any:
+    """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``."""
     num_players = np.uint64(len(game.bases)) - ONE
+    plan, gradient = state.average, state.gradient
     nash_conv = 0.0
     for player in range(num_players):
         _add_gradient(game, player, plan, 1.0, gradient)
         payoff = 0.0
         for s in range(np.uint64(game.bases[player]), np.uint64(game.bases[player + ONE])):
             payoff += plan[s] * gradient[s]
-        value = _best_response(game, player, gradient, scratch)
+        value = _best_response(game, player, gradient, state.scratch)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
     return nash_conv / np.float64(num_players)
 
 
-@compiled
-def _average(game: Any, state: Any) -> None:
-    """Normalise the plan sums; a player without any weight yet averages to the current plan."""
-    for player in range(np.uint64(len(game.bases)) - ONE):
-        base = np.uint64(game.bases[player])
-        weight = state.plan_sums[base]
-        for s in range(base, np.uint64(game.bases[player + ONE])):
-            state.average[s] = state.plan_sums[s] / weight if weight > 0.0 else state.plan[s]
-
-
-@compiled
 def _run(
     game: Any, state: Any, t: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, next_check: Any, growth: Any, tolerance: Any,
@@ -238,10 +279,12 @@ def _run(
     exploitability = np.nan
     while True:
         if t >= next_check and rows < len(history_iterations):
-            if not last_iterate:
-                _average(game, state)
-            plan = state.plan if last_iterate else state.average
-            exploitability = _exploitability(game, plan, state.gradient, state.scratch, history_values[rows, 1:])
+            for player in range(num_players):
+                base = np.uint64(game.bases[player])
+                total = 0.0 if last_iterate else state.plan_sums[base]
+                for s in range(base, np.uint64(game.bases[player + ONE])):
+                    state.average[s] = state.plan_sums[s] / total if total > 0.0 else state.plan[s]
+            exploitability = _exploitability(game, state, history_values[rows, 1:])
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
@@ -257,18 +300,21 @@ def _run(
         t += 1
         age = np.float64(t) - delay
         weight = age**power if age > 0.0 else 0.0
-        for player in range(num_players):
+        # Alternating: both passes of a player, then the next player's. Otherwise all upward passes before the downward ones.
+        for step in range(TWO * num_players):
+            player = step // TWO if alternating else step % num_players
+            if (step % TWO == ONE) if alternating else (step >= num_players):
+                _top_down(game, player, state, weight)
+                continue
             if tilted:
                 for s in range(np.uint64(game.bases[player]), np.uint64(game.bases[player + ONE])):
                     state.gradient[s] = tilt[s]
             _add_gradient(game, player, state.plan, scales[player], state.gradient)
             _bottom_up(game, player, state, positive_factor, negative_factor, floor, prediction)
-            if alternating:
-                _top_down(game, player, state, weight)
-        if not alternating:
-            for player in range(num_players):
-                _top_down(game, player, state, weight)
     return t, exploitability, rows, next_check
+
+
+_run = compiled(_run, cache=True)
 
 
 @dataclass(frozen=True)
@@ -400,11 +446,14 @@ class Kernel:
 
     def set_behaviour(self, state: KernelState, behaviour: Floats) -> None:
         """Let a state play a behaviour (a kernel vector); regrets and averages stay as they are."""
-        arrays = state.arrays
+        arrays, layout = state.arrays, self.layout
         arrays.behaviour[:] = behaviour
-        arrays.plan[self.layout.bases[:-1]] = 1.0
-        for player in range(self.layout.num_players):
-            _top_down(self.game, np.uint64(player), arrays, 0.0)
+        arrays.plan[:] = 0.0
+        arrays.plan[layout.bases[:-1]] = 1.0
+        for start, count, arity, first in layout.buckets.tolist():
+            above = arrays.plan[layout.parents[first : first + count]]
+            place = slice(start, start + count * arity)
+            arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
 
     def run(
         self, state: KernelState, rule: Rule, iterations: int, *, tolerance: float = 0.0, growth: float = 1.1,
@@ -464,12 +513,20 @@ class Kernel:
 
     def average(self, state: KernelState) -> Floats:
         """Return the average plans so far (a kernel vector): the current ones before the first update."""
-        _average(self.game, state.arrays)
-        return np.array(state.arrays.average)
+        average = state.arrays.plan.copy()
+        for base, end in pairwise(self.layout.bases.tolist()):
+            if state.arrays.plan_sums[base] > 0.0:
+                average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
+        return average
+
+    def certificate(self, plan: Floats) -> Progress:
+        """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
+        vector = np.array(plan, dtype=np.float64)
+        scratch = KernelState(
+            StateArrays(vector, vector, vector, vector, np.zeros_like(vector), np.zeros_like(vector), np.zeros((2, BLOCK))), 0, 0
+        )
+        return self.run(scratch, CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""
-        plan = np.require(plan, dtype=np.float64, requirements=["C", "A", "W", "E"])
-        row = np.zeros((1, 1 + 2 * self.layout.num_players))
-        gradient, scratch = np.zeros(self.layout.size), np.zeros((2, BLOCK))
-        return float(_exploitability(self.game, plan, gradient, scratch, row[0, 1:]))
+        return self.certificate(plan).exploitability

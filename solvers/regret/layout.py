@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from ...seqform.sequence_form import SequenceForm
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
+
+WIDTH = 4  # float64 numbers in a vector register, and cells in a run of the payoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +48,17 @@ class KernelLayout:
         Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket.
-    columns : ndarray of uint32, shape (num_columns,)
-        Two players: the opponent's sequences that a player's payoff depends on, first player 0's opponent's, then player
-        1's (``column_ranges``). Column ``c`` adds ``values[k]`` to position ``rows[k]`` for each ``k`` in
-        ``column_starts[c]:column_starts[c + 1]``.
-    column_ranges, column_starts, rows : ndarray of uint32
-    values : ndarray of float64
-        Payoffs to the row's player, chance multiplied in.
+    run_columns, run_ranges, run_starts, runs : ndarray of uint32
+        Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``; column
+        ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that start at
+        ``run_starts[c]``, two numbers each: row ``r`` and place ``p``, for the payoffs ``patterns[p + j]`` at row ``r + j``
+        and column ``c + j``.
+    patterns : ndarray of float64
+        The distinct runs' payoffs: a game has few, and they stay in the first-level cache.
+    cell_columns, cell_ranges, cell_starts, cell_rows : ndarray of uint32
+        Two players: the payoff's other cells, each with one column, row and value, in the same manner.
+    cell_values : ndarray of float64
+        Payoffs to the row's player, chance multiplied in, as ``patterns``.
     leaf_positions : ndarray of uint32, shape (num_leaves, num_players)
         Any other number of players: the leaves' sequences. Empty for two.
     leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
@@ -65,11 +72,16 @@ class KernelLayout:
     buckets: Unsigned
     bucket_ranges: Unsigned
     parents: Unsigned
-    columns: Unsigned
-    column_ranges: Unsigned
-    column_starts: Unsigned
-    rows: Unsigned
-    values: Floats
+    run_columns: Unsigned
+    run_ranges: Unsigned
+    run_starts: Unsigned
+    runs: Unsigned
+    patterns: Floats
+    cell_columns: Unsigned
+    cell_ranges: Unsigned
+    cell_starts: Unsigned
+    cell_rows: Unsigned
+    cell_values: Floats
     leaf_positions: Unsigned
     leaf_payoffs: Floats
 
@@ -125,9 +137,8 @@ def build_layout(sequence_form: SequenceForm) -> KernelLayout:
     treeplexes = sequence_form.treeplexes
     parents = [treeplex.parents for treeplex in treeplexes]
     offsets = [treeplex.offsets for treeplex in treeplexes]
-    if sequence_form.num_players != 2:
-        leaves = sequence_form.leaves
-        assert leaves is not None  # only two-player games can come without leaves
+    leaves = sequence_form.leaves
+    if leaves is not None:
         return layout_from_leaves(parents, offsets, leaves.sequences, leaves.chance, leaves.payoffs)
     A = sequence_form.A
     B = None if sequence_form.is_zero_sum else sequence_form.payoff_matrix(1)
@@ -152,22 +163,12 @@ def layout_from_matrices(parents: Sequence[ArrayLike], offsets: Sequence[ArrayLi
     -------
     KernelLayout
     """
-    treeplexes = _Treeplexes(parents, offsets)
-    A = sparse.csr_array(A)
-    B = -A if B is None else sparse.csr_array(B)
-    # Column by column of the opponent: an opponent's sequence that is not reached is skipped with all its entries.
-    products = [_columns(A, 0, 1, treeplexes), _columns(B.T, 1, 0, treeplexes)]
-    columns, counts, rows, values = (np.concatenate(part) for part in zip(*products, strict=True))
-    return KernelLayout(
-        **treeplexes.fields(),
-        columns=_unsigned(columns),
-        column_ranges=_unsigned([0, len(products[0][0]), len(columns)]),
-        column_starts=_unsigned(_starts(counts)),
-        rows=_unsigned(rows),
-        values=values,
-        leaf_positions=np.zeros((0, 2), dtype=np.uint32),
-        leaf_payoffs=np.zeros((0, 2)),
-    )
+    A = sparse.coo_array(A)
+    B = -A if B is None else sparse.coo_array(B)
+    rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
+    payoffs = np.zeros((2, len(rows)))
+    payoffs[0, : A.nnz], payoffs[1, A.nnz :] = A.data, B.data
+    return _two_player_layout(_Treeplexes(parents, offsets), rows, columns, payoffs)
 
 
 def layout_from_leaves(
@@ -192,24 +193,57 @@ def layout_from_leaves(
     leaves = np.asarray(sequences, dtype=np.int64)
     weighted = np.asarray(chance, dtype=np.float64)[:, None] * np.asarray(payoffs, dtype=np.float64)
     num_players = weighted.shape[1]
-    if num_players == 2:
-        shape = [int(np.asarray(offset)[-1]) for offset in offsets]
-        A, B = (sparse.csr_array(sparse.coo_array((u, (leaves[:, 0], leaves[:, 1])), shape=shape)) for u in weighted.T)
-        return layout_from_matrices(parents, offsets, A, B)
     treeplexes = _Treeplexes(parents, offsets)
+    if num_players == 2:
+        return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T)
+    fields = treeplexes.place([_no_lanes(len(parent)) for parent in treeplexes.parents])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
-    positions = np.stack([treeplexes.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
+    positions = np.stack([fields["positions"][i][leaves[:, i]] for i in range(num_players)], axis=1)
     nothing = np.zeros(0, dtype=np.uint32)
     return KernelLayout(
-        **treeplexes.fields(),
-        columns=nothing,
-        column_ranges=np.zeros(3, dtype=np.uint32),
-        column_starts=np.zeros(1, dtype=np.uint32),
-        rows=nothing,
-        values=np.zeros(0),
+        **fields,
+        run_columns=nothing, run_ranges=np.zeros(3, dtype=np.uint32), run_starts=np.zeros(1, dtype=np.uint32),
+        runs=nothing, patterns=np.zeros(0),
+        cell_columns=nothing, cell_ranges=np.zeros(3, dtype=np.uint32), cell_starts=np.zeros(1, dtype=np.uint32),
+        cell_rows=nothing, cell_values=np.zeros(0),
         leaf_positions=_unsigned(positions),
         leaf_payoffs=np.ascontiguousarray(payoff_sums),
+    )  # fmt: skip
+
+
+def _two_player_layout(treeplexes: _Treeplexes, rows: Integers, columns: Integers, payoffs: Floats) -> KernelLayout:
+    """Lay out a two-player game given by cells: sequences of the players and payoffs (2, num_cells); cells may repeat."""
+    num_columns = int(treeplexes.offsets[1][-1])
+    cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
+    rows, columns = cell // num_columns, cell % num_columns
+    payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
+    lanes = _isomorphic_lanes(treeplexes, rows, columns)
+    fields = treeplexes.place(lanes)
+    positions = fields["positions"][0][rows], fields["positions"][1][columns]
+    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
+    lane = np.full(len(rows), -1)
+    inner = np.flatnonzero((owners[0] >= 0) & (owners[1] >= 0))
+    inner = inner[lanes[0].group[owners[0][inner]] >= 0]  # a cell's two infosets are of one part
+    lane[inner] = lanes[0].lane[owners[0][inner]]
+    products = [_payoff_columns(positions[i], positions[1 - i], lane, payoffs[i]) for i in (0, 1)]
+    runs, cells = ([product[kind] for product in products] for kind in (0, 1))
+    patterns, pattern = _distinct(np.concatenate([run.values for run in runs]))
+    run_rows = np.concatenate([run.rows for run in runs])
+    return KernelLayout(
+        **fields,
+        run_columns=_unsigned(np.concatenate([run.columns for run in runs])),
+        run_ranges=_unsigned(_starts(np.array([len(run.columns) for run in runs]))),
+        run_starts=_unsigned(2 * _starts(np.concatenate([run.counts for run in runs]))),
+        runs=_unsigned(np.stack([run_rows, WIDTH * pattern], axis=1).ravel()),
+        patterns=patterns.ravel(),
+        cell_columns=_unsigned(np.concatenate([single.columns for single in cells])),
+        cell_ranges=_unsigned(_starts(np.array([len(single.columns) for single in cells]))),
+        cell_starts=_unsigned(_starts(np.concatenate([single.counts for single in cells]))),
+        cell_rows=_unsigned(np.concatenate([single.rows for single in cells])),
+        cell_values=np.concatenate([single.values for single in cells]),
+        leaf_positions=np.zeros((0, 2), dtype=np.uint32),
+        leaf_payoffs=np.zeros((0, 2)),
     )
 
 
@@ -217,59 +251,141 @@ class _Treeplexes:
     """The permutation and the buckets of all players' treeplexes."""
 
     def __init__(self, parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike]) -> None:
-        self.positions: list[Integers] = []
-        self.bases = [0]
-        buckets: list[Integers] = []
-        bucket_parents: list[Integers] = []
-        bucket_ranges = [0]
-        num_infosets = 0
-        for player_parents, player_offsets in zip(parents, offsets, strict=True):
-            parent = np.asarray(player_parents, dtype=np.int64)
-            offset = np.asarray(player_offsets, dtype=np.int64)
-            counts = np.diff(offset)
-            levels = _levels(parent, counts)
-            order = np.lexsort((counts, levels))
-            # A bucket is a maximal run of equal (level, number of actions) in that order.
-            keys = np.stack([levels[order], counts[order]])
-            firsts = np.flatnonzero(np.concatenate([[True], np.any(keys[:, 1:] != keys[:, :-1], axis=0)])[: len(order)])
-            sizes = np.diff(np.append(firsts, len(order)))
-            arity = counts[order][firsts]
-            starts = self.bases[-1] + 1 + _starts(sizes * arity)
-            bucket = np.repeat(np.arange(len(firsts)), sizes)
-            place = np.arange(len(order)) - firsts[bucket]
-            first_position = np.empty(len(order), dtype=np.int64)
-            stride = np.empty(len(order), dtype=np.int64)
-            first_position[order] = starts[:-1][bucket] + place
-            stride[order] = sizes[bucket]
-            infoset = np.repeat(np.arange(len(parent)), counts)
-            action = np.arange(1, offset[-1]) - offset[infoset]
-            position = np.append(self.bases[-1], first_position[infoset] + action * stride[infoset])
-            self.positions.append(position)
-            self.bases.append(int(starts[-1]))
-            buckets.append(np.stack([starts[:-1], sizes, arity, num_infosets + firsts], axis=1))
-            bucket_parents.append(position[parent[order]])
-            bucket_ranges.append(bucket_ranges[-1] + len(firsts))
-            num_infosets += len(order)
-        self.buckets = np.concatenate(buckets)
-        self.bucket_ranges = bucket_ranges
-        self.parents = np.concatenate(bucket_parents)
+        self.parents = [np.asarray(parent, dtype=np.int64) for parent in parents]
+        self.offsets = [np.asarray(offset, dtype=np.int64) for offset in offsets]
+        self.num_players = len(self.parents)
+        self.counts = [np.diff(offset) for offset in self.offsets]
+        self.owners = [np.repeat(np.arange(-1, len(c)), np.append(1, c)) for c in self.counts]
+        self.actions = [np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)]
+        levels = [_levels(p, w) for p, w in zip(self.parents, self.owners, strict=True)]
+        self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of the layout that do not depend on the payoffs."""
+    def place(self, lanes: Sequence[_Lanes]) -> dict[str, Any]:
+        """Give every sequence its position; return the fields of the layout that do not depend on the payoffs."""
+        bases, bucket_ranges = [0], [0]
+        buckets: list[tuple[int, ...]] = []
+        positions: list[Integers] = []
+        bucket_parents: list[Integers] = []
+        num_parents = 0
+        for player in range(self.num_players):
+            level, arity = self.kinds[player]
+            group, slot, lane = lanes[player].group, lanes[player].slot, lanes[player].lane
+            order = np.lexsort((lane, slot, group, group < 0, arity, level))
+            changed = np.any(np.diff(self.kinds[player][:, order], axis=1) != 0, axis=0)
+            firsts = np.flatnonzero(np.concatenate([[True], changed])[: len(order)])
+            first_positions = np.zeros(len(order), dtype=np.int64)
+            strides = np.zeros(len(order), dtype=np.int64)
+            places = np.zeros(len(order), dtype=np.int64)
+            start = bases[-1] + 1
+            for infosets in np.split(order, firsts[1:]) if len(order) else []:
+                grouped = infosets[group[infosets] >= 0]
+                rest = infosets[len(grouped) :]
+                new = np.any(np.diff(np.stack([group[grouped], slot[grouped]]), prepend=-1, axis=1) != 0, axis=0)
+                place = np.append(WIDTH * (np.cumsum(new) - 1) + lane[grouped], WIDTH * new.sum() + np.arange(len(rest)))
+                size = int(place[-1]) + 1
+                if size >= WIDTH:  # a multiple of the width, and begun at one, whose places left over stay empty
+                    size, start = -(-size // WIDTH) * WIDTH, -(-start // WIDTH) * WIDTH
+                first_positions[infosets], strides[infosets] = start + place, size
+                places[infosets] = num_parents + place
+                count = int(arity[infosets[0]])
+                buckets.append((start, size, count, num_parents))
+                start += size * count
+                num_parents += size
+            owner = self.owners[player]
+            position = np.append(bases[-1], first_positions[owner[1:]] + self.actions[player][1:] * strides[owner[1:]])
+            # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
+            parent = np.full(num_parents - sum(map(len, bucket_parents)), start)
+            parent[places - sum(map(len, bucket_parents))] = position[self.parents[player]]
+            positions.append(position)
+            bucket_parents.append(parent)
+            bases.append(-(-(start + 1) // WIDTH) * WIDTH)
+            bucket_ranges.append(len(buckets))
         return {
-            "num_players": len(self.positions),
-            "num_sequences": tuple(len(position) for position in self.positions),
-            "positions": tuple(self.positions),
-            "bases": _unsigned(self.bases),
-            "buckets": _unsigned(self.buckets),
-            "bucket_ranges": _unsigned(self.bucket_ranges),
-            "parents": _unsigned(self.parents),
+            "num_players": self.num_players,
+            "num_sequences": tuple(len(position) for position in positions),
+            "positions": tuple(positions),
+            "bases": _unsigned(bases),
+            "buckets": _unsigned(np.array(buckets).reshape(-1, 4)),
+            "bucket_ranges": _unsigned(bucket_ranges),
+            "parents": _unsigned(np.concatenate(bucket_parents)),
         }
 
 
-def _levels(parents: Integers, counts: Integers) -> Integers:
+@dataclass(frozen=True, eq=False)
+class _Lanes:
+    """Where each infoset of a player stands among isomorphic parts of the game; see :func:`_isomorphic_lanes`.
+
+    Attributes
+    ----------
+    group, slot, lane : ndarray of int64, shape (num_infosets,)
+        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has no
+        group; number of its part in the group.
+    """
+
+    group: Integers
+    slot: Integers
+    lane: Integers
+
+
+def _no_lanes(num_infosets: int) -> _Lanes:
+    return _Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
+
+
+def _isomorphic_lanes(treeplexes: _Treeplexes, rows: Integers, columns: Integers) -> list[_Lanes]:
+    """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
+
+    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence, say).
+    Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index for ``WIDTH``
+    cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's order: a wrong or missed
+    match costs speed, nothing else.
+    """
+    sizes = [len(parent) for parent in treeplexes.parents]
+    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
+    inner = (owners[0] >= 0) & (owners[1] >= 0)
+    ends = owners[0][inner], owners[1][inner] + sizes[0]
+    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
+    num_parts, part = connected_components(graph, directed=False)
+    player = np.repeat([0, 1], sizes)
+    kinds = np.concatenate(treeplexes.kinds, axis=1)
+    order = np.lexsort((np.arange(len(part)), kinds[1], kinds[0], player, part))
+    part_sizes = np.bincount(part, minlength=num_parts)
+    slot = np.empty(len(part), dtype=np.int64)
+    slot[order] = np.arange(len(part)) - np.repeat(_starts(part_sizes)[:-1], part_sizes)
+    shape = np.zeros(num_parts, dtype=np.uint64)
+    np.add.at(shape, part, _hash(slot, player, kinds[0], kinds[1]))
+    cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
+    np.add.at(shape, part[ends[0]], _hash(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
+    by_shape = np.argsort(shape, kind="stable")
+    _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
+    number = np.arange(num_parts) - np.repeat(first, repeats)
+    # A last group that is not full keeps empty lanes, unless it is a single part.
+    grouped = (np.repeat(repeats, repeats) - number // WIDTH * WIDTH) > 1
+    lane = np.empty(num_parts, dtype=np.int64)
+    group = np.empty(num_parts, dtype=np.int64)
+    lane[by_shape] = number % WIDTH
+    group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % WIDTH], -1)
+    # Infosets outside groups stand part by part.
+    slot[order] += np.where(group[part[order]] < 0, np.repeat(_starts(part_sizes)[:-1], part_sizes), 0)
+    lanes = []
+    for select in (player == 0, player == 1):
+        mine = part[select]
+        lanes.append(_Lanes(group[mine], slot[select], lane[mine]))
+    return lanes
+
+
+def _hash(*columns: Integers) -> NDArray[np.uint64]:
+    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed
+
+
+def _levels(parents: Integers, owner: Integers) -> Integers:
     """Return how many own infosets stand above each infoset, by pointer doubling: no level-by-level pass, however deep."""
-    owner = np.concatenate([[-1], np.repeat(np.arange(len(parents)), counts)])
     ancestor = owner[parents]
     levels = np.zeros(len(parents), dtype=np.int64)
     above = np.flatnonzero(ancestor >= 0)
@@ -283,16 +399,38 @@ def _levels(parents: Integers, counts: Integers) -> Integers:
     return levels
 
 
-def _columns(matrix: Any, player: int, opponent: int, treeplexes: _Treeplexes) -> tuple[Integers, Integers, Integers, Floats]:
-    """Return a payoff matrix's non-empty columns in kernel order: their positions, entry counts, row positions, values."""
-    entries = sparse.coo_array(matrix)
-    entries.sum_duplicates()
-    kept = entries.data != 0.0
-    rows = treeplexes.positions[player][entries.row[kept]]
-    columns = treeplexes.positions[opponent][entries.col[kept]]
-    order = np.lexsort((rows, columns))
-    present, counts = np.unique(columns, return_counts=True)
-    return present, counts, rows[order], entries.data[kept][order].astype(np.float64)
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """A player's payoff, column by column of the opponent's positions."""
+
+    columns: Integers
+    counts: Integers
+    rows: Integers
+    values: Floats
+
+
+def _payoff_columns(rows: Integers, columns: Integers, lanes: Integers, values: Floats) -> tuple[_Columns, _Columns]:
+    """Split cells of a payoff (positions, lane or -1, value) into diagonal runs and single cells."""
+    in_run = lanes >= 0
+    starts = np.stack([columns[in_run], rows[in_run]]) - lanes[in_run]
+    key, inverse = np.unique(starts[0] << 32 | starts[1], return_inverse=True)
+    runs = np.zeros((len(key), WIDTH))
+    np.add.at(runs, (inverse.ravel(), lanes[in_run]), values[in_run])
+    run_columns, run_counts = np.unique(key >> 32, return_counts=True)
+    alone = ~in_run & (values != 0.0)
+    order = np.lexsort((rows[alone], columns[alone]))
+    cell_columns, cell_counts = np.unique(columns[alone], return_counts=True)
+    return (
+        _Columns(run_columns, run_counts, key & 0xFFFFFFFF, runs),
+        _Columns(cell_columns, cell_counts, rows[alone][order], values[alone][order]),
+    )
+
+
+def _distinct(values: Floats) -> tuple[Floats, Integers]:
+    """Return the distinct rows of a matrix, and for each row which it is."""
+    rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    return values[first], inverse.ravel()
 
 
 def _starts(counts: Integers) -> Integers:

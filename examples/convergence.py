@@ -1,0 +1,62 @@
+"""Plot how exploitability falls with the iterations of CFR, CFR+, DCFR and PCFR+.
+
+python examples/convergence.py --game leduc --iterations 10000 --out convergence.svg
+"""
+
+import argparse
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from treeplex import Nash, load_game, solve
+
+# Colours of Okabe and Ito, which colour-blind readers can tell apart.
+METHODS = {"cfr": "#222222", "cfr+": "#0072B2", "dcfr": "#D55E00", "pcfr+": "#009E73"}
+STYLE = {
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "svg.hashsalt": "treeplex",  # the same run writes the same file
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--game", default="leduc")
+    parser.add_argument("--iterations", type=int, default=10_000)
+    parser.add_argument("--out", default="convergence.svg")
+    arguments = parser.parse_args()
+    plt.rcParams.update(STYLE)
+    figure, axes = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
+
+    problem = Nash(load_game(arguments.game))
+    ends = []
+    for method, colour in METHODS.items():
+        solution = solve(problem, method, max_iterations=arguments.iterations, tol=0)
+        iterations = np.append(solution.history.iterations, solution.iterations)
+        error = np.append(solution.history.exploitability, solution.exploitability)
+        axes.loglog(iterations, error, color=colour, linewidth=1.9)
+        ends.append((error[-1], method.upper(), colour, "bold"))
+        print(f"{method:6} exploitability {solution.exploitability:.3g} after {solution.iterations:,} iterations")
+    for power, name in ((0.5, "1/√t"), (1.0, "1/t")):
+        axes.loglog(iterations, error[0] * iterations**-power, ":", color="#999999", linewidth=1.2)
+        ends.append((error[0] * iterations[-1] ** -power, name, "#888888", "normal"))
+
+    # Name the lines at their ends, from the top down, no label closer than a line of text to the one above it.
+    figure.canvas.draw()
+    above, line = np.inf, 15 * figure.dpi / 72
+    for end, name, colour, weight in sorted(ends, reverse=True):
+        y = axes.transData.transform((iterations[-1], end))[1]
+        above = min(y, above - line)
+        place = axes.transData.inverted().transform((0, above))[1]
+        axes.annotate(name, (iterations[-1], place), (6, 0), textcoords="offset points", va="center", color=colour, weight=weight)
+    axes.set(xlabel="iterations", xlim=(1, iterations[-1]))
+    axes.set_title(f"{problem.game.spec}: exploitability of the average strategies", loc="left", fontsize=11)
+    axes.grid(color="#e5e5e5", linewidth=0.7)
+    figure.savefig(arguments.out, dpi=200, metadata={"Date": None} if arguments.out.endswith(".svg") else None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The command ``treeplex``: one file a command, and what they share.
+
+Exit statuses are 0; 1 if a check failed, a model is infeasible or a result does not prove what its method claims; 2 for
+bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from .errors import (
+    CommandLineError,
+    ExitStatus,
+    close_standard_output,
+    debugging,
+    describe,
+    print_error,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status. Nothing is raised, unless ``TREEPLEX_DEBUG`` is set.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        close_standard_output()
+        print_error("standard output was closed before everything was written")
+        return ExitStatus.BAD_INPUT
+    except Exception as error:
+        if debugging():
+            raise
+        print_error(describe(error))
+        return ExitStatus.FAILURE
+    return status
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command and turn bad input into one line."""
+    from ...seqform.errors import SolverError, TreeplexError
+    from .application import UsageError, invoke, usage_message
+
+    try:
+        return invoke(arguments)
+    except UsageError as error:
+        print_error(usage_message(error))
+    except (CommandLineError, TreeplexError) as error:
+        print_error(str(error))
+        return ExitStatus.FAILURE if isinstance(error, SolverError) else ExitStatus.BAD_INPUT
+    return ExitStatus.BAD_INPUT

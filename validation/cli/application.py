@@ -1,0 +1,86 @@
+"""Puts the commands together with typer, and reports usage errors in one line."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .errors import ExitStatus, nearest
+from .games import games
+from .info import info
+from .solve import solve
+from .validate import validate
+
+# Typer's usage errors are click's in its older releases and its own in newer ones: reach them through what it exports.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class Commands(TyperGroup):
+    """The commands in the order in which they are added; an unknown one is told what there is."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names."""
+        name = args[0] if args else ""
+        if name not in self.commands and not name.startswith("-"):
+            listed = ", ".join(self.commands)
+            raise UsageError(f"unknown command {name!r}{nearest(name, self.commands)}; expected one of {listed}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    name="treeplex",
+    cls=Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ... import __version__
+
+        typer.echo(f"treeplex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def treeplex(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
+
+
+for command in (games, info, solve, validate):
+    app.command()(command)
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run the command that the arguments name, and return its exit status.
+
+    Typer's own ``main`` is not used: it exits by itself when standard output is closed or Ctrl-C is pressed.
+    """
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("treeplex", arguments) as context:
+            return int(command.invoke(context) or ExitStatus.SUCCESS)
+    except typer.Exit as end:
+        return int(end.exit_code)
+    except typer.Abort:
+        return ExitStatus.INTERRUPTED
+
+
+def usage_message(error: Any) -> str:
+    """Return a usage error as one line that says where to read on."""
+    text = str(error.format_message()).strip().removesuffix(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "treeplex"
+    return f"{text[:1].lower()}{text[1:]} (see {path} --help)"

@@ -1,0 +1,168 @@
+"""``treeplex validate``: exact against iterative, row by row."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .errors import CommandLineError, ExitStatus, nearest
+from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .. import Case, Report, Row
+
+
+def validate(
+    suite: Annotated[
+        str, typer.Option(metavar="quick|full", help="Which suite: quick takes under a minute.")
+    ] = "quick",
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page that needs no other file.")] = None,
+) -> int:
+    """Solve a suite of games exactly and iteratively, and compare.
+
+    Exit status 1 if a row fails.
+    """
+    if html == STANDARD_OUTPUT:
+        html = "./-"
+    check_distinct(json=json, html=html)
+    check_writable(json, "--json")
+    check_writable(html, "--html")
+    from ..suites import SUITES, run_suite
+
+    if suite not in SUITES:
+        raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
+    chosen = SUITES[suite]
+    if json == STANDARD_OUTPUT:
+        report = run_suite(chosen)
+    else:
+        out = console()
+        out.print(f"suite {chosen.name}: {chosen.summary}", style="dim")
+        lines = RowLines(out)
+        with _progress(out, len(chosen.cases)) as advance:
+            report = run_suite(chosen, on_row=lines.print_row, on_case=advance)
+        _print_summary(out, report)
+    write_json(report.to_dict(), json)
+    if html is not None:
+        from ..html_page import html_page
+
+        write_file(html, html_page(report), "--html")
+    return ExitStatus.SUCCESS if report.passed else ExitStatus.FAILURE
+
+
+class RowLines:
+    """Prints a row a line as it comes, in columns that do not have to wait for the last row.
+
+    Parameters
+    ----------
+    out : rich.console.Console
+        From 100 columns on, names are in full and there are more figures.
+    """
+
+    def __init__(self, out: "Console") -> None:
+        self.out = out
+        self.wide = out.width >= 100
+        self.game = ""
+        names = ("difference", "exploitability", "tolerance", "iterations", "seconds")
+        self.headings = names if self.wide else ("differs", "exploit.", "at most", "iter.", "s")
+        self.widths = (10, 14, 9, 10, 8) if self.wide else (8, 8, 7, 7, 6)
+
+    def print_row(self, row: "Row") -> None:
+        """Print a row, below a line for its game if it is the game's first."""
+        from rich.text import Text
+
+        if row.game != self.game:
+            self._print_game(row)
+        figures = (
+            _figure(row.difference),
+            _figure(row.exploitability),
+            f"{row.tolerance:.0e}",
+            "" if row.iterations is None else f"{row.iterations:,}",
+            "" if row.seconds is None else f"{row.seconds:.2f}",
+        )
+        line = Text(f"  {row.method:<19} {_value(row):>16}" if self.wide else f"  {row.method:<19} {_value(row):>12}")
+        for figure, width in zip(figures, self.widths, strict=True):
+            line.append(f" {figure:>{width}}")
+        line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
+        self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+        if row.failure:
+            self.out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
+
+    def _print_game(self, row: "Row") -> None:
+        from rich.text import Text
+
+        headed = not self.game
+        self.game = row.game
+        if headed:
+            titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
+            first = f"  {'method':<19} {'value':>{16 if self.wide else 12}} {titles}"
+            self.out.print(Text(first, style="dim"), soft_wrap=True)
+        heading = Text.assemble((row.game, "bold cyan"))
+        if row.exact_value is not None:
+            heading.append(f"  known value {_zeroless(row.exact_value, 12)}", style="dim")
+        elif isinstance(row.value, tuple):
+            heading.append(f"  {len(row.value)} players: the certificate alone is judged", style="dim")
+        else:
+            heading.append("  value not known: the exact solution's certificate is judged", style="dim")
+        self.out.print(heading, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _progress(out: "Console", total: int) -> "Iterator[Callable[[Case], None] | None]":
+    """Show a bar below the rows, or on standard error if the rows go elsewhere; nothing without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.SpinnerColumn(),
+        bars.BarColumn(bar_width=20),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.TimeElapsedColumn(),
+    )
+    # One terminal must not be drawn on by two consoles.
+    where = out if out.is_terminal else console(stderr=True)
+    with bars.Progress(*columns, console=where, transient=True, redirect_stdout=False) as display:
+        task = display.add_task("", total=total)
+        begun: list[Case] = []
+
+        def advance(case: "Case") -> None:
+            display.update(task, completed=len(begun), description=f"{case.label} on {case.game}")
+            begun.append(case)
+
+        yield advance
+
+
+def _print_summary(out: "Console", report: "Report") -> None:
+    from rich.text import Text
+
+    style = "bold green" if report.passed else "bold red"
+    out.print(Text(report.summary, style=style), soft_wrap=True)
+
+
+def _value(row: "Row") -> str:
+    if row.value is None:
+        return "none"
+    if isinstance(row.value, tuple):
+        return " ".join(f"{one:.3f}".replace("0.", ".", 1) for one in row.value)
+    return _zeroless(row.value, 9)
+
+
+def _zeroless(number: float, digits: int) -> str:
+    """Return a number with so many decimals, no minus before a zero."""
+    text = f"{number:.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def _figure(number: float | None) -> str:
+    if number is None:
+        return ""
+    return "0" if number == 0.0 else f"{number:.1e}"

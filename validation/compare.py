@@ -1,0 +1,199 @@
+"""Two answers to one question side by side: objectives and certificates, never strategies."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..seqform.errors import UnsupportedProblemError
+
+if TYPE_CHECKING:
+    from ..solvers import Solution
+
+#: Round-off, relative to the largest payoff, by which proven bounds may miss each other and still be consistent.
+ROUND_OFF = 1e-9
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How an answer stands beside the one that it is held to.
+
+    Attributes
+    ----------
+    objective : float
+        Of the answer under test, in payoff units.
+    exact_objective : float
+        Of the exact solution, or a value known from elsewhere.
+    difference : float
+        The absolute difference of the two.
+    error : float
+        What the certificate of the answer under test proves: the exploitability for ``nash``.
+    exact_error : float
+        The same of the exact solution; 0 for a value known from elsewhere.
+    violation : float
+        The larger of both answers' largest violations of a constraint.
+    consistent : bool
+        Whether the bounds proven by the two answers on the optimal objective overlap. Bounds that do not overlap cannot
+        both be right, whatever the tolerance.
+    tolerance : float
+        What the difference, both errors and the violation are held to, in payoff units.
+    """
+
+    objective: float
+    exact_objective: float
+    difference: float
+    error: float
+    exact_error: float
+    violation: float
+    consistent: bool
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is above the tolerance and the proven bounds are consistent."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is wrong, in words; empty if the comparison passed."""
+        measured = (
+            ("difference", self.difference),
+            ("proven error", self.error),
+            ("proven error of the exact solution", self.exact_error),
+            ("violation", self.violation),
+        )
+        # "not <=", so that a NaN fails.
+        found = [
+            f"{name} {number:.3g} above {self.tolerance:.3g}"
+            for name, number in measured
+            if not number <= self.tolerance
+        ]
+        if not self.consistent:
+            found.append("the proven bounds exclude each other")
+        return tuple(found)
+
+
+def compare(exact: "Solution", iterative: "Solution", tolerance: float) -> Comparison:
+    """Compare an iterative solution with an exact one of the same problem.
+
+    Strategies are not compared: optima are rarely unique.
+
+    Parameters
+    ----------
+    exact, iterative : Solution
+    tolerance : float
+        On the difference of objectives, on both certificates and on violations, in payoff units.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the two answer different questions, or one that has no objective.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.validation import compare
+    >>> problem = Nash(load_game("kuhn"))
+    >>> compare(solve(problem, "highs"), solve(problem, "dcfr", tol=1e-4), tolerance=1e-4).passed
+    True
+    """
+    first, second = exact.problem, iterative.problem
+    if first.name != second.name or first.game.fingerprint != second.game.fingerprint:
+        raise UnsupportedProblemError(
+            f"the solutions answer different questions: {first.name} on {first.game.spec} and {second.name} on "
+            f"{second.game.spec}; expected one problem on one game"
+        )
+    slack = ROUND_OFF * max(1.0, first.game.sequence_form.payoff_scale)
+    return _compare(
+        iterative,
+        _objective(exact),
+        exact_error=first.error(exact.certificate),
+        exact_violation=exact.violation,
+        lower=exact.lower,
+        upper=exact.upper,
+        slack=slack,
+        tolerance=tolerance,
+    )
+
+
+def compare_with_value(solution: "Solution", value: float, tolerance: float, digits: float = 0.0) -> Comparison:
+    """Compare a solution with an objective known from elsewhere, such as a game's reference value.
+
+    Parameters
+    ----------
+    solution : Solution
+    value : float
+        Payoff units.
+    tolerance : float
+        On the difference, on the certificate and on violations, in payoff units.
+    digits : float
+        How far the value itself may be off, in payoff units: half a unit of its last digit.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the problem has no objective.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.validation import compare_with_value
+    >>> game = load_game("kuhn")
+    >>> compare_with_value(solve(Nash(game)), float(game.reference_value), tolerance=1e-9).passed
+    True
+    """
+    slack = digits + ROUND_OFF * max(1.0, solution.problem.game.sequence_form.payoff_scale)
+    return _compare(
+        solution,
+        value,
+        exact_error=0.0,
+        exact_violation=0.0,
+        lower=value,
+        upper=value,
+        slack=slack,
+        tolerance=tolerance,
+    )
+
+
+def _compare(
+    solution: "Solution",
+    exact_objective: float,
+    *,
+    exact_error: float,
+    exact_violation: float,
+    lower: float | None,
+    upper: float | None,
+    slack: float,
+    tolerance: float,
+) -> Comparison:
+    objective = _objective(solution)
+    return Comparison(
+        objective=objective,
+        exact_objective=exact_objective,
+        difference=abs(objective - exact_objective),
+        error=solution.problem.error(solution.certificate),
+        exact_error=exact_error,
+        violation=max(solution.violation, exact_violation),
+        consistent=_below(solution.lower, upper, slack) and _below(lower, solution.upper, slack),
+        tolerance=tolerance,
+    )
+
+
+def _below(lower: float | None, upper: float | None, slack: float) -> bool:
+    """Whether a lower bound lies below an upper one; what is not known contradicts nothing."""
+    return lower is None or upper is None or lower <= upper + slack
+
+
+def _objective(solution: "Solution") -> float:
+    if solution.objective is None:
+        problem = solution.problem
+        raise UnsupportedProblemError(
+            f"{problem.name} on {problem.game.spec} has no objective to compare: its certificate alone can be judged"
+        )
+    return solution.objective

@@ -1,0 +1,144 @@
+"""A suite's report as one HTML page that needs no other file."""
+
+import html
+import platform
+from importlib import metadata
+
+from .report import Report, Row
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --dim: #777; --good: #18794e; --bad: #c62828; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 72rem; margin: 2.5rem auto; padding: 0 1.25rem; }
+h1 { font-size: 1.5rem; margin-bottom: .25rem; }
+p { max-width: 46rem; }
+.dim { color: var(--dim); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: .28rem .7rem; text-align: right; white-space: nowrap; }
+th { font-weight: 600; border-bottom: 2px solid var(--line); }
+th:first-child, td:first-child { text-align: left; padding-left: 1.5rem; }
+tr.game td { text-align: left; font-weight: 600; padding: .8rem 0 .2rem; border-bottom: 1px solid var(--line); }
+tr.game td span { font-weight: 400; }
+tr.failure td { text-align: left; color: var(--bad); white-space: normal; }
+.pass { color: var(--good); font-weight: 600; }
+.FAIL { color: var(--bad); font-weight: 700; }
+@media (prefers-color-scheme: dark) { :root { --good: #4cc38a; --bad: #ff6369; --dim: #999; } }
+"""
+
+_HEADINGS = (
+    "method",
+    "value",
+    "difference",
+    "exploitability",
+    "violation",
+    "tolerance",
+    "iterations",
+    "seconds",
+    "verdict",
+)
+_LIBRARIES = ("numpy", "scipy", "numba", "highspy", "cvxpy")
+
+
+def html_page(report: Report) -> str:
+    """Return a report as a page.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    str
+        A whole document, styles included, for light and dark screens.
+
+    Examples
+    --------
+    >>> from treeplex.validation import Report
+    >>> from treeplex.validation.html_page import html_page
+    >>> html_page(Report("quick", rows=(), seconds=0.0)).startswith("<!doctype html>")
+    True
+    """
+    verdict = "pass" if report.passed else "FAIL"
+    body = []
+    game = None
+    for row in report.rows:
+        if row.game != game:
+            game = row.game
+            body.append(_game_line(row))
+        body.append(_row(row))
+    headings = "".join(f'<th scope="col">{name}</th>' for name in _HEADINGS)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>treeplex: suite {html.escape(report.suite)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<h1>Exact against iterative: suite {html.escape(report.suite)}</h1>
+<p class="{verdict}">{html.escape(report.summary)}</p>
+<p>Each game is solved exactly and its value compared with the reference value; every other solution is compared with
+the exact one. A row passes if the difference of the objectives, the error that the certificates prove and the
+violation are at most the tolerance, and the proven bounds overlap. Certificates are computed from the strategies
+alone. All in payoff units.</p>
+<div class="scroll">
+<table>
+<thead><tr>{headings}</tr></thead>
+<tbody>
+{"".join(body)}</tbody>
+</table>
+</div>
+<p class="dim">{html.escape(_versions())}</p>
+</body>
+</html>
+"""
+
+
+def _game_line(row: Row) -> str:
+    known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12f}</span>'
+    return f'<tr class="game"><td colspan="{len(_HEADINGS)}">{html.escape(row.game)}{known}</td></tr>\n'
+
+
+def _row(row: Row) -> str:
+    if row.value is None:
+        value = ""
+    elif isinstance(row.value, tuple):
+        value = ", ".join(f"{one:.6f}" for one in row.value)
+    else:
+        value = f"{row.value:.12f}"
+    verdict = "pass" if row.passed else "FAIL"
+    cells = [
+        html.escape(row.method),
+        value,
+        _figure(row.difference),
+        _figure(row.exploitability),
+        _figure(row.violation),
+        f"{row.tolerance:.0e}",
+        "" if row.iterations is None else f"{row.iterations:,}",
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+        f'<span class="{verdict}">{verdict}</span>',
+    ]
+    line = "".join(f"<td>{cell}</td>" for cell in cells)
+    failure = ""
+    if row.failure:
+        failure = f'<tr class="failure"><td colspan="{len(_HEADINGS)}">{html.escape(row.failure)}</td></tr>\n'
+    return f"<tr>{line}</tr>\n{failure}"
+
+
+def _figure(number: float | None) -> str:
+    if number is None:
+        return ""
+    return "0" if number == 0.0 else f"{number:.1e}"
+
+
+def _versions() -> str:
+    from .. import __version__
+
+    found = [f"treeplex {__version__}", f"Python {platform.python_version()}"]
+    for name in _LIBRARIES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found) + f" on {platform.system()} {platform.machine()}"

@@ -1,0 +1,116 @@
+"""What a suite found: one row a solve, plain data ready for JSON."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..solvers.solution import json_ready
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solve of a suite and its verdict.
+
+    Attributes
+    ----------
+    game, problem, method : str
+        The method with those of its options that are not defaults: ``cfr+ simultaneous``.
+    value : float, tuple of float or None
+        Player 0's payoff; all payoffs for more than two players; ``None`` if the method broke down.
+    exact_value : float or None
+        What the value is held to: the game's reference value for its exact solution, the exact solution's value for
+        every other row; ``None`` if neither is known.
+    difference : float or None
+        Of the objectives.
+    exploitability, violation : float or None
+        What the strategies prove.
+    tolerance : float
+        What the difference, the proven error and the violation are held to, in payoff units.
+    iterations : int or None
+    seconds : float or None
+        The solve alone.
+    passed : bool
+    failure : str
+        What is wrong, in words; empty if the row passed.
+    """
+
+    game: str
+    problem: str
+    method: str
+    value: float | tuple[float, ...] | None
+    exact_value: float | None
+    difference: float | None
+    exploitability: float | None
+    violation: float | None
+    tolerance: float
+    iterations: int | None
+    seconds: float | None
+    passed: bool
+    failure: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain numbers and strings; NaN and infinity are ``None``."""
+        return json_ready(  # type: ignore[no-any-return]
+            {
+                "game": self.game,
+                "problem": self.problem,
+                "method": self.method,
+                "value": self.value,
+                "exact_value": self.exact_value,
+                "difference": self.difference,
+                "exploitability": self.exploitability,
+                "violation": self.violation,
+                "tolerance": self.tolerance,
+                "iterations": self.iterations,
+                "seconds": self.seconds,
+                "passed": self.passed,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """All rows of a suite.
+
+    Attributes
+    ----------
+    suite : str
+    rows : tuple of Row
+    seconds : float
+        From start to end, compilation and building included.
+    """
+
+    suite: str
+    rows: tuple[Row, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are rows and every one passed."""
+        return bool(self.rows) and all(row.passed for row in self.rows)
+
+    @property
+    def failed_rows(self) -> tuple[Row, ...]:
+        """The rows that did not pass."""
+        return tuple(row for row in self.rows if not row.passed)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one line.
+
+        Examples
+        --------
+        >>> from treeplex.validation import Report
+        >>> Report("quick", rows=(), seconds=0.0).summary
+        'nothing was checked'
+        """
+        if not self.rows:
+            return "nothing was checked"
+        games = len({row.game for row in self.rows})
+        counted = f"{len(self.rows)} rows on {games} game{'s' * (games > 1)}"
+        if self.passed:
+            return f"{counted}: all passed, in {self.seconds:.1f} s"
+        return f"{counted}: {len(self.failed_rows)} failed, in {self.seconds:.1f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain numbers and strings, ready for JSON."""
+        return {"passed": self.passed, "suite": self.suite, "rows": [row.to_dict() for row in self.rows]}
