@@ -12,14 +12,8 @@ from treeplex import Nash, load_game, solve
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 METHODS = {"cfr": "#222222", "cfr+": "#0072B2", "dcfr": "#D55E00", "pcfr+": "#009E73"}
-STYLE = {
-    "font.size": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.minor.size": 0,
-    "ytick.minor.size": 0,
-    "svg.hashsalt": "treeplex",  # the same run writes the same file
-}
+# The hash salt lets the same run write the same file.
+STYLE = {"font.size": 11, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "treeplex"}
 
 
 def main() -> None:
@@ -37,24 +31,25 @@ def main() -> None:
         solution = solve(problem, method, max_iterations=arguments.iterations, tol=0)
         iterations = np.append(solution.history.iterations, solution.iterations)
         error = np.append(solution.history.exploitability, solution.exploitability)
-        axes.loglog(iterations, error, color=colour, linewidth=1.9)
+        axes.loglog(iterations, error, color=colour, linewidth=1.9, clip_on=False)
         ends.append((error[-1], method.upper(), colour, "bold"))
         print(f"{method:6} exploitability {solution.exploitability:.3g} after {solution.iterations:,} iterations")
     for power, name in ((0.5, "1/√t"), (1.0, "1/t")):
         axes.loglog(iterations, error[0] * iterations**-power, ":", color="#999999", linewidth=1.2)
         ends.append((error[0] * iterations[-1] ** -power, name, "#888888", "normal"))
 
-    # Name the lines at their ends, from the top down, no label closer than a line of text to the one above it.
-    figure.canvas.draw()
-    above, line = np.inf, 15 * figure.dpi / 72
-    for end, name, colour, weight in sorted(ends, reverse=True):
-        y = axes.transData.transform((iterations[-1], end))[1]
-        above = min(y, above - line)
-        place = axes.transData.inverted().transform((0, above))[1]
-        axes.annotate(name, (iterations[-1], place), (6, 0), textcoords="offset points", va="center", color=colour, weight=weight)
     axes.set(xlabel="iterations", xlim=(1, iterations[-1]))
     axes.set_title(f"{problem.game.spec}: exploitability of the average strategies", loc="left", fontsize=11)
     axes.grid(color="#e5e5e5", linewidth=0.7)
+    axes.tick_params(which="minor", length=0)
+    # Name the lines at their ends, from the top down, each label at least a line of text below the one before.
+    figure.canvas.draw()
+    above, line = np.inf, 15 * figure.dpi / 72
+    for end, name, colour, weight in sorted(ends, reverse=True):
+        above = min(above - line, axes.transData.transform((1, end))[1])
+        place = iterations[-1], axes.transData.inverted().transform((0, above))[1]
+        look = {"color": colour, "weight": weight, "va": "center", "textcoords": "offset points"}
+        axes.annotate(name, place, (8, 0), **look)
     figure.savefig(arguments.out, dpi=200, metadata={"Date": None} if arguments.out.endswith(".svg") else None)
 
 

@@ -69,8 +69,8 @@ class LeafTable:
         for other, plan in enumerate(plans):
             if other != player:
                 weights *= plan[self.sequences[:, other]]
-        gradient: Floats = np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)  # type: ignore[assignment]
-        return gradient
+        counts = np.bincount(self.sequences[:, player], weights=weights, minlength=num_sequences)
+        return counts.astype(np.float64, copy=False)
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff, shape (num_players,), when all play the given plans."""

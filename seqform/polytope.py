@@ -260,7 +260,7 @@ class Treeplex:
         return x
 
     def residual(self, plan: npt.ArrayLike) -> float:
-        """Return how far a vector is from the polytope: the largest of |E x − e| and of the negative parts of x."""
+        """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x."""
         x = np.asarray(plan, dtype=np.float64)
         self._check_length(x, "realization plan")
         return float(max(np.abs(self.E @ x - self.e).max(), -x.min(), 0.0))

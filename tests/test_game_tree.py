@@ -1,5 +1,6 @@
 """Game trees: what is refused and how that is said, labels and numbers of every kind, and deep games."""
 
+import re
 import time
 from fractions import Fraction
 
@@ -126,7 +127,7 @@ MALFORMED = {
     "no payoffs": (with_node("heads no", payoffs=()), f"{PATH}/no (node 'heads no') has payoffs (), expected"),
     "player without payoffs": (
         with_node("heads go", player=2),
-        f"{PATH} (node 'heads go') has player 2, but leaves have payoffs for players 0 to 1 alone",
+        f"{PATH} (node 'heads go') has player 2, but leaves have payoffs for players 0 to 1",
     ),
     "player below chance": (with_node("heads go", player=-2), f"{PATH} (node 'heads go') has player -2, expected 0, 1"),
     "player as text": (with_node("heads go", player="1"), f"{PATH} (node 'heads go') has player '1', expected 0, 1"),
@@ -534,7 +535,7 @@ def test_an_error_deep_down_shortens_its_path(deep_chain, monkeypatch, node, att
     with pytest.raises(InvalidGameError) as caught:
         GameTree(deep_chain)
     assert message in str(caught.value)
-    assert "go/go/… 99980 more …/go/go" in str(caught.value).replace("99979", "99980").replace("99978", "99980")
+    assert re.search(r"history go/go/.*/go/… 999[78]\d more …/go/.*/go ", str(caught.value))
     check_message(caught.value)
     assert time.perf_counter() - begun < 60.0
 

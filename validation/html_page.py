@@ -96,7 +96,7 @@ alone. All in payoff units.</p>
 
 
 def _game_line(row: Row) -> str:
-    known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12f}</span>'
+    known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12g}</span>'
     return f'<tr class="game"><td colspan="{len(_HEADINGS)}">{html.escape(row.game)}{known}</td></tr>\n'
 
 

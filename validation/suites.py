@@ -100,8 +100,8 @@ _QUICK = Suite(
     summary="every method on small games, in well under a minute",
     cases=(
         *_cases("matching_pennies", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
-        *_cases("rps", ("highs-ipm", _INTERIOR), ("cfr", 1e-3)),
-        *_cases("repeated_rps", ("pcfr+", 1e-4)),
+        *_cases("rps:rock=3", ("highs-ipm", _INTERIOR), ("cfr", 1e-3), ("pcfr+", 1e-5)),
+        *_cases("repeated_rps:rock=3", ("dcfr", 1e-4)),
         *_cases(
             "kuhn",
             ("highs-ipm", _INTERIOR),

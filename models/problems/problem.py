@@ -28,7 +28,7 @@ class Certificate:
     exploitability : float
         NashConv divided by the number of players, in payoff units.
     residual : float
-        How far the plans are from their polytopes: the largest of |E x − e| and of the negative parts.
+        How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
     violations : mapping of str to float
         By constraint; positive where it is violated.
     """

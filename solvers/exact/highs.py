@@ -15,6 +15,9 @@ from ..status import Status
 if TYPE_CHECKING:
     from ..methods import HiGHS
 
+#: What HiGHS is asked for in feasibility and optimality.
+TOLERANCE = 1e-9
+
 _SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
 
 # What HiGHS says of itself is a hint alone: interior point without crossover and PDLP end with an unknown status on
@@ -39,7 +42,8 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     if algorithm == "auto":
         size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
         algorithm = "ipm" if size > method.large else "simplex"
-    solver = load(program)
+    # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
+    solver = load(program, min(1e-4, max(TOLERANCE, options.tol / 100.0)) if algorithm == "pdlp" else TOLERANCE)
     solver.setOptionValue("solver", _SOLVERS[algorithm])
     solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
     solver.setOptionValue("time_limit", options.time_limit)
@@ -77,7 +81,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     )
 
 
-def load(program: LinearProgram) -> Any:
+def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     """Return a HiGHS instance that holds a linear program as a minimisation, silent and with tight tolerances.
 
     To maximise c is handed over as to minimise −c, and duals change sign with it: HiGHS 1.15 itself forgets to turn the
@@ -97,6 +101,6 @@ def load(program: LinearProgram) -> Any:
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
-        solver.setOptionValue(f"{kind}_tolerance", 1e-9)
+        solver.setOptionValue(f"{kind}_tolerance", tolerance)
     solver.passModel(model)
     return solver

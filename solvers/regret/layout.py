@@ -263,7 +263,7 @@ class _Treeplexes:
     def place(self, lanes: Sequence[_Lanes]) -> dict[str, Any]:
         """Give every sequence its position; return the fields of the layout that do not depend on the payoffs."""
         bases, bucket_ranges = [0], [0]
-        buckets: list[tuple[int, ...]] = []
+        buckets: list[Integers] = []
         positions: list[Integers] = []
         bucket_parents: list[Integers] = []
         num_parents = 0
@@ -271,41 +271,39 @@ class _Treeplexes:
             level, arity = self.kinds[player]
             group, slot, lane = lanes[player].group, lanes[player].slot, lanes[player].lane
             order = np.lexsort((lane, slot, group, group < 0, arity, level))
-            changed = np.any(np.diff(self.kinds[player][:, order], axis=1) != 0, axis=0)
-            firsts = np.flatnonzero(np.concatenate([[True], changed])[: len(order)])
-            first_positions = np.zeros(len(order), dtype=np.int64)
-            strides = np.zeros(len(order), dtype=np.int64)
-            places = np.zeros(len(order), dtype=np.int64)
-            start = bases[-1] + 1
-            for infosets in np.split(order, firsts[1:]) if len(order) else []:
-                grouped = infosets[group[infosets] >= 0]
-                rest = infosets[len(grouped) :]
-                new = np.any(np.diff(np.stack([group[grouped], slot[grouped]]), prepend=-1, axis=1) != 0, axis=0)
-                place = np.append(WIDTH * (np.cumsum(new) - 1) + lane[grouped], WIDTH * new.sum() + np.arange(len(rest)))
-                size = int(place[-1]) + 1
-                if size >= WIDTH:  # a multiple of the width, and begun at one, whose places left over stay empty
-                    size, start = -(-size // WIDTH) * WIDTH, -(-start // WIDTH) * WIDTH
-                first_positions[infosets], strides[infosets] = start + place, size
-                places[infosets] = num_parents + place
-                count = int(arity[infosets[0]])
-                buckets.append((start, size, count, num_parents))
-                start += size * count
-                num_parents += size
-            owner = self.owners[player]
-            position = np.append(bases[-1], first_positions[owner[1:]] + self.actions[player][1:] * strides[owner[1:]])
+            begins = _begins(level[order], arity[order])
+            bucket = np.cumsum(begins) - 1
+            firsts = np.flatnonzero(begins)
+            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one each.
+            alone = group[order] < 0
+            width = np.where(alone, 1, WIDTH * _begins(bucket, group[order], slot[order]))
+            place = np.cumsum(width) - np.where(alone, 1, WIDTH)
+            size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
+            place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
+            size = np.where(size < WIDTH, size, _rounded_up(size))
+            starts = bases[-1] + WIDTH + _starts(_rounded_up(size * arity[order][firsts]))
+            parent_starts = num_parents + _starts(size)
+            first_position = np.zeros(len(order), dtype=np.int64)
+            stride = np.zeros(len(order), dtype=np.int64)
+            first_position[order] = starts[bucket] + place
+            stride[order] = size[bucket]
+            owner = self.owners[player][1:]
+            position = np.append(bases[-1], first_position[owner] + self.actions[player][1:] * stride[owner])
             # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
-            parent = np.full(num_parents - sum(map(len, bucket_parents)), start)
-            parent[places - sum(map(len, bucket_parents))] = position[self.parents[player]]
+            parent = np.full(size.sum(), bases[-1] + 1)
+            parent[parent_starts[bucket] - num_parents + place] = position[self.parents[player][order]]
             positions.append(position)
             bucket_parents.append(parent)
-            bases.append(-(-(start + 1) // WIDTH) * WIDTH)
-            bucket_ranges.append(len(buckets))
+            buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
+            num_parents = int(parent_starts[-1])
+            bases.append(int(starts[-1]))
+            bucket_ranges.append(bucket_ranges[-1] + len(firsts))
         return {
             "num_players": self.num_players,
             "num_sequences": tuple(len(position) for position in positions),
             "positions": tuple(positions),
             "bases": _unsigned(bases),
-            "buckets": _unsigned(np.array(buckets).reshape(-1, 4)),
+            "buckets": _unsigned(np.concatenate(buckets)),
             "bucket_ranges": _unsigned(bucket_ranges),
             "parents": _unsigned(np.concatenate(bucket_parents)),
         }
@@ -431,6 +429,16 @@ def _distinct(values: Floats) -> tuple[Floats, Integers]:
     rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     return values[first], inverse.ravel()
+
+
+def _begins(*keys: Integers) -> NDArray[np.bool_]:
+    """Mark where a run of equal keys begins."""
+    different = np.any(np.diff(np.stack(keys), axis=1) != 0, axis=0)
+    return np.concatenate([[True], different])[: len(keys[0])]
+
+
+def _rounded_up(counts: Integers) -> Integers:
+    return -(-counts // WIDTH) * WIDTH
 
 
 def _starts(counts: Integers) -> Integers:

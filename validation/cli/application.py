@@ -82,5 +82,9 @@ def usage_message(error: Any) -> str:
     """Return a usage error as one line that says where to read on."""
     text = str(error.format_message()).strip().removesuffix(".")
     context = getattr(error, "ctx", None)
+    if getattr(error, "possibilities", None):
+        text = f"no such option: {error.option_name} (did you mean {error.possibilities[0]}?)"
+    elif text == "Missing command" and context is not None:
+        text += f"; expected one of {', '.join(context.command.commands)}"
     path = context.command_path if context is not None else "treeplex"
     return f"{text[:1].lower()}{text[1:]} (see {path} --help)"

@@ -38,5 +38,5 @@ def whole(text: str) -> int:
     except (ValueError, OverflowError):
         number, exact = math.nan, 0
     if not (number >= 0 and exact == number and exact < 2**53):
-        raise typer.BadParameter(f"{text!r}, expected a whole number of at least 0, such as 1000")
+        raise typer.BadParameter(f"{text!r}, expected a whole number from 0 to 2^53, such as 1000")
     return exact

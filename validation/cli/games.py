@@ -1,5 +1,6 @@
 """``treeplex games``: the registry."""
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,6 +9,8 @@ from .output import STANDARD_OUTPUT, check_writable, console, show, write_json
 
 if TYPE_CHECKING:
     from ...models.games import Family, Parameter
+
+_TYPES = {bool: "boolean", int: "integer", float: "number", Fraction: "number", str: "string"}
 
 
 def games(
@@ -35,8 +38,8 @@ def family_record(family: "Family") -> dict[str, Any]:
         "parameters": [
             {
                 "name": parameter.name,
-                "type": parameter.kind.__name__,
-                "default": parameter.default,
+                "type": _TYPES[parameter.kind],
+                "default": _plain(parameter.default),
                 "default_text": parameter.shown,
                 "minimum": parameter.minimum,
                 "maximum": parameter.maximum,
@@ -46,6 +49,13 @@ def family_record(family: "Family") -> dict[str, Any]:
             for parameter in family.parameters
         ],
     }
+
+
+def _plain(default: object) -> object:
+    """Return a default as JSON takes it: a fraction as a whole number or as text."""
+    if isinstance(default, Fraction):
+        return default.numerator if default.denominator == 1 else str(default)
+    return default
 
 
 def _print(families: "tuple[Family, ...]") -> None:

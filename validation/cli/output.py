@@ -72,7 +72,7 @@ def check_writable(path: str | None, option: str) -> None:
         raise CommandLineError(f"{option}: the file name is empty")
     target = Path(path)
     try:
-        if target.is_dir():
+        if target.is_dir() or path.endswith("/"):
             raise IsADirectoryError(21, "Is a directory")
         new = not target.exists()
         if new or target.is_file():

@@ -105,7 +105,7 @@ class RowLines:
             self.out.print(Text(first, style="dim"), soft_wrap=True)
         heading = Text.assemble((row.game, "bold cyan"))
         if row.exact_value is not None:
-            heading.append(f"  known value {_zeroless(row.exact_value, 12)}", style="dim")
+            heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
         elif isinstance(row.value, tuple):
             heading.append(f"  {len(row.value)} players: the certificate alone is judged", style="dim")
         else:
