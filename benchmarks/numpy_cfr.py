@@ -1,8 +1,9 @@
 """Counterfactual regret minimisation in plain numpy and scipy: the yardstick of the compiled kernel.
 
-A good-faith array program: the two products with the payoff matrix are scipy CSR products (of ``A`` and of its transpose,
-both stored), the treeplex passes go level by level with ``np.add.reduceat`` and ``np.repeat``, and every level's index arrays
-are prepared once. Sequences keep the library's order; a level whose infosets are contiguous is addressed by slices.
+A good-faith array program: the two products with the payoff matrix are scipy CSR products (of ``A`` and of its
+transpose, both stored), the treeplex passes go level by level with ``np.add.reduceat`` and ``np.repeat``, and every
+level's index arrays are prepared once. Sequences keep the library's order; a level whose infosets are contiguous is
+addressed by slices.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class NumpyCFR:
                 self._top_down(player)
 
     def average(self, player: int) -> Array:
-        """Weighted average of the realization plans so far, each from before its update; the current plan at the start."""
+        """Weighted average of the plans so far, each from before its update; the current plan at the start."""
         return self.sums[player] / self.sums[player][0] if self.iteration else self.plans[player]
 
     def exploitability(self, x: Array, y: Array) -> float:

@@ -222,16 +222,19 @@ class GameTree:
         return int(who)
 
     def _check_edges(self, node: Hashable, who: int) -> None:
-        actions = set()
+        actions: set[Hashable] = set()
         for child, edge in self.graph.adj[node].items():
             if "action" not in edge:
                 self._refuse(
                     node, f"has an edge to node {shown(child)} without the attribute 'action': a label is needed"
                 )
             try:
+                known = edge["action"] in actions
                 actions.add(edge["action"])
             except TypeError:
                 self._refuse(node, f"has action {shown(edge['action'])}, expected a hashable label")
+            if known:
+                self._refuse(node, f"has two edges with action {shown(edge['action'])}: actions must be distinct")
             if who == CHANCE:
                 if "prob" not in edge:
                     self._refuse(node, f"has chance outcome {shown(edge['action'])} without the attribute 'prob'")
@@ -241,8 +244,6 @@ class GameTree:
                         f"gives outcome {shown(edge['action'])} probability {shown(edge['prob'])}, expected one from "
                         "0 to 1",
                     )
-        if len(actions) != len(self.graph.adj[node]):
-            self._refuse(node, "has two edges with the same action: the actions of a node must be distinct")
 
 
 def _is_number(value: Any) -> bool:
@@ -259,10 +260,9 @@ def _find_root(graph: Any) -> Hashable:
     for node, degree in graph.in_degree():
         if degree > 1:
             parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
-            cyclic = _on_cycle(graph, node)
             raise InvalidGameError(
                 f"node {shown(node)} lies on a cycle: a tree has none"
-                if cyclic
+                if _on_cycle(graph, node)
                 else f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
             )
     if not roots:

@@ -416,7 +416,8 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     form = sequence_form_of(game)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, since numpy leaves a damaged archive's file open.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             metadata = json.loads(str(archive["metadata"][()]))
             if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
                 raise InvalidStrategyError(

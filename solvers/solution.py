@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ class Solution:
 
 
 def json_ready(value: Any) -> Any:
-    """Return a value made of plain JSON types: fractions as text, what is not finite as ``None``."""
+    """Return a value made of plain JSON types: fractions as text, whole ones as integers; ``None`` for not finite."""
     if isinstance(value, Mapping):
         return {str(key): json_ready(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -201,4 +202,6 @@ def json_ready(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return value if np.isfinite(value) else None
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -15,6 +15,11 @@ from .outcome import Options, Outcome, Progress
 from .solution import Solution
 from .status import Status
 
+#: What counts as zero in a certificate of an exact method, relative to the game's largest payoff.
+ROUND_OFF = 1e-12
+#: How far plans may be from their polytopes.
+RESIDUAL = 1e-9
+
 _LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
@@ -107,8 +112,10 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
     profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
     certificate = problem.certify(profile)
     error = problem.error(certificate)
-    proven = error <= options.tol and certificate.residual <= 1e-9
     status = outcome.stopped
+    # An exact method is not asked for more than arithmetic can give.
+    floor = ROUND_OFF * problem.game.sequence_form.payoff_scale if status is Status.OPTIMAL else 0.0
+    proven = error <= max(options.tol, floor) and certificate.residual <= RESIDUAL
     if status is Status.OPTIMAL and not proven:
         status = Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):

@@ -135,11 +135,11 @@ MALFORMED = {
     "player as bool": (with_node("heads go", player=True), f"{PATH} (node 'heads go') has player True, expected"),
     "repeated action": (
         with_edge("heads go", "heads no", action="yes"),
-        f"{PATH} (node 'heads go') has two edges with the same action",
+        f"{PATH} (node 'heads go') has two edges with action",
     ),
     "equal actions of two types": (
         both(with_edge("heads go", "heads yes", action=1), with_edge("heads go", "heads no", action=1.0)),
-        f"{PATH} (node 'heads go') has two edges with the same action",
+        f"{PATH} (node 'heads go') has two edges with action",
     ),
     "unhashable action": (
         with_edge("heads go", "heads no", action=["no"]),

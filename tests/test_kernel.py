@@ -1,4 +1,4 @@
-"""The compiled kernel against plain-Python references, golden trajectories and its own promises (resuming, typing, caching)."""
+"""The compiled kernel against plain-Python references, golden trajectories and its own promises."""
 
 import math
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -214,6 +214,15 @@ def test_exact_plans(case, algorithm, power, alternating):
             assert layout.to_user(player, average) == pytest.approx(expected, abs=1e-12)
 
 
+def test_infinite_discount_exponents():
+    # Brown and Sandholm: exponents ∞ and -∞ keep positive regrets and forget negative ones, as CFR+ does. The first
+    # discount, 1/2 of both kinds, is the exception.
+    kernel = Kernel(layout_of(kuhn(), 2))
+    state = kernel.initial_state()
+    kernel.run(state, Rule(positive=math.inf, negative=-math.inf, power=True, averaging=1.0), 500)
+    assert kernel.exploitability(kernel.average(state)) < 2e-3
+
+
 def test_average_leaves_out_the_delay():
     kernel = Kernel(layout_of(kuhn(), 2))
     state = kernel.initial_state()
@@ -253,7 +262,7 @@ def loop_cfr(parents, offsets, matrices, rule, iterations, alternating):
     last = [np.zeros(n) for n in sizes]
     behaviour = [np.ones(n) for n in sizes]
     for b, offset in zip(behaviour, offsets, strict=True):
-        for low, high in zip(offset[:-1], offset[1:], strict=True):
+        for low, high in pairwise(offset):
             b[low:high] = 1 / (high - low)
 
     def plan(player):
@@ -298,7 +307,9 @@ def test_random_structures(seed):
     repeats = [1, 2, 3, 7][seed // 6]
     density = rng.uniform(0.05, 0.6)
     shape = [int(offset[-1]) for _, offset in treeplexes]
-    matrices = [sparse.random_array(shape, density=density, rng=rng, data_sampler=rng.standard_normal) for _ in range(2)]
+    matrices = [
+        sparse.random_array(shape, density=density, rng=rng, data_sampler=rng.standard_normal) for _ in range(2)
+    ]
     if seed % 3 == 0:
         matrices[1] = -matrices[0]
     if repeats > 1:  # equal parts next to each other: the payoff's diagonal runs
@@ -471,7 +482,7 @@ def test_tilt_and_scale():
     layout = layout_of(kuhn(), 2)
     kernel = Kernel(layout)
     state = kernel.initial_state()
-    parents, offsets, sequences, chance, payoffs, _ = arrays_of(kuhn(), 2)
+    _, _, sequences, chance, payoffs, _ = arrays_of(kuhn(), 2)
     uniform = layout.to_user(1, state.arrays.plan)
     gradient = np.zeros(layout.num_sequences[0])
     np.add.at(gradient, sequences[:, 0], chance * payoffs[:, 0] * uniform[sequences[:, 1]])
@@ -506,7 +517,9 @@ def test_argument_types_do_not_recompile():
     kernel.run(state, CFR, 3)
     compiled = len(kernel_module._run.signatures)
     assert compiled == 1
-    kernel.run(state, Rule(positive=1, negative=1, floor=0, prediction=1, averaging=2), np.int32(3), tolerance=0, growth=2)
+    kernel.run(
+        state, Rule(positive=1, negative=1, floor=0, prediction=1, averaging=2), np.int32(3), tolerance=0, growth=2
+    )
     read_only = np.zeros(kernel.layout.size)
     read_only.setflags(write=False)
     kernel.run(state, CFR, 3, tilt=read_only, scales=(1, 1), alternating=1, last_iterate=0)
@@ -520,7 +533,9 @@ def test_deep_tree():
     depth = 100_000  # one bucket a level
     parents, offsets = np.arange(depth) * 2, np.arange(depth + 1) * 2 + 1
     rows = np.arange(1, 2 * depth, 2)
-    A = sparse.csr_array(sparse.coo_array((np.ones(depth), (rows, np.zeros(depth, dtype=int))), shape=(2 * depth + 1, 1)))
+    A = sparse.csr_array(
+        sparse.coo_array((np.ones(depth), (rows, np.zeros(depth, dtype=int))), shape=(2 * depth + 1, 1))
+    )
     layout = layout_from_matrices([parents, []], [offsets, [1]], A)
     assert len(layout.buckets) == depth
     kernel = Kernel(layout)
@@ -537,7 +552,13 @@ def test_import_without_a_place_for_the_cache(tmp_path):
         shutil.copy(Path(module.__file__), package)
     (package / "__pycache__").touch()  # a file in its place: not even the superuser can write into that folder
     nowhere = os.devnull + "/nowhere"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": nowhere, "HOME": nowhere, "XDG_CACHE_HOME": nowhere, "PYTHONPATH": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": nowhere,
+        "HOME": nowhere,
+        "XDG_CACHE_HOME": nowhere,
+        "PYTHONPATH": str(tmp_path),
+    }
     code = "import copied.kernel as kernel; print(type(kernel._run._cache).__name__)"
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert result.stderr == ""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .compare import Comparison, compare, compare_with_value
+    from .comparison import Comparison, compare, compare_with_value
     from .report import Report, Row
     from .suites import SUITES, Case, Suite, find_suite, run_suite
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "compare": ("Comparison", "compare", "compare_with_value"),
+    "comparison": ("Comparison", "compare", "compare_with_value"),
     "report": ("Report", "Row"),
     "suites": ("SUITES", "Case", "Suite", "find_suite", "run_suite"),
 }

@@ -8,13 +8,13 @@ from .report import Report, Row
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --dim: #777; --good: #18794e; --bad: #c62828; }
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 72rem; margin: 2.5rem auto; padding: 0 1.25rem; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 80rem; margin: 2.5rem auto; padding: 0 1.25rem; }
 h1 { font-size: 1.5rem; margin-bottom: .25rem; }
 p { max-width: 46rem; }
 .dim { color: var(--dim); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .28rem .7rem; text-align: right; white-space: nowrap; }
+th, td { padding: .28rem .55rem; text-align: right; white-space: nowrap; }
 th { font-weight: 600; border-bottom: 2px solid var(--line); }
 th:first-child, td:first-child { text-align: left; padding-left: 1.5rem; }
 tr.game td { text-align: left; font-weight: 600; padding: .8rem 0 .2rem; border-bottom: 1px solid var(--line); }

@@ -9,7 +9,7 @@ from ..models.games import load_game
 from ..models.problems import Nash
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..solvers import Solution, Status, find_method, solve
-from .compare import Comparison, compare, compare_with_value
+from .comparison import Comparison, compare, compare_with_value
 from .report import Report, Row
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ _FULL = Suite(
     cases=(
         *_QUICK.cases,
         *_cases("kuhn:cards=13", ("cfr", 1e-4), ("cfr+", 1e-5), ("dcfr", 1e-5), ("pcfr+", 1e-6)),
-        *_cases("goofspiel:cards=5,order=random", ("pcfr+", 1e-4), exact="highs-ipm", digits=_INTERIOR),
+        *_cases("goofspiel:order=random", ("pcfr+", 1e-4), exact="highs-ipm", digits=_INTERIOR),
         *_cases("liars_dice:sides=5", ("dcfr", 1e-4), ("pcfr+", 1e-5), exact="highs-ipm", digits=_INTERIOR),
         *_cases("leduc:ranks=6", ("cfr+", 1e-4), ("dcfr", 1e-4), exact="highs-ipm", digits=_INTERIOR),
         *_cases("leduc:suits=4", ("dcfr", 1e-4), ("pcfr+", 1e-4), exact="highs-ipm", digits=_INTERIOR),

@@ -1,10 +1,10 @@
 """The compiled loop of the counterfactual-regret family.
 
 One iteration, for each player: gradient of the payoff at the opponents' plans; bottom-up pass with the local regret
-minimiser at each infoset; top-down pass that adds the plan from before the update to the average and forms the new one.
-Which algorithm it is, is a matter of numbers (:class:`Rule`). The compiled functions take arrays, change them in place and
-check nothing; :class:`Kernel` is what the library calls. All functions that call each other are in this file, because
-numba's cache does not see changes in another one.
+minimiser at each infoset; top-down pass that adds the plan from before the update to the average and forms the new
+one. Which algorithm it is, is a matter of numbers (:class:`Rule`). The compiled functions take arrays, change them in
+place and check nothing; :class:`Kernel` is what the library calls. All functions that call each other are in this
+file, because numba's cache does not see changes in another one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import ArrayLike, NDArray
@@ -43,13 +43,14 @@ def compiled(function: Any, cache: bool = False) -> Any:
     Only the one function that Python calls needs a cache: the others are compiled into it.
     """
     # No reassociation: sums keep their order, so that the same game gives the same iterates everywhere.
-    options = {"fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False, "nogil": True}
+    njit: Any = numba.njit
+    options = {"fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
     if cache:
         try:
-            return numba.njit(cache=True, **options)(function)
+            return njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # numba: no locator available
-            pass
-    return numba.njit(**options)(function)
+            return njit(nogil=True, **options)(function)
+    return njit(no_cpython_wrapper=True, **options)(function)
 
 
 class GameArrays(NamedTuple):
@@ -64,6 +65,10 @@ class GameArrays(NamedTuple):
     run_starts: Any
     runs: Any
     patterns: Any
+    block_columns: Any
+    block_ranges: Any
+    block_starts: Any
+    blocks: Any
     cell_columns: Any
     cell_ranges: Any
     cell_starts: Any
@@ -85,13 +90,13 @@ class StateArrays(NamedTuple):
     scratch: Any
 
 
-@intrinsic
-def _add_run(
+def _add_run_in_registers(
     typing_context: Any, target: Any, row: Any, values: Any, place: Any, plan: Any, column: Any, scale: Any
 ) -> Any:
     """Let ``target[row + j] += values[place + j] * plan[column + j] * scale`` for j < WIDTH, in vector registers.
 
-    Written in LLVM's terms because numba neither vectorises straight-line code nor knows that the arrays do not overlap.
+    Written in LLVM's terms because numba neither vectorises straight-line code nor knows that the arrays do not
+    overlap.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -102,9 +107,10 @@ def _add_run(
             array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
             return builder.bitcast(builder.gep(array.data, [arguments[argument + 1]]), vector.as_pointer())
 
-        scale_vector = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
-        scale_vector = builder.shuffle_vector(scale_vector, blank, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
-        reach = builder.fmul(builder.load(address(4), align=8), scale_vector)
+        all_first = ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH)
+        scale_lane = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
+        scales = builder.shuffle_vector(scale_lane, blank, all_first)
+        reach = builder.fmul(builder.load(address(4), align=8), scales)
         product = builder.fmul(builder.load(address(2), align=8), reach, flags=["contract"])
         target_address = address(0)
         total = builder.fadd(builder.load(target_address, align=8), product, flags=["contract"])
@@ -112,6 +118,9 @@ def _add_run(
         return context.get_dummy_value()
 
     return types.void(target, row, values, place, plan, column, scale), generate
+
+
+_add_run: Any = intrinsic(_add_run_in_registers)
 
 
 @compiled
@@ -126,6 +135,16 @@ def _add_gradient(game: Any, player: Any, plan: Any, scale: Any, gradient: Any) 
             if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
                 for k in range(np.uint64(game.run_starts[c]), np.uint64(game.run_starts[c + ONE]), TWO):
                     _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
+        blocks = game.blocks
+        for c in range(np.uint64(game.block_ranges[player]), np.uint64(game.block_ranges[player + ONE])):
+            column, other_column = np.uint64(game.block_columns[c, 0]), np.uint64(game.block_columns[c, 1])
+            reach, other_reach = plan[column] * scale, plan[other_column] * scale
+            if reach + other_reach != 0.0:
+                stride = np.uint64(game.block_columns[c, 2])
+                for k in range(np.uint64(game.block_starts[c]), np.uint64(game.block_starts[c + ONE]), TWO):
+                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
+                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
+                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
         for c in range(np.uint64(game.cell_ranges[player]), np.uint64(game.cell_ranges[player + ONE])):
             reach = plan[game.cell_columns[c]] * scale
             if reach != 0.0:
@@ -141,9 +160,7 @@ def _add_gradient(game: Any, player: Any, plan: Any, scale: Any, gradient: Any) 
 
 
 @compiled
-def _bottom_up(
-    game: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any
-) -> None:
+def _bottom_up(game: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any) -> None:
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     values, totals, parents = state.scratch[0], state.scratch[1], game.parents
@@ -183,8 +200,9 @@ def _bottom_up(
                 for i in range(count):
                     total = behaviour[here + i] + behaviour[there + i]
                     divisor, share = (total, 0.0) if total > 0.0 else (1.0, 0.5)
-                    behaviour[here + i] = behaviour[here + i] / divisor + share
-                    behaviour[there + i] = behaviour[there + i] / divisor + share
+                    probability = behaviour[here + i] / divisor + share
+                    behaviour[here + i] = probability
+                    behaviour[there + i] = 1.0 - probability
             else:
                 for i in range(count):
                     totals[i] = behaviour[here + i]
@@ -294,23 +312,25 @@ def _run(
         if t >= last or rows == len(history_iterations):
             break
         if schedule == POWER:
-            # The papers discount after the t-th update; discounting before the next one is the same.
-            positive_factor = np.float64(t) ** positive / (np.float64(t) ** positive + 1.0)
-            negative_factor = np.float64(t) ** negative / (np.float64(t) ** negative + 1.0)
+            # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
+            # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
+            done = max(np.float64(t), 1.0)
+            positive_factor = 1.0 / (1.0 + done**-positive)
+            negative_factor = 1.0 / (1.0 + done**-negative)
         t += 1
         age = np.float64(t) - delay
         weight = age**power if age > 0.0 else 0.0
-        # Alternating: both passes of a player, then the next player's. Otherwise all upward passes before the downward ones.
+        # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.
         for step in range(TWO * num_players):
-            player = step // TWO if alternating else step % num_players
+            actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
-                _top_down(game, player, state, weight)
+                _top_down(game, actor, state, weight)
                 continue
             if tilted:
-                for s in range(np.uint64(game.bases[player]), np.uint64(game.bases[player + ONE])):
+                for s in range(np.uint64(game.bases[actor]), np.uint64(game.bases[actor + ONE])):
                     state.gradient[s] = tilt[s]
-            _add_gradient(game, player, state.plan, scales[player], state.gradient)
-            _bottom_up(game, player, state, positive_factor, negative_factor, floor, prediction)
+            _add_gradient(game, actor, state.plan, scales[actor], state.gradient)
+            _bottom_up(game, actor, state, positive_factor, negative_factor, floor, prediction)
     return t, exploitability, rows, next_check
 
 
@@ -321,9 +341,10 @@ _run = compiled(_run, cache=True)
 class Rule:
     """The local regret minimiser and the averaging scheme, as numbers.
 
-    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and ``d`` the
-    discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``, uniform if that is
-    zero everywhere. The plan from before update ``t`` counts ``max(t - delay, 0) ** averaging`` in the average.
+    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
+    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``,
+    uniform if that is zero everywhere. The plan from before update ``t`` counts ``max(t - delay, 0) ** averaging`` in
+    the average.
 
     Parameters
     ----------
@@ -422,8 +443,8 @@ class Kernel:
 
     Notes
     -----
-    Every argument of a compiled function gets its type here: numba compiles anew, silently and for seconds, for an ``int`` in
-    place of a ``float`` or a read-only array in place of a writable one.
+    Every argument of a compiled function gets its type here: numba compiles anew, silently and for seconds, for an
+    ``int`` in place of a ``float`` or a read-only array in place of a writable one.
     """
 
     layout: KernelLayout
@@ -436,8 +457,8 @@ class Kernel:
     def initial_state(self) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour."""
         size = self.layout.size
-        zeros = [np.zeros(size) for _ in range(6)]
-        state = KernelState(StateArrays(*zeros, np.zeros((2, BLOCK))))
+        vectors = [np.zeros(size) for _ in range(len(StateArrays._fields) - 1)]
+        state = KernelState(StateArrays._make([*vectors, np.zeros((2, BLOCK))]))
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
             state.arrays.behaviour[start : start + count * arity] = 1.0 / arity
@@ -456,9 +477,18 @@ class Kernel:
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
 
     def run(
-        self, state: KernelState, rule: Rule, iterations: int, *, tolerance: float = 0.0, growth: float = 1.1,
-        alternating: bool = True, last_iterate: bool = False, tilt: Floats | None = None, scales: ArrayLike | None = None,
-    ) -> Progress:  # fmt: skip
+        self,
+        state: KernelState,
+        rule: Rule,
+        iterations: int,
+        *,
+        tolerance: float = 0.0,
+        growth: float = 1.1,
+        alternating: bool = True,
+        last_iterate: bool = False,
+        tilt: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+    ) -> Progress:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
         Ctrl-C arrives when the call returns, so callers ask for about 0.1 s of updates at a time. Splitting a run into
@@ -513,7 +543,7 @@ class Kernel:
 
     def average(self, state: KernelState) -> Floats:
         """Return the average plans so far (a kernel vector): the current ones before the first update."""
-        average = state.arrays.plan.copy()
+        average: Floats = state.arrays.plan.copy()
         for base, end in pairwise(self.layout.bases.tolist()):
             if state.arrays.plan_sums[base] > 0.0:
                 average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
@@ -522,10 +552,9 @@ class Kernel:
     def certificate(self, plan: Floats) -> Progress:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
         vector = np.array(plan, dtype=np.float64)
-        scratch = KernelState(
-            StateArrays(vector, vector, vector, vector, np.zeros_like(vector), np.zeros_like(vector), np.zeros((2, BLOCK))), 0, 0
-        )
-        return self.run(scratch, CFR, 0, last_iterate=True)
+        gradient, average = np.zeros_like(vector), np.zeros_like(vector)
+        arrays = StateArrays(vector, vector, vector, vector, gradient, average, np.zeros((2, BLOCK)))
+        return self.run(KernelState(arrays, next_check=0), CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""

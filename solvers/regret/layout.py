@@ -1,9 +1,9 @@
 """The memory layout of a game in the compiled kernel.
 
-The kernel keeps all players' sequences in one array. A player's part starts with the empty sequence and goes on with one
-*bucket* per level (own decisions above) and number of actions. Inside a bucket sequences are action-major: action ``j`` of the
-bucket's ``i``-th infoset stands at ``start + j * count + i``, so that a pass over a bucket is a few loops over contiguous
-memory. Index arrays are unsigned, because numba tests every signed index for wrap-around.
+The kernel keeps all players' sequences in one array. A player's part starts with the empty sequence and goes on with
+one *bucket* per level (own decisions above) and number of actions. Inside a bucket sequences are action-major: action
+``j`` of the bucket's ``i``-th infoset stands at ``start + j * count + i``, so that a pass over a bucket is a few loops
+over contiguous memory. Index arrays are unsigned, because numba tests every signed index for wrap-around.
 """
 
 from __future__ import annotations
@@ -49,12 +49,18 @@ class KernelLayout:
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket.
     run_columns, run_ranges, run_starts, runs : ndarray of uint32
-        Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``; column
-        ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that start at
-        ``run_starts[c]``, two numbers each: row ``r`` and place ``p``, for the payoffs ``patterns[p + j]`` at row ``r + j``
-        and column ``c + j``.
+        Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``;
+        column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that
+        start at ``run_starts[c]``, two numbers each: row ``r`` and place ``p``, for the payoffs ``patterns[p + j]`` at
+        row ``r + j`` and column ``c + j``.
     patterns : ndarray of float64
-        The distinct runs' payoffs: a game has few, and they stay in the first-level cache.
+        The distinct payoffs of runs and blocks: a game has few, and they stay in the first-level cache.
+    block_columns : ndarray of uint32, shape (num_block_columns, 3)
+        Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
+        actions, and how far one's own second action stands from the first.
+    block_ranges, block_starts, blocks : ndarray of uint32
+        As for runs: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``, row by
+        row.
     cell_columns, cell_ranges, cell_starts, cell_rows : ndarray of uint32
         Two players: the payoff's other cells, each with one column, row and value, in the same manner.
     cell_values : ndarray of float64
@@ -77,6 +83,10 @@ class KernelLayout:
     run_starts: Unsigned
     runs: Unsigned
     patterns: Floats
+    block_columns: Unsigned
+    block_ranges: Unsigned
+    block_starts: Unsigned
+    blocks: Unsigned
     cell_columns: Unsigned
     cell_ranges: Unsigned
     cell_starts: Unsigned
@@ -145,7 +155,9 @@ def build_layout(sequence_form: SequenceForm) -> KernelLayout:
     return layout_from_matrices(parents, offsets, A, B)
 
 
-def layout_from_matrices(parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike], A: Any, B: Any = None) -> KernelLayout:
+def layout_from_matrices(
+    parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike], A: Any, B: Any = None
+) -> KernelLayout:
     """Lay out a two-player game.
 
     Parameters
@@ -172,7 +184,11 @@ def layout_from_matrices(parents: Sequence[ArrayLike], offsets: Sequence[ArrayLi
 
 
 def layout_from_leaves(
-    parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike], sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
+    parents: Sequence[ArrayLike],
+    offsets: Sequence[ArrayLike],
+    sequences: ArrayLike,
+    chance: ArrayLike,
+    payoffs: ArrayLike,
 ) -> KernelLayout:
     """Lay out a game for any number of players, given by its leaves.
 
@@ -196,15 +212,16 @@ def layout_from_leaves(
     treeplexes = _Treeplexes(parents, offsets)
     if num_players == 2:
         return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T)
-    fields = treeplexes.place([_no_lanes(len(parent)) for parent in treeplexes.parents])
+    places = treeplexes.place([_no_lanes(len(parent)) for parent in treeplexes.parents])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
-    positions = np.stack([fields["positions"][i][leaves[:, i]] for i in range(num_players)], axis=1)
+    positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
     nothing = np.zeros(0, dtype=np.uint32)
     return KernelLayout(
-        **fields,
+        **places.fields,
         run_columns=nothing, run_ranges=np.zeros(3, dtype=np.uint32), run_starts=np.zeros(1, dtype=np.uint32),
-        runs=nothing, patterns=np.zeros(0),
+        runs=nothing, patterns=np.zeros(0), block_columns=nothing.reshape(0, 3),
+        block_ranges=np.zeros(3, dtype=np.uint32), block_starts=np.zeros(1, dtype=np.uint32), blocks=nothing,
         cell_columns=nothing, cell_ranges=np.zeros(3, dtype=np.uint32), cell_starts=np.zeros(1, dtype=np.uint32),
         cell_rows=nothing, cell_values=np.zeros(0),
         leaf_positions=_unsigned(positions),
@@ -213,37 +230,107 @@ def layout_from_leaves(
 
 
 def _two_player_layout(treeplexes: _Treeplexes, rows: Integers, columns: Integers, payoffs: Floats) -> KernelLayout:
-    """Lay out a two-player game given by cells: sequences of the players and payoffs (2, num_cells); cells may repeat."""
+    """Lay out a two-player game given by cells: the players' sequences and payoffs (2, num_cells), repeats allowed."""
     num_columns = int(treeplexes.offsets[1][-1])
     cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
-    rows, columns = cell // num_columns, cell % num_columns
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
-    lanes = _isomorphic_lanes(treeplexes, rows, columns)
-    fields = treeplexes.place(lanes)
-    positions = fields["positions"][0][rows], fields["positions"][1][columns]
-    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-    lane = np.full(len(rows), -1)
-    inner = np.flatnonzero((owners[0] >= 0) & (owners[1] >= 0))
-    inner = inner[lanes[0].group[owners[0][inner]] >= 0]  # a cell's two infosets are of one part
-    lane[inner] = lanes[0].lane[owners[0][inner]]
-    products = [_payoff_columns(positions[i], positions[1 - i], lane, payoffs[i]) for i in (0, 1)]
-    runs, cells = ([product[kind] for product in products] for kind in (0, 1))
-    patterns, pattern = _distinct(np.concatenate([run.values for run in runs]))
-    run_rows = np.concatenate([run.rows for run in runs])
+    sequences = cell // num_columns, cell % num_columns
+    lanes = _isomorphic_lanes(treeplexes, *sequences)
+    places = treeplexes.place(lanes)
+    positions, strides, actions, owners = (
+        [of_player[player][sequences[player]] for player in (0, 1)]
+        for of_player in (places.positions, places.strides, treeplexes.actions, treeplexes.owners)
+    )
+    inner = (owners[0] >= 0) & (owners[1] >= 0)
+    in_run = inner.copy()
+    in_run[inner] = lanes[0].group[owners[0][inner]] >= 0  # a payoff's two infosets are of one part
+    lane = lanes[0].lane[owners[0][in_run]]
+    in_block = inner & ~in_run
+    for player in (0, 1):
+        in_block[in_block] = treeplexes.counts[player][owners[player][in_block]] == 2
+    _, inverse, count = np.unique(
+        owners[0][in_block] * num_columns + owners[1][in_block], return_inverse=True, return_counts=True
+    )
+    in_block[in_block] = count[inverse.ravel()] > 2  # of four cells
+    firsts = [positions[player] - actions[player] * strides[player] for player in (0, 1)]
+    seconds = [firsts[player] + strides[player] for player in (0, 1)]
+    runs, blocks, cells = [], [], []
+    for own, other in ((0, 1), (1, 0)):
+        payoff = payoffs[own]
+        runs.append(_pieces([positions[other][in_run] - lane], positions[own][in_run] - lane, lane, payoff[in_run]))
+        corner = 2 * actions[own][in_block] + actions[other][in_block]
+        keys = [key[in_block] for key in (firsts[other], seconds[other], strides[own])]
+        blocks.append(_pieces(keys, firsts[own][in_block], corner, payoff[in_block]))
+        alone = ~(in_run | in_block) & (payoff != 0.0)
+        first = np.zeros(alone.sum(), dtype=np.int64)
+        cells.append(_pieces([positions[other][alone]], positions[own][alone], first, payoff[alone]))
+    patterns, pattern = _distinct(np.concatenate([pieces.values for pieces in (*runs, *blocks)]))
+    num_runs = sum(len(run.rows) for run in runs)
+    run_columns, run_ranges, run_starts, run_rows = _joined(runs)
+    block_columns, block_ranges, block_starts, block_rows = _joined(blocks)
+    cell_columns, cell_ranges, cell_starts, cell_rows = _joined(cells)
     return KernelLayout(
-        **fields,
-        run_columns=_unsigned(np.concatenate([run.columns for run in runs])),
-        run_ranges=_unsigned(_starts(np.array([len(run.columns) for run in runs]))),
-        run_starts=_unsigned(2 * _starts(np.concatenate([run.counts for run in runs]))),
-        runs=_unsigned(np.stack([run_rows, WIDTH * pattern], axis=1).ravel()),
+        **places.fields,
+        run_columns=_unsigned(run_columns[0]),
+        run_ranges=_unsigned(run_ranges),
+        run_starts=_unsigned(2 * run_starts),
+        runs=_unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
+        block_columns=_unsigned(block_columns.T),
+        block_ranges=_unsigned(block_ranges),
+        block_starts=_unsigned(2 * block_starts),
+        blocks=_unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
         patterns=patterns.ravel(),
-        cell_columns=_unsigned(np.concatenate([single.columns for single in cells])),
-        cell_ranges=_unsigned(_starts(np.array([len(single.columns) for single in cells]))),
-        cell_starts=_unsigned(_starts(np.concatenate([single.counts for single in cells]))),
-        cell_rows=_unsigned(np.concatenate([single.rows for single in cells])),
-        cell_values=np.concatenate([single.values for single in cells]),
+        cell_columns=_unsigned(cell_columns[0]),
+        cell_ranges=_unsigned(cell_ranges),
+        cell_starts=_unsigned(cell_starts),
+        cell_rows=_unsigned(cell_rows),
+        cell_values=np.concatenate([pieces.values[:, 0] for pieces in cells]),
         leaf_positions=np.zeros((0, 2), dtype=np.uint32),
         leaf_payoffs=np.zeros((0, 2)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """A player's payoff in pieces of up to WIDTH cells, column by column of the opponent.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (num_keys, num_columns)
+        What identifies a column, for instance its position.
+    counts : ndarray of int64, shape (num_columns,)
+        Number of pieces of each column.
+    rows : ndarray of int64, shape (num_pieces,)
+    values : ndarray of float64, shape (num_pieces, WIDTH)
+    """
+
+    columns: Integers
+    counts: Integers
+    rows: Integers
+    values: Floats
+
+
+def _pieces(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats) -> _Pieces:
+    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
+    keys = np.stack([*columns, rows])
+    order = np.lexsort(keys[::-1])
+    keys = keys[:, order]
+    begins = _begins(*keys)
+    table = np.zeros((int(begins.sum()), WIDTH))
+    table[np.cumsum(begins) - 1, within[order]] = values[order]
+    keys = keys[:, begins]
+    column_begins = _begins(*keys[:-1])
+    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
+    return _Pieces(keys[:-1, column_begins], counts, keys[-1], table)
+
+
+def _joined(players: Sequence[_Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return columns, each player's range of them, where each column's pieces start, and the pieces' rows."""
+    return (
+        np.concatenate([pieces.columns for pieces in players], axis=1),
+        _starts(np.array([pieces.columns.shape[1] for pieces in players])),
+        _starts(np.concatenate([pieces.counts for pieces in players])),
+        np.concatenate([pieces.rows for pieces in players]),
     )
 
 
@@ -256,15 +343,18 @@ class _Treeplexes:
         self.num_players = len(self.parents)
         self.counts = [np.diff(offset) for offset in self.offsets]
         self.owners = [np.repeat(np.arange(-1, len(c)), np.append(1, c)) for c in self.counts]
-        self.actions = [np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)]
+        self.actions = [
+            np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)
+        ]
         levels = [_levels(p, w) for p, w in zip(self.parents, self.owners, strict=True)]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
-    def place(self, lanes: Sequence[_Lanes]) -> dict[str, Any]:
-        """Give every sequence its position; return the fields of the layout that do not depend on the payoffs."""
+    def place(self, lanes: Sequence[_Lanes]) -> _Places:
+        """Give every sequence its position."""
         bases, bucket_ranges = [0], [0]
         buckets: list[Integers] = []
         positions: list[Integers] = []
+        strides: list[Integers] = []
         bucket_parents: list[Integers] = []
         num_parents = 0
         for player in range(self.num_players):
@@ -274,7 +364,8 @@ class _Treeplexes:
             begins = _begins(level[order], arity[order])
             bucket = np.cumsum(begins) - 1
             firsts = np.flatnonzero(begins)
-            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one each.
+            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one
+            # each.
             alone = group[order] < 0
             width = np.where(alone, 1, WIDTH * _begins(bucket, group[order], slot[order]))
             place = np.cumsum(width) - np.where(alone, 1, WIDTH)
@@ -293,12 +384,13 @@ class _Treeplexes:
             parent = np.full(size.sum(), bases[-1] + 1)
             parent[parent_starts[bucket] - num_parents + place] = position[self.parents[player][order]]
             positions.append(position)
+            strides.append(np.append(0, stride[owner]))
             bucket_parents.append(parent)
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
             bases.append(int(starts[-1]))
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
-        return {
+        fields = {
             "num_players": self.num_players,
             "num_sequences": tuple(len(position) for position in positions),
             "positions": tuple(positions),
@@ -307,6 +399,24 @@ class _Treeplexes:
             "bucket_ranges": _unsigned(bucket_ranges),
             "parents": _unsigned(np.concatenate(bucket_parents)),
         }
+        return _Places(positions, strides, fields)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """What :meth:`_Treeplexes.place` found.
+
+    Attributes
+    ----------
+    positions, strides : list of ndarray of int64, each shape (num_sequences,)
+        Position of each sequence, and distance to the position of the same infoset's next action.
+    fields : dict
+        The fields of the layout that do not depend on the payoffs.
+    """
+
+    positions: list[Integers]
+    strides: list[Integers]
+    fields: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,8 +426,8 @@ class _Lanes:
     Attributes
     ----------
     group, slot, lane : ndarray of int64, shape (num_infosets,)
-        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has no
-        group; number of its part in the group.
+        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has
+        no group; number of its part in the group.
     """
 
     group: Integers
@@ -332,10 +442,10 @@ def _no_lanes(num_infosets: int) -> _Lanes:
 def _isomorphic_lanes(treeplexes: _Treeplexes, rows: Integers, columns: Integers) -> list[_Lanes]:
     """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
 
-    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence, say).
-    Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index for ``WIDTH``
-    cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's order: a wrong or missed
-    match costs speed, nothing else.
+    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
+    say). Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index
+    for ``WIDTH`` cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's
+    order: a wrong or missed match costs speed, nothing else.
     """
     sizes = [len(parent) for parent in treeplexes.parents]
     owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
@@ -383,7 +493,7 @@ def _hash(*columns: Integers) -> NDArray[np.uint64]:
 
 
 def _levels(parents: Integers, owner: Integers) -> Integers:
-    """Return how many own infosets stand above each infoset, by pointer doubling: no level-by-level pass, however deep."""
+    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes."""
     ancestor = owner[parents]
     levels = np.zeros(len(parents), dtype=np.int64)
     above = np.flatnonzero(ancestor >= 0)
@@ -395,33 +505,6 @@ def _levels(parents: Integers, owner: Integers) -> Integers:
         ancestor[above] = ancestor[jump]
         above = above[ancestor[above] >= 0]
     return levels
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """A player's payoff, column by column of the opponent's positions."""
-
-    columns: Integers
-    counts: Integers
-    rows: Integers
-    values: Floats
-
-
-def _payoff_columns(rows: Integers, columns: Integers, lanes: Integers, values: Floats) -> tuple[_Columns, _Columns]:
-    """Split cells of a payoff (positions, lane or -1, value) into diagonal runs and single cells."""
-    in_run = lanes >= 0
-    starts = np.stack([columns[in_run], rows[in_run]]) - lanes[in_run]
-    key, inverse = np.unique(starts[0] << 32 | starts[1], return_inverse=True)
-    runs = np.zeros((len(key), WIDTH))
-    np.add.at(runs, (inverse.ravel(), lanes[in_run]), values[in_run])
-    run_columns, run_counts = np.unique(key >> 32, return_counts=True)
-    alone = ~in_run & (values != 0.0)
-    order = np.lexsort((rows[alone], columns[alone]))
-    cell_columns, cell_counts = np.unique(columns[alone], return_counts=True)
-    return (
-        _Columns(run_columns, run_counts, key & 0xFFFFFFFF, runs),
-        _Columns(cell_columns, cell_counts, rows[alone][order], values[alone][order]),
-    )
 
 
 def _distinct(values: Floats) -> tuple[Floats, Integers]:

@@ -76,7 +76,7 @@ def solve(
     check_problem(problem, player)
     if out == STANDARD_OUTPUT:
         out = "./-"
-    check_distinct(start=start, out=out, json=json)
+    check_distinct(out=out, json=json)
     check_writable(out, "--out")
     check_writable(json, "--json")
     from ...models.games import load_game

@@ -69,9 +69,9 @@ class RowLines:
         self.out = out
         self.wide = out.width >= 100
         self.game = ""
-        names = ("difference", "exploitability", "tolerance", "iterations", "seconds")
-        self.headings = names if self.wide else ("differs", "exploit.", "at most", "iter.", "s")
-        self.widths = (10, 14, 9, 10, 8) if self.wide else (8, 8, 7, 7, 6)
+        names = ("value", "difference", "exploitability", "tolerance", "iterations", "seconds")
+        self.headings = names if self.wide else ("value", "differs", "exploit.", "at most", "iter.", "s")
+        self.widths = (16, 10, 14, 9, 10, 8) if self.wide else (12, 8, 8, 7, 7, 6)
 
     def print_row(self, row: "Row") -> None:
         """Print a row, below a line for its game if it is the game's first."""
@@ -80,14 +80,18 @@ class RowLines:
         if row.game != self.game:
             self._print_game(row)
         figures = (
-            _figure(row.difference),
             _figure(row.exploitability),
             f"{row.tolerance:.0e}",
             "" if row.iterations is None else f"{row.iterations:,}",
             "" if row.seconds is None else f"{row.seconds:.2f}",
         )
-        line = Text(f"  {row.method:<19} {_value(row):>16}" if self.wide else f"  {row.method:<19} {_value(row):>12}")
-        for figure, width in zip(figures, self.widths, strict=True):
+        value, difference = self.widths[:2]
+        line = Text(f"  {row.method:<19}")
+        if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
+            line.append(f" {_value(row):>{value + 1 + difference}}")
+        else:
+            line.append(f" {_value(row):>{value}} {_figure(row.difference):>{difference}}")
+        for figure, width in zip(figures, self.widths[2:], strict=True):
             line.append(f" {figure:>{width}}")
         line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
         self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
@@ -101,8 +105,7 @@ class RowLines:
         self.game = row.game
         if headed:
             titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
-            first = f"  {'method':<19} {'value':>{16 if self.wide else 12}} {titles}"
-            self.out.print(Text(first, style="dim"), soft_wrap=True)
+            self.out.print(Text(f"  {'method':<19} {titles}", style="dim"), soft_wrap=True)
         heading = Text.assemble((row.game, "bold cyan"))
         if row.exact_value is not None:
             heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
