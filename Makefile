@@ -42,6 +42,7 @@ types: $(STAMPS)/test $(STAMPS)/package
 	$(PY) -m mypy --strict -p treeplex
 
 docs: $(STAMPS)/docs $(STAMPS)/package  ## the documentation, in docs/_build/html; a warning is an error
+	@rm -rf docs/reference/generated
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
 
 bench: $(STAMPS)/benchmarks $(STAMPS)/package  ## time the library, and the other implementations

@@ -1,9 +1,8 @@
 """Counterfactual regret minimisation in plain numpy and scipy: the yardstick of the compiled kernel.
 
 A good-faith array program: the two products with the payoff matrix are scipy CSR products (of ``A`` and of its
-transpose, both stored), the treeplex passes go level by level with ``np.add.reduceat`` and ``np.repeat``, and every
-level's index arrays are prepared once. Sequences keep the library's order; a level whose infosets are contiguous is
-addressed by slices.
+transpose, both stored), sequences are renumbered so that each level is a slice, the treeplex passes go level by level
+with ``np.add.reduceat`` and ``np.repeat``, and all index arrays are prepared once.
 """
 
 from __future__ import annotations
@@ -19,21 +18,16 @@ Array = NDArray[np.float64]
 
 
 class Level:
-    """The infosets of one player with the same number of own decisions above them."""
+    """The infosets of one player with the same number of own decisions above them, from sequence ``first`` on."""
 
-    def __init__(self, parents: NDArray[Any], offsets: NDArray[Any], infosets: NDArray[Any]) -> None:
-        counts = np.diff(offsets)[infosets]
-        self.parents = parents[infosets]
-        self.starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    def __init__(self, parents: NDArray[Any], counts: NDArray[Any], first: int) -> None:
+        self.sequences = slice(first, first + int(counts.sum()))
+        self.starts = np.cumsum(counts) - counts
         self.counts = counts
-        first = offsets[infosets]
-        sequences = np.repeat(first - self.starts, counts) + np.arange(counts.sum())
-        contiguous = bool(np.all(np.diff(sequences) == 1))
-        self.sequences: Any = slice(int(sequences[0]), int(sequences[-1]) + 1) if contiguous else sequences
         self.uniform = np.repeat(1.0 / counts, counts)
-        self.parents_repeated = np.repeat(self.parents, counts)
-        # Scattering child values into parents: unique parents allow the fast fancy-index form.
-        self.parents_unique = len(np.unique(self.parents)) == len(self.parents)
+        self.parents_repeated = np.repeat(parents, counts)
+        # Infosets are sorted by parent, so that their values are summed by one more reduceat.
+        self.parents, self.parent_starts = np.unique(parents, return_index=True)
 
 
 class NumpyCFR:
@@ -51,17 +45,28 @@ class NumpyCFR:
 
     def __init__(self, parents: list[NDArray[Any]], offsets: list[NDArray[Any]], A: Any, plus: bool = True) -> None:
         self.plus = plus
-        self.products = (sparse.csr_array(A), sparse.csr_array(-sparse.csr_array(A).T))
         self.levels: list[list[Level]] = []
-        self.num_sequences = [int(o[-1]) for o in offsets]
-        for p, o in zip(parents, offsets, strict=True):
-            depth = np.zeros(int(o[-1]), dtype=np.int64)
-            infoset_depth = np.zeros(len(p), dtype=np.int64)
-            for i, parent in enumerate(p):
-                infoset_depth[i] = depth[parent]
-                depth[o[i] : o[i + 1]] = depth[parent] + 1
-            levels = range(int(infoset_depth.max(initial=-1)) + 1)
-            self.levels.append([Level(p, o, np.flatnonzero(infoset_depth == level)) for level in levels])
+        self.order: list[NDArray[Any]] = []
+        for parent, offset in zip(parents, offsets, strict=True):
+            depth = np.zeros(int(offset[-1]), dtype=np.int64)
+            for i, sequence in enumerate(parent):
+                depth[offset[i] : offset[i + 1]] = depth[sequence] + 1
+            counts = np.diff(offset)
+            place = np.zeros(len(depth), dtype=np.int64)  # the new number of each sequence
+            levels = []
+            first = 1
+            for level in range(1, int(depth.max()) + 1):
+                infosets = np.flatnonzero(depth[offset[:-1]] == level)
+                infosets = infosets[np.argsort(place[parent[infosets]], kind="stable")]
+                levels.append(Level(place[parent[infosets]], counts[infosets], first))
+                starts = np.repeat(offset[infosets] - levels[-1].starts, counts[infosets])
+                place[starts + np.arange(len(starts))] = np.arange(first, first + len(starts))
+                first += len(starts)
+            self.levels.append(levels)
+            self.order.append(np.argsort(place))
+        A = sparse.csr_array(A)[self.order[0]][:, self.order[1]]
+        self.products = (sparse.csr_array(A), sparse.csr_array(-A.T))
+        self.num_sequences = [len(order) for order in self.order]
         self.regrets = [np.zeros(n) for n in self.num_sequences]
         self.behaviour = [np.ones(n) for n in self.num_sequences]
         self.plans = [np.ones(n) for n in self.num_sequences]
@@ -75,27 +80,21 @@ class NumpyCFR:
     def _top_down(self, player: int) -> None:
         plan, behaviour = self.plans[player], self.behaviour[player]
         for level in self.levels[player]:
-            plan[level.sequences] = plan[level.parents_repeated] * behaviour[level.sequences]
+            np.multiply(plan[level.parents_repeated], behaviour[level.sequences], out=plan[level.sequences])
 
     def _bottom_up(self, player: int, gradient: Array) -> None:
         regrets, behaviour = self.regrets[player], self.behaviour[player]
         for level in reversed(self.levels[player]):
             s = level.sequences
-            g, b = gradient[s], behaviour[s]
-            values = np.add.reduceat(g * b, level.starts)
-            g -= np.repeat(values, level.counts)
-            g += regrets[s]
-            positive = np.maximum(g, 0.0)
-            regrets[s] = positive if self.plus else g
-            totals = np.add.reduceat(positive, level.starts)
-            zero = np.repeat(totals <= 0.0, level.counts)
-            np.divide(positive, np.repeat(np.where(totals > 0.0, totals, 1.0), level.counts), out=positive)
-            np.copyto(positive, level.uniform, where=zero)
-            behaviour[s] = positive
-            if level.parents_unique:
-                gradient[level.parents] += values
-            else:
-                gradient += np.bincount(level.parents, weights=values, minlength=len(gradient))
+            values = np.add.reduceat(gradient[s] * behaviour[s], level.starts)
+            regret = regrets[s]  # views: changed in place
+            regret += gradient[s]
+            regret -= np.repeat(values, level.counts)
+            positive = np.maximum(regret, 0.0, out=regret if self.plus else None)
+            totals = np.repeat(np.add.reduceat(positive, level.starts), level.counts)
+            behaviour[s] = level.uniform
+            np.divide(positive, totals, out=behaviour[s], where=totals > 0.0)
+            gradient[level.parents] += np.add.reduceat(values, level.parent_starts)
 
     def run(self, iterations: int) -> None:
         """Do that many more iterations, player 0 first, player 1 answering the new strategy."""
@@ -110,15 +109,19 @@ class NumpyCFR:
 
     def average(self, player: int) -> Array:
         """Weighted average of the plans so far, each from before its update; the current plan at the start."""
-        return self.sums[player] / self.sums[player][0] if self.iteration else self.plans[player]
+        sums = self.sums[player]
+        plan = np.empty_like(sums)
+        plan[self.order[player]] = sums / sums[0] if self.iteration else self.plans[player]
+        return plan
 
     def exploitability(self, x: Array, y: Array) -> float:
         """NashConv / 2 of two realization plans."""
         total = 0.0
         for player, other in ((0, y), (1, x)):
-            gradient = self.products[player] @ other
+            gradient = self.products[player] @ other[self.order[1 - player]]
             for level in reversed(self.levels[player]):
-                np.add.at(gradient, level.parents, np.maximum.reduceat(gradient[level.sequences], level.starts))
+                values = np.maximum.reduceat(gradient[level.sequences], level.starts)
+                gradient[level.parents] += np.add.reduceat(values, level.parent_starts)
             total += float(gradient[0])
         return total / 2.0
 

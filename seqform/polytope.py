@@ -272,6 +272,28 @@ class Treeplex:
         infoset = int(self.sequence_infosets[sequence])
         return self.infoset_labels[infoset], self.action_labels[infoset][sequence - int(self.offsets[infoset])]
 
+    def sequence(self, infoset: Hashable, action: Hashable) -> int:
+        """Return the number of the sequence of an action at an infoset, both by their labels.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If there is no such infoset, or it has no such action.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> load_game("kuhn").sequence_form.treeplexes[0].sequence("K_", "b")
+        10
+        """
+        number = self.infoset_numbers.get(infoset)
+        if number is None:
+            raise InvalidStrategyError(f"there is no infoset {shown(infoset)}")
+        actions = self.action_labels[number]
+        if action not in actions:
+            raise InvalidStrategyError(f"infoset {shown(infoset)} has no action {shown(action)}: it has {actions!r}")
+        return int(self.offsets[number]) + actions.index(action)
+
     @cached_property
     def infoset_numbers(self) -> dict[Hashable, int]:
         """Each infoset's number by its label."""

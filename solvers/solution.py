@@ -123,7 +123,8 @@ class Solution:
 
     def __str__(self) -> str:
         value = self.value
-        payoff = f"{value:.10g}" if isinstance(value, float) else ", ".join(f"{one:.10g}" for one in value)
+        # Adding zero turns the zero that prints a minus sign into the other one.
+        payoff = ", ".join(f"{one + 0.0:.10g}" for one in ((value,) if isinstance(value, float) else value))
         rows = [
             ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
             ("method", self.method.name),
@@ -131,7 +132,7 @@ class Solution:
             ("value", payoff),
         ]
         if self.lower is not None and self.upper is not None:
-            rows.append(("proven bounds", f"[{self.lower:.10g}, {self.upper:.10g}]"))
+            rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
         rows.append(("iterations", f"{self.iterations:,}"))
         rows.append(("seconds", f"{self.seconds:.3g} solving, {self.build_seconds:.3g} building"))

@@ -53,7 +53,7 @@ def solve(
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on.
     progress : callable, optional
-        Called about ten times a second with a :class:`~treeplex.solvers.outcome.Progress`.
+        Called about twenty times a second with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
         The same, and stops the solve by returning ``True``.
     seed : int, optional
@@ -109,6 +109,11 @@ def solve(
 def _certified(problem: Problem, method: Method, options: Options, outcome: Outcome) -> Solution:
     """Turn plans into strategies, prove what they are worth and judge the status by that alone."""
     assert outcome.plans is not None
+    for player, plan in enumerate(outcome.plans):
+        if not np.isfinite(plan).all():
+            raise SolverError(
+                f"{method.name} returned numbers that are not finite for player {player}: {outcome.detail}"
+            )
     profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
     certificate = problem.certify(profile)
     error = problem.error(certificate)

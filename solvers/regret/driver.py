@@ -114,6 +114,11 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         stopped = Status.INTERRUPTED
     ended = time.perf_counter()
     vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
+    if not any(len(rows) and rows[-1] == state.iteration for rows in checked[-1:]):
+        # The history ends with the strategies that are returned.
+        checked.append(np.array([state.iteration]))
+        errors.append(np.array([kernel.exploitability(vector)]))
+        seconds.append(np.array([ended - begun]))
     return Outcome(
         plans=_to_plans(kernel, vector),
         stopped=stopped,

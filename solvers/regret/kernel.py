@@ -29,6 +29,7 @@ Integers = NDArray[np.int64]
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 BLOCK = 256  # infosets handled at a time, so that scratch values stay in the first-level cache
 HISTORY_ROWS = 512
+CACHE_LINE = 64  # bytes
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -42,9 +43,10 @@ def compiled(function: Any, cache: bool = False) -> Any:
 
     Only the one function that Python calls needs a cache: the others are compiled into it.
     """
-    # No reassociation: sums keep their order, so that the same game gives the same iterates everywhere.
+    # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
+    # iterates on every machine. It costs a few percent.
     njit: Any = numba.njit
-    options = {"fastmath": {"contract"}, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
     if cache:
         try:
             return njit(cache=True, nogil=True, **options)(function)
@@ -111,9 +113,9 @@ def _add_run_in_registers(
         scale_lane = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
         scales = builder.shuffle_vector(scale_lane, blank, all_first)
         reach = builder.fmul(builder.load(address(4), align=8), scales)
-        product = builder.fmul(builder.load(address(2), align=8), reach, flags=["contract"])
+        product = builder.fmul(builder.load(address(2), align=8), reach)
         target_address = address(0)
-        total = builder.fadd(builder.load(target_address, align=8), product, flags=["contract"])
+        total = builder.fadd(builder.load(target_address, align=8), product)
         builder.store(total, target_address, align=8)
         return context.get_dummy_value()
 
@@ -410,6 +412,14 @@ class Progress:
     payoffs: Floats
 
 
+def _zeros(shape: tuple[int, ...]) -> Floats:
+    """Return zeros that begin at a cache line, so that vector loads at multiples of it do not straddle two."""
+    size, line = math.prod(shape), CACHE_LINE // 8
+    room = np.zeros(size + line)
+    start = -(room.ctypes.data // 8) % line
+    return room[start : start + size].reshape(shape)
+
+
 @dataclass(eq=False)
 class KernelState:
     """All that an iteration changes. Its vectors are over positions; see :class:`KernelLayout`.
@@ -430,7 +440,10 @@ class KernelState:
 
     def copy(self) -> KernelState:
         """Return an independent copy."""
-        return KernelState(StateArrays(*(array.copy() for array in self.arrays)), self.iteration, self.next_check)
+        copies = StateArrays._make(_zeros(array.shape) for array in self.arrays)
+        for copied, array in zip(copies, self.arrays, strict=True):
+            copied[...] = array
+        return KernelState(copies, self.iteration, self.next_check)
 
 
 @dataclass(eq=False)
@@ -456,9 +469,8 @@ class Kernel:
 
     def initial_state(self) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour."""
-        size = self.layout.size
-        vectors = [np.zeros(size) for _ in range(len(StateArrays._fields) - 1)]
-        state = KernelState(StateArrays._make([*vectors, np.zeros((2, BLOCK))]))
+        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 1)]
+        state = KernelState(StateArrays._make([*vectors, _zeros((2, BLOCK))]))
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
             state.arrays.behaviour[start : start + count * arity] = 1.0 / arity

@@ -1,0 +1,107 @@
+"""The examples run, and what the README shows is true."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from treeplex import load_game
+
+REPOSITORY = Path(__file__).parents[1]
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+GAMES = (REPOSITORY / "docs" / "reference" / "games.md").read_text(encoding="utf-8")
+
+
+def run_example(name: str, *arguments: str) -> str:
+    command = [sys.executable, "-P", str(REPOSITORY / "examples" / name), *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_every_example_is_short_and_tested() -> None:
+    examples = sorted((REPOSITORY / "examples").glob("*.py"))
+    assert [example.name for example in examples] == ["convergence.py", "own_game.py"]
+    assert all(len(example.read_text(encoding="utf-8").splitlines()) < 60 for example in examples)
+
+
+@pytest.mark.parametrize("name", ["convergence.svg", "convergence.png"])
+def test_convergence_draws_the_four_methods(name: str, tmp_path: Path) -> None:
+    printed = run_example("convergence.py", "--game", "kuhn", "--iterations", "50", "--out", str(tmp_path / name))
+    assert [line.split()[0] for line in printed.splitlines()] == ["cfr", "cfr+", "dcfr", "pcfr+"]
+    assert (tmp_path / name).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("method", ["highs", "pcfr+"])
+def test_own_game_bluffs_one_queen_in_three(method: str) -> None:
+    printed = run_example("own_game.py", "--method", method)
+    value = re.search(r"^value +(\S+)$", printed, re.MULTILINE)
+    queen = re.search(r"^queen +1\.000 +(\S+) +(\S+)$", printed, re.MULTILINE)
+    assert value is not None
+    assert queen is not None
+    assert float(value[1]) == pytest.approx(1 / 3, abs=1e-3)
+    assert float(queen[2]) == pytest.approx(1 / 3, abs=0.02)
+
+
+def rows_of(text: str) -> dict[str, str]:
+    """Read the lines ``name  content`` of a printed solution."""
+    return dict(re.split(r"  +|: ", line, maxsplit=1) for line in text.strip().splitlines())  # type: ignore[misc]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)]
+
+
+def test_readme_shows_what_its_example_prints() -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(found[1], {})
+    shown, true = rows_of(found[2]), rows_of(printed.getvalue())
+    assert list(shown) == list(true)
+    assert {name: shown[name] for name in ("problem", "method", "status")} == {
+        name: true[name] for name in ("problem", "method", "status")
+    }
+    # Digits of an iterative method differ between machines; seconds always do.
+    assert numbers(shown["value"]) == pytest.approx(numbers(true["value"]), abs=1e-3)
+    assert numbers(shown["proven bounds"]) == pytest.approx(numbers(true["proven bounds"]), abs=1e-3)
+    assert max(numbers(shown["exploitability"]) + numbers(true["exploitability"])) <= 1e-3
+    assert int(shown["iterations"]) == pytest.approx(int(true["iterations"]), rel=0.5)
+    assert shown["exact value"] == true["exact value"]
+
+
+def table_rows(page: str) -> list[list[str]]:
+    """Read the rows of the table of values, which begin with a game in backticks and end with three sizes."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| `")
+    ]
+    return [row for row in rows if len(row) >= 5 and row[-1].replace(",", "").isdigit()]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "sizes"),
+    [
+        pytest.param(row[0].strip("`"), row[1], row[-3:], id=f"{page}-{row[0].strip('`')}")
+        for page, text in (("README", README), ("games", GAMES))
+        for row in table_rows(text)
+        if row[0] != "`goofspiel:cards=6`"  # seconds
+    ],
+)
+def test_tables_of_games_are_true(spec: str, value: str, sizes: list[str]) -> None:
+    game = load_game(spec)
+    form = game.sequence_form
+    assert game.spec == spec
+    if value == "–":
+        assert game.reference_value is None
+    else:
+        assert game.reference_value is not None
+        assert float(Fraction(value.replace("−", "-"))) == float(game.reference_value)
+    found = (form.treeplexes[0].num_sequences, form.treeplexes[0].num_infosets, form.num_leaves)
+    assert [f"{size:,}" for size in found] == sizes
+    assert len({treeplex.num_sequences for treeplex in form.treeplexes}) == 1
