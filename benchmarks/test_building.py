@@ -11,13 +11,17 @@ GAMES = ["leduc", "liars_dice", "goofspiel:cards=5"]
 LARGE = "goofspiel:cards=6"
 
 _PROGRAM = """
-import json, resource, sys, time
+import json, pathlib, resource, sys, time
 import networkx, numpy, scipy.sparse
 from treeplex import SequenceForm, load_game
 from treeplex.seqform.game_tree import GameTree
 
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    # Linux's ru_maxrss keeps what the process had before it became this program: its parent's size.
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 rules = load_game(sys.argv[1]).rules
 imported = peak()

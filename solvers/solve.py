@@ -53,7 +53,7 @@ def solve(
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on.
     progress : callable, optional
-        Called about twenty times a second with a :class:`~treeplex.solvers.outcome.Progress`.
+        Called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
         The same, and stops the solve by returning ``True``.
     seed : int, optional

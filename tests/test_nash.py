@@ -257,7 +257,7 @@ def test_the_linear_program_solved_by_scipy():
 def test_golden_trajectory_of_cfr_on_leduc():
     """OpenSpiel's CFRSolver, alternating updates; NashConv / 2 after so many updates."""
     problem = Nash(load_game("leduc"))
-    # Round-off decides between actions of equal regret, and after some 600 updates the trajectory depends on it: with
+    # Round-off decides between actions of equal regret, and in the end the trajectory depends on it: with
     # payoffs changed by one part in 1e15 the first 500 updates stay within 1e-6 relative, and 1,000 updates give
     # .011815 to .011827. OpenSpiel, whose sums run in another order, has .0118178.
     golden = [(0, 2.373611, 1e-6), (1, 2.373611, 1e-6), (100, 0.0957164, 1e-6), (101, 0.0939493, 1e-6)]
@@ -296,8 +296,19 @@ def test_no_iterations_give_the_start():
     problem = Nash(load_game("kuhn"))
     solution = solve(problem, "cfr", tol=0, max_iterations=0)
     np.testing.assert_allclose(solution.profile[0].plan, Profile.uniform(problem.game)[0].plan, atol=1e-15)
-    assert len(solution.history) == 0
+    assert solution.history.iterations.tolist() == [0]
     assert solution.exploitability == pytest.approx(0.916667 / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["cfr", PCFRPlus(iterate="last")])
+def test_the_history_ends_with_the_strategies_that_are_returned(method):
+    problem = Nash(load_game("leduc"))
+    solution = None
+    for count in (0, 1, 7, 50):
+        solution = solve(problem, method, tol=0, max_iterations=count, start=solution)
+        assert solution.history.iterations[-1] == solution.iterations
+        assert solution.history.exploitability[-1] == pytest.approx(solution.exploitability, abs=ROUND_OFF)
+        assert (np.diff(solution.history.iterations) > 0).all()
 
 
 def test_with_a_tolerance_of_zero_even_an_equilibrium_is_no_reason_to_stop():

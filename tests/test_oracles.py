@@ -390,3 +390,15 @@ def test_openspiel_walks_the_same_50_updates_of_cfr(spiel):
                 if reach > 1e-6:
                     assert strategy[label] == pytest.approx(theirs_here, abs=1e-9), (method.name, iteration, label)
             assert solution.exploitability == pytest.approx(spiel.exploitability(theirs, policy), abs=1e-9)
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_openspiel_agrees_on_the_value(spec, spiel, monkeypatch):
+    sequence_form_lp = pytest.importorskip("open_spiel.python.algorithms.sequence_form_lp")
+    program = sequence_form_lp.lp_solver.LinearProgram
+    plain = program.solve  # its default options suit a solver that is not everywhere
+    monkeypatch.setattr(program, "solve", lambda self, solver: plain(self, solver="HIGHS", solver_kwargs={}))
+    value, other, _, _ = sequence_form_lp.solve_zero_sum_game(spiel.load_game(GAMES[spec]))
+    solution = solve(Nash(load_game(spec)), "highs-simplex")
+    assert solution.value == pytest.approx(value, abs=1e-6)
+    assert solution.value == pytest.approx(-other, abs=1e-6)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: What HiGHS is asked for in feasibility and optimality.
 TOLERANCE = 1e-9
 
+#: Number of sequences of both players up to which a linear program is solved in less than about a second.
+QUICK = 6_000
+
 _SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
 
 # What HiGHS says of itself is a hint alone: interior point without crossover and PDLP end with an unknown status on
@@ -39,8 +42,8 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     built = time.perf_counter()
     program = problem.linear_program()
     algorithm = method.algorithm
+    size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
     if algorithm == "auto":
-        size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
         algorithm = "ipm" if size > method.large else "simplex"
     # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
     solver = load(program, min(1e-4, max(TOLERANCE, options.tol / 100.0)) if algorithm == "pdlp" else TOLERANCE)
@@ -50,8 +53,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
     begun = time.perf_counter()
-    solver.HandleKeyboardInterrupt = True
-    solver.solve()
+    interrupted = _solve(solver, interruptible=size > QUICK)
     ended = time.perf_counter()
 
     model_status = solver.getModelStatus()
@@ -73,12 +75,38 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
         )
     return Outcome(
         plans=plans,
-        stopped=_STOPPED.get(model_status, Status.OPTIMAL),
+        stopped=Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL),
         detail=f"HiGHS says {solver.modelStatusToString(model_status).lower()}",
         iterations=max(0, int(iterations)),
         seconds=ended - begun,
         build_seconds=begun - built,
     )
+
+
+def _solve(solver: Any, interruptible: bool) -> bool:
+    """Run HiGHS; whether Ctrl-C ended it.
+
+    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so
+    a small one is let run to its end.
+    """
+    interrupted = False
+    if not interruptible:
+        try:
+            solver.run()
+        except KeyboardInterrupt:
+            interrupted = True
+        return interrupted
+    # highspy's own loop around the thread prints to standard output when Ctrl-C comes.
+    solver.HandleKeyboardInterrupt = True
+    solver.startSolve()
+    finished = False
+    while not finished:
+        try:
+            finished, _ = solver.wait(0.1)
+        except KeyboardInterrupt:
+            interrupted = True
+            solver.cancelSolve()
+    return interrupted
 
 
 def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
