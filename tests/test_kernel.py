@@ -16,6 +16,8 @@ import scipy.sparse as sparse
 
 from treeplex.solvers.regret import kernel as kernel_module
 from treeplex.solvers.regret import layout as layout_module
+from treeplex.solvers.regret import loop as loop_module
+from treeplex.solvers.regret import placement as placement_module
 from treeplex.solvers.regret.kernel import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Kernel, Rule
 from treeplex.solvers.regret.layout import layout_from_leaves, layout_from_matrices
 
@@ -515,7 +517,7 @@ def test_argument_types_do_not_recompile():
     kernel = Kernel(layout_of(kuhn(), 2))
     state = kernel.initial_state()
     kernel.run(state, CFR, 3)
-    compiled = len(kernel_module._run.signatures)
+    compiled = len(loop_module.run_loop.signatures)
     assert compiled == 1
     kernel.run(
         state, Rule(positive=1, negative=1, floor=0, prediction=1, averaging=2), np.int32(3), tolerance=0, growth=2
@@ -526,7 +528,7 @@ def test_argument_types_do_not_recompile():
     kernel.exploitability(read_only)
     three = Kernel(layout_of(kuhn(3), 3))
     three.run(three.initial_state(), CFR, 3)
-    assert len(kernel_module._run.signatures) == compiled
+    assert len(loop_module.run_loop.signatures) == compiled
 
 
 def test_deep_tree():
@@ -548,7 +550,7 @@ def test_import_without_a_place_for_the_cache(tmp_path):
     package = tmp_path / "copied"
     package.mkdir()
     (package / "__init__.py").touch()
-    for module in (kernel_module, layout_module):
+    for module in (kernel_module, layout_module, loop_module, placement_module):
         shutil.copy(Path(module.__file__), package)
     (package / "__pycache__").touch()  # a file in its place: not even the superuser can write into that folder
     nowhere = os.devnull + "/nowhere"
@@ -559,7 +561,7 @@ def test_import_without_a_place_for_the_cache(tmp_path):
         "XDG_CACHE_HOME": nowhere,
         "PYTHONPATH": str(tmp_path),
     }
-    code = "import copied.kernel as kernel; print(type(kernel._run._cache).__name__)"
+    code = "import copied.kernel as kernel; print(type(kernel.run_loop._cache).__name__)"
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert result.stderr == ""
     assert result.stdout.strip() == "NullCache"

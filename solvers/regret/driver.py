@@ -2,7 +2,7 @@
 
 import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,7 @@ from ..methods import DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome
 from ..solution import History, Solution
 from ..status import Status
+from . import kernel as kernel_rules
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
 
@@ -55,13 +56,13 @@ def rule_of(method: RegretMethod) -> Rule:
     power = method.averaging_power
     match method:
         case DCFR():
-            return Rule(positive=method.alpha, negative=method.beta, power=True, averaging=power)
+            return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
         case PCFRPlus():
-            return Rule(floor=0.0, prediction=1.0, averaging=power)
+            return replace(kernel_rules.PCFR_PLUS, averaging=power)
         case CFRPlus():
-            return Rule(floor=0.0, averaging=power)
+            return replace(kernel_rules.CFR_PLUS, averaging=power)
         case _:
-            return Rule(averaging=power)
+            return replace(kernel_rules.CFR, averaging=power)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:

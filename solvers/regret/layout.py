@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import ArrayLike
+
+from .placement import (
+    WIDTH,
+    Floats,
+    Integers,
+    Treeplexes,
+    Unsigned,
+    begins_of,
+    isomorphic_lanes,
+    no_lanes,
+    starts_of,
+    unsigned,
+)
 
 if TYPE_CHECKING:
     from ...seqform.sequence_form import SequenceForm
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Unsigned = NDArray[np.uint32]
-
-WIDTH = 4  # float64 numbers in a vector register, and cells in a run of the payoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +186,7 @@ def layout_from_matrices(
     rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
     payoffs = np.zeros((2, len(rows)))
     payoffs[0, : A.nnz], payoffs[1, A.nnz :] = A.data, B.data
-    return _two_player_layout(_Treeplexes(parents, offsets), rows, columns, payoffs)
+    return _two_player_layout(Treeplexes(parents, offsets), rows, columns, payoffs)
 
 
 def layout_from_leaves(
@@ -209,10 +215,10 @@ def layout_from_leaves(
     leaves = np.asarray(sequences, dtype=np.int64)
     weighted = np.asarray(chance, dtype=np.float64)[:, None] * np.asarray(payoffs, dtype=np.float64)
     num_players = weighted.shape[1]
-    treeplexes = _Treeplexes(parents, offsets)
+    treeplexes = Treeplexes(parents, offsets)
     if num_players == 2:
         return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T)
-    places = treeplexes.place([_no_lanes(len(parent)) for parent in treeplexes.parents])
+    places = treeplexes.place([no_lanes(len(parent)) for parent in treeplexes.parents])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
@@ -224,18 +230,18 @@ def layout_from_leaves(
         block_ranges=np.zeros(3, dtype=np.uint32), block_starts=np.zeros(1, dtype=np.uint32), blocks=nothing,
         cell_columns=nothing, cell_ranges=np.zeros(3, dtype=np.uint32), cell_starts=np.zeros(1, dtype=np.uint32),
         cell_rows=nothing, cell_values=np.zeros(0),
-        leaf_positions=_unsigned(positions),
+        leaf_positions=unsigned(positions),
         leaf_payoffs=np.ascontiguousarray(payoff_sums),
     )  # fmt: skip
 
 
-def _two_player_layout(treeplexes: _Treeplexes, rows: Integers, columns: Integers, payoffs: Floats) -> KernelLayout:
+def _two_player_layout(treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats) -> KernelLayout:
     """Lay out a two-player game given by cells: the players' sequences and payoffs (2, num_cells), repeats allowed."""
     num_columns = int(treeplexes.offsets[1][-1])
     cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
     sequences = cell // num_columns, cell % num_columns
-    lanes = _isomorphic_lanes(treeplexes, *sequences)
+    lanes = isomorphic_lanes(treeplexes, *sequences)
     places = treeplexes.place(lanes)
     positions, strides, actions, owners = (
         [of_player[player][sequences[player]] for player in (0, 1)]
@@ -271,19 +277,19 @@ def _two_player_layout(treeplexes: _Treeplexes, rows: Integers, columns: Integer
     cell_columns, cell_ranges, cell_starts, cell_rows = _joined(cells)
     return KernelLayout(
         **places.fields,
-        run_columns=_unsigned(run_columns[0]),
-        run_ranges=_unsigned(run_ranges),
-        run_starts=_unsigned(2 * run_starts),
-        runs=_unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
-        block_columns=_unsigned(block_columns.T),
-        block_ranges=_unsigned(block_ranges),
-        block_starts=_unsigned(2 * block_starts),
-        blocks=_unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
+        run_columns=unsigned(run_columns[0]),
+        run_ranges=unsigned(run_ranges),
+        run_starts=unsigned(2 * run_starts),
+        runs=unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
+        block_columns=unsigned(block_columns.T),
+        block_ranges=unsigned(block_ranges),
+        block_starts=unsigned(2 * block_starts),
+        blocks=unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
         patterns=patterns.ravel(),
-        cell_columns=_unsigned(cell_columns[0]),
-        cell_ranges=_unsigned(cell_ranges),
-        cell_starts=_unsigned(cell_starts),
-        cell_rows=_unsigned(cell_rows),
+        cell_columns=unsigned(cell_columns[0]),
+        cell_ranges=unsigned(cell_ranges),
+        cell_starts=unsigned(cell_starts),
+        cell_rows=unsigned(cell_rows),
         cell_values=np.concatenate([pieces.values[:, 0] for pieces in cells]),
         leaf_positions=np.zeros((0, 2), dtype=np.uint32),
         leaf_payoffs=np.zeros((0, 2)),
@@ -315,11 +321,11 @@ def _pieces(columns: Sequence[Integers], rows: Integers, within: Integers, value
     keys = np.stack([*columns, rows])
     order = np.lexsort(keys[::-1])
     keys = keys[:, order]
-    begins = _begins(*keys)
+    begins = begins_of(*keys)
     table = np.zeros((int(begins.sum()), WIDTH))
     table[np.cumsum(begins) - 1, within[order]] = values[order]
     keys = keys[:, begins]
-    column_begins = _begins(*keys[:-1])
+    column_begins = begins_of(*keys[:-1])
     counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
     return _Pieces(keys[:-1, column_begins], counts, keys[-1], table)
 
@@ -328,183 +334,10 @@ def _joined(players: Sequence[_Pieces]) -> tuple[Integers, Integers, Integers, I
     """Return columns, each player's range of them, where each column's pieces start, and the pieces' rows."""
     return (
         np.concatenate([pieces.columns for pieces in players], axis=1),
-        _starts(np.array([pieces.columns.shape[1] for pieces in players])),
-        _starts(np.concatenate([pieces.counts for pieces in players])),
+        starts_of(np.array([pieces.columns.shape[1] for pieces in players])),
+        starts_of(np.concatenate([pieces.counts for pieces in players])),
         np.concatenate([pieces.rows for pieces in players]),
     )
-
-
-class _Treeplexes:
-    """The permutation and the buckets of all players' treeplexes."""
-
-    def __init__(self, parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike]) -> None:
-        self.parents = [np.asarray(parent, dtype=np.int64) for parent in parents]
-        self.offsets = [np.asarray(offset, dtype=np.int64) for offset in offsets]
-        self.num_players = len(self.parents)
-        self.counts = [np.diff(offset) for offset in self.offsets]
-        self.owners = [np.repeat(np.arange(-1, len(c)), np.append(1, c)) for c in self.counts]
-        self.actions = [
-            np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)
-        ]
-        levels = [_levels(p, w) for p, w in zip(self.parents, self.owners, strict=True)]
-        self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
-
-    def place(self, lanes: Sequence[_Lanes]) -> _Places:
-        """Give every sequence its position."""
-        bases, bucket_ranges = [0], [0]
-        buckets: list[Integers] = []
-        positions: list[Integers] = []
-        strides: list[Integers] = []
-        bucket_parents: list[Integers] = []
-        num_parents = 0
-        for player in range(self.num_players):
-            level, arity = self.kinds[player]
-            group, slot, lane = lanes[player].group, lanes[player].slot, lanes[player].lane
-            order = np.lexsort((lane, slot, group, group < 0, arity, level))
-            begins = _begins(level[order], arity[order])
-            bucket = np.cumsum(begins) - 1
-            firsts = np.flatnonzero(begins)
-            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one
-            # each.
-            alone = group[order] < 0
-            width = np.where(alone, 1, WIDTH * _begins(bucket, group[order], slot[order]))
-            place = np.cumsum(width) - np.where(alone, 1, WIDTH)
-            size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
-            place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
-            size = np.where(size < WIDTH, size, _rounded_up(size))
-            starts = bases[-1] + WIDTH + _starts(_rounded_up(size * arity[order][firsts]))
-            parent_starts = num_parents + _starts(size)
-            first_position = np.zeros(len(order), dtype=np.int64)
-            stride = np.zeros(len(order), dtype=np.int64)
-            first_position[order] = starts[bucket] + place
-            stride[order] = size[bucket]
-            owner = self.owners[player][1:]
-            position = np.append(bases[-1], first_position[owner] + self.actions[player][1:] * stride[owner])
-            # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
-            parent = np.full(size.sum(), bases[-1] + 1)
-            parent[parent_starts[bucket] - num_parents + place] = position[self.parents[player][order]]
-            positions.append(position)
-            strides.append(np.append(0, stride[owner]))
-            bucket_parents.append(parent)
-            buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
-            num_parents = int(parent_starts[-1])
-            bases.append(int(starts[-1]))
-            bucket_ranges.append(bucket_ranges[-1] + len(firsts))
-        fields = {
-            "num_players": self.num_players,
-            "num_sequences": tuple(len(position) for position in positions),
-            "positions": tuple(positions),
-            "bases": _unsigned(bases),
-            "buckets": _unsigned(np.concatenate(buckets)),
-            "bucket_ranges": _unsigned(bucket_ranges),
-            "parents": _unsigned(np.concatenate(bucket_parents)),
-        }
-        return _Places(positions, strides, fields)
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """What :meth:`_Treeplexes.place` found.
-
-    Attributes
-    ----------
-    positions, strides : list of ndarray of int64, each shape (num_sequences,)
-        Position of each sequence, and distance to the position of the same infoset's next action.
-    fields : dict
-        The fields of the layout that do not depend on the payoffs.
-    """
-
-    positions: list[Integers]
-    strides: list[Integers]
-    fields: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class _Lanes:
-    """Where each infoset of a player stands among isomorphic parts of the game; see :func:`_isomorphic_lanes`.
-
-    Attributes
-    ----------
-    group, slot, lane : ndarray of int64, shape (num_infosets,)
-        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has
-        no group; number of its part in the group.
-    """
-
-    group: Integers
-    slot: Integers
-    lane: Integers
-
-
-def _no_lanes(num_infosets: int) -> _Lanes:
-    return _Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
-
-
-def _isomorphic_lanes(treeplexes: _Treeplexes, rows: Integers, columns: Integers) -> list[_Lanes]:
-    """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
-
-    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
-    say). Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index
-    for ``WIDTH`` cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's
-    order: a wrong or missed match costs speed, nothing else.
-    """
-    sizes = [len(parent) for parent in treeplexes.parents]
-    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
-    inner = (owners[0] >= 0) & (owners[1] >= 0)
-    ends = owners[0][inner], owners[1][inner] + sizes[0]
-    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
-    num_parts, part = connected_components(graph, directed=False)
-    player = np.repeat([0, 1], sizes)
-    kinds = np.concatenate(treeplexes.kinds, axis=1)
-    order = np.lexsort((np.arange(len(part)), kinds[1], kinds[0], player, part))
-    part_sizes = np.bincount(part, minlength=num_parts)
-    slot = np.empty(len(part), dtype=np.int64)
-    slot[order] = np.arange(len(part)) - np.repeat(_starts(part_sizes)[:-1], part_sizes)
-    shape = np.zeros(num_parts, dtype=np.uint64)
-    np.add.at(shape, part, _hash(slot, player, kinds[0], kinds[1]))
-    cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
-    np.add.at(shape, part[ends[0]], _hash(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
-    shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
-    by_shape = np.argsort(shape, kind="stable")
-    _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
-    number = np.arange(num_parts) - np.repeat(first, repeats)
-    # A last group that is not full keeps empty lanes, unless it is a single part.
-    grouped = (np.repeat(repeats, repeats) - number // WIDTH * WIDTH) > 1
-    lane = np.empty(num_parts, dtype=np.int64)
-    group = np.empty(num_parts, dtype=np.int64)
-    lane[by_shape] = number % WIDTH
-    group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % WIDTH], -1)
-    # Infosets outside groups stand part by part.
-    slot[order] += np.where(group[part[order]] < 0, np.repeat(_starts(part_sizes)[:-1], part_sizes), 0)
-    lanes = []
-    for select in (player == 0, player == 1):
-        mine = part[select]
-        lanes.append(_Lanes(group[mine], slot[select], lane[mine]))
-    return lanes
-
-
-def _hash(*columns: Integers) -> NDArray[np.uint64]:
-    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-        mixed ^= mixed >> np.uint64(33)
-    return mixed
-
-
-def _levels(parents: Integers, owner: Integers) -> Integers:
-    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes."""
-    ancestor = owner[parents]
-    levels = np.zeros(len(parents), dtype=np.int64)
-    above = np.flatnonzero(ancestor >= 0)
-    levels[above] = 1
-    while len(above):
-        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
-        jump = ancestor[above]
-        levels[above] += levels[jump]
-        ancestor[above] = ancestor[jump]
-        above = above[ancestor[above] >= 0]
-    return levels
 
 
 def _distinct(values: Floats) -> tuple[Floats, Integers]:
@@ -512,22 +345,3 @@ def _distinct(values: Floats) -> tuple[Floats, Integers]:
     rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     return values[first], inverse.ravel()
-
-
-def _begins(*keys: Integers) -> NDArray[np.bool_]:
-    """Mark where a run of equal keys begins."""
-    different = np.any(np.diff(np.stack(keys), axis=1) != 0, axis=0)
-    return np.concatenate([[True], different])[: len(keys[0])]
-
-
-def _rounded_up(counts: Integers) -> Integers:
-    return -(-counts // WIDTH) * WIDTH
-
-
-def _starts(counts: Integers) -> Integers:
-    """Return the running sum of counts with a zero in front."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def _unsigned(values: ArrayLike) -> Unsigned:
-    return np.ascontiguousarray(values, dtype=np.uint32)

@@ -1,0 +1,331 @@
+"""The compiled loop of the counterfactual-regret family.
+
+One iteration, for each player: gradient of the payoff at the opponents' plans; bottom-up pass with the local regret
+minimiser at each infoset; top-down pass that adds the plan from before the update to the average and forms the new
+one. Which algorithm it is, is a matter of numbers. The functions take arrays, change them in place and check nothing;
+:class:`~treeplex.solvers.regret.kernel.Kernel` is what the library calls. All functions that call each other are in
+this file, because numba's cache does not see changes in another one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from .placement import WIDTH
+
+CONSTANT, POWER = 0, 1  # schedules of the discounts
+BLOCK = 256  # infosets handled at a time, so that scratch values stay in the first-level cache
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
+STEP = np.uint64(BLOCK)
+
+
+def compiled(function: Any, cache: bool = False) -> Any:
+    """Compile, with a cache on disk if asked for one and a place for it is writable.
+
+    Only the one function that Python calls needs a cache: the others are compiled into it.
+    """
+    # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
+    # iterates on every machine. It costs a few percent.
+    njit: Any = numba.njit
+    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+    if cache:
+        try:
+            return njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # numba: no locator available
+            return njit(nogil=True, **options)(function)
+    return njit(no_cpython_wrapper=True, **options)(function)
+
+
+class GameArrays(NamedTuple):
+    """The arrays of a :class:`KernelLayout` that the compiled functions read."""
+
+    bases: Any
+    buckets: Any
+    bucket_ranges: Any
+    parents: Any
+    run_columns: Any
+    run_ranges: Any
+    run_starts: Any
+    runs: Any
+    patterns: Any
+    block_columns: Any
+    block_ranges: Any
+    block_starts: Any
+    blocks: Any
+    cell_columns: Any
+    cell_ranges: Any
+    cell_starts: Any
+    cell_rows: Any
+    cell_values: Any
+    leaf_positions: Any
+    leaf_payoffs: Any
+
+
+class StateArrays(NamedTuple):
+    """The vectors over positions that an iteration changes, and the scratch it needs."""
+
+    regrets: Any
+    behaviour: Any
+    plan: Any
+    plan_sums: Any
+    gradient: Any
+    average: Any
+    scratch: Any
+
+
+def _add_run_in_registers(
+    typing_context: Any, target: Any, row: Any, values: Any, place: Any, plan: Any, column: Any, scale: Any
+) -> Any:
+    """Let ``target[row + j] += values[place + j] * plan[column + j] * scale`` for j < WIDTH, in vector registers.
+
+    Written in LLVM's terms because numba neither vectorises straight-line code nor knows that the arrays do not
+    overlap.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, index = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(32)
+        blank = ir.Constant(vector, ir.Undefined)
+
+        def address(argument: int) -> Any:
+            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
+            return builder.bitcast(builder.gep(array.data, [arguments[argument + 1]]), vector.as_pointer())
+
+        all_first = ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH)
+        scale_lane = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
+        scales = builder.shuffle_vector(scale_lane, blank, all_first)
+        reach = builder.fmul(builder.load(address(4), align=8), scales)
+        product = builder.fmul(builder.load(address(2), align=8), reach)
+        target_address = address(0)
+        total = builder.fadd(builder.load(target_address, align=8), product)
+        builder.store(total, target_address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(target, row, values, place, plan, column, scale), generate
+
+
+_add_run: Any = intrinsic(_add_run_in_registers)
+
+
+@compiled
+def _add_gradient(game: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
+    """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
+    num_players = np.uint64(len(game.bases)) - ONE
+    if num_players == TWO:
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        runs, patterns = game.runs, game.patterns
+        for c in range(np.uint64(game.run_ranges[player]), np.uint64(game.run_ranges[player + ONE])):
+            column = np.uint64(game.run_columns[c])
+            if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
+                for k in range(np.uint64(game.run_starts[c]), np.uint64(game.run_starts[c + ONE]), TWO):
+                    _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
+        blocks = game.blocks
+        for c in range(np.uint64(game.block_ranges[player]), np.uint64(game.block_ranges[player + ONE])):
+            column, other_column = np.uint64(game.block_columns[c, 0]), np.uint64(game.block_columns[c, 1])
+            reach, other_reach = plan[column] * scale, plan[other_column] * scale
+            if reach + other_reach != 0.0:
+                stride = np.uint64(game.block_columns[c, 2])
+                for k in range(np.uint64(game.block_starts[c]), np.uint64(game.block_starts[c + ONE]), TWO):
+                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
+                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
+                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        for c in range(np.uint64(game.cell_ranges[player]), np.uint64(game.cell_ranges[player + ONE])):
+            reach = plan[game.cell_columns[c]] * scale
+            if reach != 0.0:
+                for k in range(np.uint64(game.cell_starts[c]), np.uint64(game.cell_starts[c + ONE])):
+                    gradient[game.cell_rows[k]] += reach * game.cell_values[k]
+        return
+    for leaf in range(np.uint64(len(game.leaf_payoffs))):
+        reach = scale
+        for other in range(num_players):
+            if other != player:
+                reach *= plan[game.leaf_positions[leaf, other]]
+        gradient[game.leaf_positions[leaf, player]] += reach * game.leaf_payoffs[leaf, player]
+
+
+@compiled
+def _bottom_up(game: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any) -> None:
+    """Update regrets and behaviour from the gradient, which is left zero."""
+    regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
+    values, totals, parents = state.scratch[0], state.scratch[1], game.parents
+    first_bucket, b = np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])
+    while b > first_bucket:
+        b -= ONE
+        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
+        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+        uniform = 1.0 / np.float64(arity)
+        # Short loops over few arrays each: LLVM vectorises a loop only if it needs few overlap tests.
+        for low in range(ZERO, size, STEP):
+            count = min(STEP, size - low)
+            here = start + low
+            if arity == TWO:
+                there = here + size
+                for i in range(count):
+                    values[i] = behaviour[here + i] * gradient[here + i] + behaviour[there + i] * gradient[there + i]
+            else:
+                for i in range(count):
+                    values[i] = behaviour[here + i] * gradient[here + i]
+                for action in range(ONE, arity):
+                    there = here + action * size
+                    for i in range(count):
+                        values[i] += behaviour[there + i] * gradient[there + i]
+            for action in range(arity):
+                there = here + action * size
+                for i in range(count):
+                    instantaneous = gradient[there + i] - values[i]
+                    regret = regrets[there + i]
+                    regret = max(regret * (positive if regret > 0.0 else negative) + instantaneous, floor)
+                    regrets[there + i] = regret
+                    behaviour[there + i] = max(regret + prediction * instantaneous, 0.0)
+                for i in range(count):
+                    gradient[there + i] = 0.0
+            if arity == TWO:
+                there = here + size
+                for i in range(count):
+                    total = behaviour[here + i] + behaviour[there + i]
+                    divisor, share = (total, 0.0) if total > 0.0 else (1.0, 0.5)
+                    probability = behaviour[here + i] / divisor + share
+                    behaviour[here + i] = probability
+                    behaviour[there + i] = 1.0 - probability
+            else:
+                for i in range(count):
+                    totals[i] = behaviour[here + i]
+                for action in range(ONE, arity):
+                    there = here + action * size
+                    for i in range(count):
+                        totals[i] += behaviour[there + i]
+                for action in range(arity):
+                    there = here + action * size
+                    for i in range(count):
+                        divisor, share = (totals[i], 0.0) if totals[i] > 0.0 else (1.0, uniform)
+                        behaviour[there + i] = behaviour[there + i] / divisor + share
+            for i in range(count):
+                gradient[parents[first + low + i]] += values[i]
+    gradient[game.bases[player]] = 0.0
+
+
+@compiled
+def _top_down(game: Any, player: Any, state: Any, weight: Any) -> None:
+    """Add ``weight`` times the plan to the sums, then replace it by the plan of the behaviour."""
+    behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
+    reach, parents = state.scratch[0], game.parents
+    plan_sums[game.bases[player]] += weight
+    for b in range(np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])):
+        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
+        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+        for low in range(ZERO, size, STEP):
+            count = min(STEP, size - low)
+            for i in range(count):
+                reach[i] = plan[parents[first + low + i]]
+            for action in range(arity):
+                offset = start + action * size + low
+                for i in range(count):
+                    plan_sums[offset + i] += weight * plan[offset + i]
+                    plan[offset + i] = reach[i] * behaviour[offset + i]
+
+
+@compiled
+def _best_response(game: Any, player: Any, gradient: Any, scratch: Any) -> Any:
+    """Return the value of a best response to a gradient, which is left zero."""
+    values, parents = scratch[0], game.parents
+    first_bucket, b = np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])
+    while b > first_bucket:
+        b -= ONE
+        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
+        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+        for low in range(ZERO, size, STEP):
+            count = min(STEP, size - low)
+            for i in range(count):
+                values[i] = -np.inf
+            for action in range(arity):
+                offset = start + action * size + low
+                for i in range(count):
+                    values[i] = max(values[i], gradient[offset + i])
+                    gradient[offset + i] = 0.0
+            for i in range(count):
+                gradient[parents[first + low + i]] += values[i]
+    value = gradient[game.bases[player]]
+    gradient[game.bases[player]] = 0.0
+    return value
+
+
+@compiled
+def _exploitability(game: Any, state: Any, row: Any) -> Any:
+    """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``."""
+    num_players = np.uint64(len(game.bases)) - ONE
+    plan, gradient = state.average, state.gradient
+    nash_conv = 0.0
+    for player in range(num_players):
+        _add_gradient(game, player, plan, 1.0, gradient)
+        payoff = 0.0
+        for s in range(np.uint64(game.bases[player]), np.uint64(game.bases[player + ONE])):
+            payoff += plan[s] * gradient[s]
+        value = _best_response(game, player, gradient, state.scratch)
+        row[player] = value
+        row[player + num_players] = payoff
+        nash_conv += value - payoff
+    return nash_conv / np.float64(num_players)
+
+
+def run_loop(
+    game: Any, state: Any, t: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
+    tilted: Any, tilt: Any, scales: Any, next_check: Any, growth: Any, tolerance: Any,
+    history_iterations: Any, history_values: Any,
+) -> Any:  # fmt: skip
+    """Do up to ``iterations`` updates after the first ``t``; see :meth:`Kernel.run`."""
+    num_players = np.uint64(len(game.bases)) - ONE
+    positive, negative, floor, prediction, power, delay = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
+    positive_factor, negative_factor = positive, negative
+    last = t + iterations
+    rows = 0
+    exploitability = np.nan
+    while True:
+        if t >= next_check and rows < len(history_iterations):
+            for player in range(num_players):
+                base = np.uint64(game.bases[player])
+                total = 0.0 if last_iterate else state.plan_sums[base]
+                for s in range(base, np.uint64(game.bases[player + ONE])):
+                    state.average[s] = state.plan_sums[s] / total if total > 0.0 else state.plan[s]
+            exploitability = _exploitability(game, state, history_values[rows, 1:])
+            history_iterations[rows] = t
+            history_values[rows, 0] = exploitability
+            rows += 1
+            next_check = max(t + 1, np.int64(math.ceil(np.float64(t) * growth)))
+            if exploitability <= tolerance:
+                break
+        if t >= last or rows == len(history_iterations):
+            break
+        if schedule == POWER:
+            # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
+            # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
+            done = max(np.float64(t), 1.0)
+            positive_factor = 1.0 / (1.0 + done**-positive)
+            negative_factor = 1.0 / (1.0 + done**-negative)
+        t += 1
+        age = np.float64(t) - delay
+        weight = age**power if age > 0.0 else 0.0
+        # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.
+        for step in range(TWO * num_players):
+            actor = step // TWO if alternating else step % num_players
+            if (step % TWO == ONE) if alternating else (step >= num_players):
+                _top_down(game, actor, state, weight)
+                continue
+            if tilted:
+                for s in range(np.uint64(game.bases[actor]), np.uint64(game.bases[actor + ONE])):
+                    state.gradient[s] = tilt[s]
+            _add_gradient(game, actor, state.plan, scales[actor], state.gradient)
+            _bottom_up(game, actor, state, positive_factor, negative_factor, floor, prediction)
+    return t, exploitability, rows, next_check
+
+
+run_loop = compiled(run_loop, cache=True)

@@ -1,0 +1,212 @@
+"""Where every sequence stands in the kernel's arrays: levels, buckets, and isomorphic parts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Unsigned = NDArray[np.uint32]
+
+WIDTH = 4  # float64 numbers in a vector register, and cells in a run of the payoff
+
+
+class Treeplexes:
+    """The permutation and the buckets of all players' treeplexes."""
+
+    def __init__(self, parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike]) -> None:
+        self.parents = [np.asarray(parent, dtype=np.int64) for parent in parents]
+        self.offsets = [np.asarray(offset, dtype=np.int64) for offset in offsets]
+        self.num_players = len(self.parents)
+        self.counts = [np.diff(offset) for offset in self.offsets]
+        self.owners = [np.repeat(np.arange(-1, len(c)), np.append(1, c)) for c in self.counts]
+        self.actions = [
+            np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)
+        ]
+        levels = [_levels(p, w) for p, w in zip(self.parents, self.owners, strict=True)]
+        self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
+
+    def place(self, lanes: Sequence[Lanes]) -> Places:
+        """Give every sequence its position."""
+        bases, bucket_ranges = [0], [0]
+        buckets: list[Integers] = []
+        positions: list[Integers] = []
+        strides: list[Integers] = []
+        bucket_parents: list[Integers] = []
+        num_parents = 0
+        for player in range(self.num_players):
+            level, arity = self.kinds[player]
+            group, slot, lane = lanes[player].group, lanes[player].slot, lanes[player].lane
+            order = np.lexsort((lane, slot, group, group < 0, arity, level))
+            begins = begins_of(level[order], arity[order])
+            bucket = np.cumsum(begins) - 1
+            firsts = np.flatnonzero(begins)
+            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one
+            # each.
+            alone = group[order] < 0
+            width = np.where(alone, 1, WIDTH * begins_of(bucket, group[order], slot[order]))
+            place = np.cumsum(width) - np.where(alone, 1, WIDTH)
+            size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
+            place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
+            size = np.where(size < WIDTH, size, _rounded_up(size))
+            starts = bases[-1] + WIDTH + starts_of(_rounded_up(size * arity[order][firsts]))
+            parent_starts = num_parents + starts_of(size)
+            first_position = np.zeros(len(order), dtype=np.int64)
+            stride = np.zeros(len(order), dtype=np.int64)
+            first_position[order] = starts[bucket] + place
+            stride[order] = size[bucket]
+            owner = self.owners[player][1:]
+            position = np.append(bases[-1], first_position[owner] + self.actions[player][1:] * stride[owner])
+            # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
+            parent = np.full(size.sum(), bases[-1] + 1)
+            parent[parent_starts[bucket] - num_parents + place] = position[self.parents[player][order]]
+            positions.append(position)
+            strides.append(np.append(0, stride[owner]))
+            bucket_parents.append(parent)
+            buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
+            num_parents = int(parent_starts[-1])
+            bases.append(int(starts[-1]))
+            bucket_ranges.append(bucket_ranges[-1] + len(firsts))
+        fields = {
+            "num_players": self.num_players,
+            "num_sequences": tuple(len(position) for position in positions),
+            "positions": tuple(positions),
+            "bases": unsigned(bases),
+            "buckets": unsigned(np.concatenate(buckets)),
+            "bucket_ranges": unsigned(bucket_ranges),
+            "parents": unsigned(np.concatenate(bucket_parents)),
+        }
+        return Places(positions, strides, fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """What :meth:`Treeplexes.place` found.
+
+    Attributes
+    ----------
+    positions, strides : list of ndarray of int64, each shape (num_sequences,)
+        Position of each sequence, and distance to the position of the same infoset's next action.
+    fields : dict
+        The fields of the layout that do not depend on the payoffs.
+    """
+
+    positions: list[Integers]
+    strides: list[Integers]
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """Where each infoset of a player stands among isomorphic parts of the game; see :func:`isomorphic_lanes`.
+
+    Attributes
+    ----------
+    group, slot, lane : ndarray of int64, shape (num_infosets,)
+        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has
+        no group; number of its part in the group.
+    """
+
+    group: Integers
+    slot: Integers
+    lane: Integers
+
+
+def no_lanes(num_infosets: int) -> Lanes:
+    """Return the lanes of a player none of whose infosets are put side by side."""
+    return Lanes(np.full(num_infosets, -1), np.arange(num_infosets), np.zeros(num_infosets, dtype=np.int64))
+
+
+def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) -> list[Lanes]:
+    """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
+
+    A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
+    say). Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index
+    for ``WIDTH`` cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's
+    order: a wrong or missed match costs speed, nothing else.
+    """
+    sizes = [len(parent) for parent in treeplexes.parents]
+    owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
+    inner = (owners[0] >= 0) & (owners[1] >= 0)
+    ends = owners[0][inner], owners[1][inner] + sizes[0]
+    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(sum(sizes),) * 2)
+    num_parts, part = connected_components(graph, directed=False)
+    player = np.repeat([0, 1], sizes)
+    kinds = np.concatenate(treeplexes.kinds, axis=1)
+    order = np.lexsort((np.arange(len(part)), kinds[1], kinds[0], player, part))
+    part_sizes = np.bincount(part, minlength=num_parts)
+    slot = np.empty(len(part), dtype=np.int64)
+    slot[order] = np.arange(len(part)) - np.repeat(starts_of(part_sizes)[:-1], part_sizes)
+    shape = np.zeros(num_parts, dtype=np.uint64)
+    np.add.at(shape, part, _hash(slot, player, kinds[0], kinds[1]))
+    cell_actions = treeplexes.actions[0][rows[inner]], treeplexes.actions[1][columns[inner]]
+    np.add.at(shape, part[ends[0]], _hash(slot[ends[0]], cell_actions[0], slot[ends[1]], cell_actions[1]))
+    shape[part_sizes == 1] = np.flatnonzero(part_sizes == 1)  # infosets without payoffs of their own
+    by_shape = np.argsort(shape, kind="stable")
+    _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
+    number = np.arange(num_parts) - np.repeat(first, repeats)
+    # A last group that is not full keeps empty lanes, unless it is a single part.
+    grouped = (np.repeat(repeats, repeats) - number // WIDTH * WIDTH) > 1
+    lane = np.empty(num_parts, dtype=np.int64)
+    group = np.empty(num_parts, dtype=np.int64)
+    lane[by_shape] = number % WIDTH
+    group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % WIDTH], -1)
+    # Infosets outside groups stand part by part.
+    slot[order] += np.where(group[part[order]] < 0, np.repeat(starts_of(part_sizes)[:-1], part_sizes), 0)
+    lanes = []
+    for select in (player == 0, player == 1):
+        mine = part[select]
+        lanes.append(Lanes(group[mine], slot[select], lane[mine]))
+    return lanes
+
+
+def _hash(*columns: Integers) -> NDArray[np.uint64]:
+    """Mix integers into one of 64 bits (the finaliser of MurmurHash3 between multiplications)."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed + column.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed
+
+
+def _levels(parents: Integers, owner: Integers) -> Integers:
+    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes."""
+    ancestor = owner[parents]
+    levels = np.zeros(len(parents), dtype=np.int64)
+    above = np.flatnonzero(ancestor >= 0)
+    levels[above] = 1
+    while len(above):
+        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
+        jump = ancestor[above]
+        levels[above] += levels[jump]
+        ancestor[above] = ancestor[jump]
+        above = above[ancestor[above] >= 0]
+    return levels
+
+
+def begins_of(*keys: Integers) -> NDArray[np.bool_]:
+    """Mark where a run of equal keys begins."""
+    different = np.any(np.diff(np.stack(keys), axis=1) != 0, axis=0)
+    return np.concatenate([[True], different])[: len(keys[0])]
+
+
+def _rounded_up(counts: Integers) -> Integers:
+    return -(-counts // WIDTH) * WIDTH
+
+
+def starts_of(counts: Integers) -> Integers:
+    """Return the running sum of counts with a zero in front."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def unsigned(values: ArrayLike) -> Unsigned:
+    """Return values as the index arrays of the kernel."""
+    return np.ascontiguousarray(values, dtype=np.uint32)
