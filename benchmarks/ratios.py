@@ -22,32 +22,32 @@ from test_building import measure
 
 from treeplex import Nash, load_game, solve
 from treeplex.solvers.exact.highs import load
-from treeplex.solvers.regret.driver import kernel_of
 
 SMALL = ["kuhn", "leduc", "liars_dice", "goofspiel:cards=4", "goofspiel:cards=5"]
 LARGE = "goofspiel:cards=6"
 ROUNDS = 7
 ROUND_SECONDS = 0.1
-#: What an iteration is averaged over: plans become sparse as regret matching drops actions, so the start is slower.
 WARM_UP = 200
+WARM_UP_SECONDS = 20.0
 
 
 def iteration_times(game: str, peers: list[Implementation]) -> dict[str, float]:
     """Return each implementation's CPU microseconds an iteration: the median over rounds taken in turn."""
-    running = {}
-    for implementation in peers:
-        run, _ = implementation.start(game)
+    running = {peer.name: peer.start(game)[0] for peer in peers}
+    once = {}
+    for name, run in running.items():
+        run(1)
         started = time.process_time()
-        run(2)
-        once = (time.process_time() - started) / 2
-        run(int(min(WARM_UP, 2.0 / once)))
-        started = time.process_time()
-        run(2)
-        once = (time.process_time() - started) / 2
-        running[implementation.name] = (run, max(1, int(ROUND_SECONDS / max(once, 1e-7))))
+        run(1)
+        once[name] = max(time.process_time() - started, 1e-7)
+    # Plans become sparse as regret matching drops actions, so early iterations are slower: all start equally late.
+    warm_up = int(min(WARM_UP, WARM_UP_SECONDS / max(once.values())))
     times: dict[str, list[float]] = {name: [] for name in running}
+    for run in running.values():
+        run(warm_up)
     for _ in range(ROUNDS):
-        for name, (run, iterations) in running.items():
+        for name, run in running.items():
+            iterations = max(1, int(ROUND_SECONDS / once[name]))
             started = time.process_time()
             run(iterations)
             times[name].append((time.process_time() - started) / iterations * 1e6)
@@ -142,8 +142,6 @@ def main() -> None:
                 f"{built['megabytes_of_imports']:.0f}",
             )
     console.print(table)
-    for game in games:
-        figures.setdefault("layout", {})[game] = kernel_of(load_game(game).sequence_form).layout.size
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1))
 

@@ -1,0 +1,128 @@
+"""What a CFR+ iteration must touch, and how close the compiled loop comes to the time that this takes.
+
+    python benchmarks/bound.py [GAME …]
+
+Counted on the state after 1,000 iterations, for both players: the loads at an address that an index gives (columns of
+the payoff without reach are skipped, as the loop skips them), and the bytes of the vectors that the passes over the
+treeplexes read and write. The time for each is measured in the same run, by loops that do nothing else: independent
+indexed loads from a vector as long as the game's, and a pass that reads two such vectors and writes one. The bound
+adds the two; arithmetic, divisions above all, and the payoffs' patterns, which stay in the first-level cache, are free.
+"""
+
+import sys
+import time
+from typing import Any
+
+import conftest  # noqa: F401  one core
+import numba
+import numpy as np
+from peers import TREEPLEX
+from rich.console import Console
+from rich.table import Table
+
+from treeplex import load_game
+from treeplex.solvers.regret.driver import kernel_of
+from treeplex.solvers.regret.kernel import CFR_PLUS, Kernel, KernelState
+from treeplex.solvers.regret.placement import WIDTH
+
+#: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
+VECTOR_PASSES = 11
+BYTES = 8
+
+
+def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
+    """Return what one iteration touches, both players together."""
+    layout, plan = kernel.layout, state.arrays.plan
+    columns = layout.run_columns.astype(np.int64)
+    in_runs = sum(plan[columns + lane] for lane in range(WIDTH)) != 0.0
+    runs = int((np.diff(layout.run_starts.astype(np.int64))[in_runs] // 2).sum())
+    pairs = layout.block_columns.astype(np.int64)
+    in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0
+    blocks = int((np.diff(layout.block_starts.astype(np.int64))[in_blocks] // 2).sum())
+    in_cells = plan[layout.cell_columns.astype(np.int64)] != 0.0
+    cells = int(np.diff(layout.cell_starts.astype(np.int64))[in_cells].sum())
+    checks = len(columns) + 2 * len(pairs) + len(in_cells)
+    return {
+        "pieces": runs + blocks + cells,
+        # The rows of each piece (two in a block), the reach of each column, and each infoset's parent, up and down.
+        "indexed_loads": runs + 2 * blocks + cells + checks + 2 * len(layout.parents),
+        "payoff_bytes": 8 * (runs + blocks) + 12 * cells,
+        "vector_bytes": VECTOR_PASSES * BYTES * layout.size,
+    }
+
+
+@numba.njit
+def _gather(values: Any, index: Any, repeats: Any) -> Any:
+    # Four sums, so that no addition waits for the one before.
+    sums = np.zeros(4)
+    for _ in range(repeats):
+        for i in range(np.uint64(0), np.uint64(len(index)) - np.uint64(3), np.uint64(4)):
+            for lane in range(np.uint64(4)):
+                sums[lane] += values[index[i + lane]]
+    return sums.sum()
+
+
+@numba.njit
+def _stream(first: Any, second: Any, out: Any, repeats: Any) -> None:
+    for r in range(repeats):
+        for i in range(np.uint64(len(out))):
+            out[i] = first[i] + r * second[i]
+
+
+def _cpu(function: Any, *arguments: Any) -> float:
+    function(*arguments)
+    times = []
+    for _ in range(5):
+        started = time.process_time()
+        function(*arguments)
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def unit_costs(size: int) -> tuple[float, float]:
+    """Return nanoseconds of an indexed load from a vector of a length, and of a byte read or written in one."""
+    rng = np.random.default_rng(0)
+    values = rng.random(size)
+    index = rng.integers(0, size, size=max(size, 4096)).astype(np.uint32)
+    repeats = max(1, int(2e7 / len(index)))
+    load = _cpu(_gather, values, index, repeats) / repeats / len(index)
+    repeats = max(1, int(2e7 / size))
+    byte = _cpu(_stream, values, rng.random(size), np.zeros(size), repeats) / repeats / size / (3 * BYTES)
+    return load * 1e9, byte * 1e9
+
+
+def measured(game: str) -> tuple[dict[str, int], float]:
+    """Return what an iteration touches and the CPU microseconds that it takes."""
+    run, _ = TREEPLEX.start(game)
+    kernel = kernel_of(load_game(game).sequence_form)
+    state = kernel.initial_state()
+    state.next_check = 2**62
+    kernel.run(state, CFR_PLUS, 1000)
+    run(1000)
+    started = time.process_time()
+    run(10)
+    iterations = max(10, int(0.1 / ((time.process_time() - started) / 10)))
+    return touched(kernel, state), _cpu(run, iterations) / iterations * 1e6
+
+
+def main() -> None:
+    table = Table(
+        "game", "pieces of A", "indexed loads", "bytes of A", "bytes of vectors", "bound, µs", "loop, µs", "×"
+    )
+    for game in sys.argv[1:] or ["leduc", "liars_dice", "goofspiel:cards=5", "goofspiel:cards=6"]:
+        counts, microseconds = measured(game)
+        load, byte = unit_costs(kernel_of(load_game(game).sequence_form).layout.size)
+        bound = (counts["indexed_loads"] * load + counts["vector_bytes"] * byte) / 1e3
+        table.add_row(
+            game,
+            *(f"{counts[name]:,}" for name in ("pieces", "indexed_loads", "payoff_bytes", "vector_bytes")),
+            f"{bound:.1f}",
+            f"{microseconds:.1f}",
+            f"{microseconds / bound:.2f}",
+        )
+        Console().print(f"{game}: {load:.2f} ns an indexed load, {1 / byte:.0f} GB/s of vectors")
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()
