@@ -24,7 +24,15 @@ if TYPE_CHECKING:
         UnknownMethodError,
         UnsupportedProblemError,
     )
-    from .seqform.evaluate import best_response, expected_payoffs, exploitability, gain, nash_conv
+    from .seqform.evaluate import (
+        best_response,
+        best_response_values,
+        expected_payoffs,
+        exploitability,
+        gain,
+        nash_conv,
+        worst_case,
+    )
     from .seqform.game import Game
     from .seqform.game_tree import GameTree
     from .seqform.polytope import Treeplex
@@ -69,6 +77,7 @@ __all__ = [
     "UnsupportedProblemError",
     "__version__",
     "best_response",
+    "best_response_values",
     "expected_payoffs",
     "exploitability",
     "families",
@@ -76,6 +85,7 @@ __all__ = [
     "load_game",
     "nash_conv",
     "solve",
+    "worst_case",
 ]
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
@@ -111,6 +121,7 @@ _EXPORTS = {
     "UnknownMethodError": ".seqform.errors",
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
+    "best_response_values": ".seqform.evaluate",
     "expected_payoffs": ".seqform.evaluate",
     "exploitability": ".seqform.evaluate",
     "families": ".models.games",
@@ -118,6 +129,7 @@ _EXPORTS = {
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
     "solve": ".solvers.solve",
+    "worst_case": ".seqform.evaluate",
 }
 
 

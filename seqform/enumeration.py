@@ -1,18 +1,20 @@
 """The one walk from rules to arrays: every game, streamed or a tree, becomes a sequence form here."""
 
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .leaves import LeafTable
-from .polytope import Treeplex
+from .polytope import Treeplex, is_hashable
 from .rationals import to_fraction
-from .rules import CHANCE, TERMINAL, Rules
+from .rules import CHANCE, TERMINAL, Rules, check_rules
 
 #: How far the probabilities of a chance node may sum from one.
 PROBABILITY_TOLERANCE = 1e-9
@@ -55,12 +57,16 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
     Raises
     ------
     InvalidGameError
-        If probabilities do not sum to one, are negative or not finite, an infoset has differing action sets, actions
-        repeat, or payoffs are missing or not finite. The message names the history by its action path.
+        If an object is no rules at all, probabilities do not sum to one, are negative or not finite, an infoset has
+        differing action sets, actions repeat, payoffs are missing or not finite, or an answer of the rules is of the
+        wrong kind. The message names the history by its action path. Errors that the rules raise pass through.
     ImperfectRecallError
         If two histories of an infoset differ in their player's own past.
     """
+    check_rules(rules)
     num_players = rules.num_players
+    if not isinstance(num_players, Integral) or isinstance(num_players, bool) or num_players < 1:
+        raise InvalidGameError(f"the rules are for {shown(num_players)} players, expected at least 1")
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
 
@@ -75,6 +81,10 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
         nonlocal num_leaves
         payoffs = payoffs_at(state)
+        if payoffs.__class__ is not tuple:
+            if not hasattr(payoffs, "__len__") or isinstance(payoffs, str | bytes | Mapping | AbstractSet):
+                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number a player")
+            payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
             _refuse(
                 rules,
@@ -108,12 +118,21 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
 
     while stack:
         state, who, sequences, reach = pop()
+        if who.__class__ is not int:
+            if not isinstance(who, Integral) or isinstance(who, bool):
+                _refuse_player(rules, visited + num_leaves, who)
+            who = int(who)
         if who >= 0:
             if who >= num_players:
                 _refuse_player(rules, visited + num_leaves, who)
             label = infoset_of(state)
             actions = actions_at(state)
-            known = infosets[who].get(label)
+            try:
+                known = infosets[who].get(label)
+            except TypeError:
+                if not is_hashable(label):
+                    _refuse(rules, visited + num_leaves, f"has infoset {shown(label)}, expected a hashable label")
+                raise
             parent = sequences[who]
             if known is None:
                 number = visited + num_leaves
@@ -125,13 +144,9 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
                 sequence = known[0]
                 if parent != known[1]:
                     _refuse_recall(rules, who, label, known[3], visited + num_leaves)
-                if actions is not known[2] and tuple(actions) != known[2]:
-                    _refuse(
-                        rules,
-                        visited + num_leaves,
-                        f"has actions {shown(tuple(actions))} in infoset {shown(label)} of player {who}, which has "
-                        f"{shown(known[2])} elsewhere: the actions of an infoset must agree, in the same order",
-                    )
+                if actions is not known[2]:
+                    _check_agreement(rules, visited + num_leaves, who, label, actions, known[2])
+                    actions = known[2]
             visited += 1
             left, right = sequences[:who], sequences[who + 1 :]
             sequence += len(actions)
@@ -160,9 +175,13 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
     if not np.isfinite(payoffs).all():
         wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
         _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers")
+    sequences = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
+    chance = np.frombuffer(leaf_chance, dtype=np.float64)
+    for table in (sequences, chance, payoffs):
+        table.flags.writeable = False  # so that none is copied
     leaves = LeafTable(
-        np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players),
-        np.frombuffer(leaf_chance, dtype=np.float64),
+        sequences,
+        chance,
         payoffs,
         tuple(exact_chance) if exact else None,
         tuple(exact_payoffs) if exact else None,
@@ -180,7 +199,16 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
 
 
 def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    actions = tuple(actions)
+    given = actions
+    try:
+        actions = tuple(actions)
+        hash(actions)
+    except TypeError:
+        _refuse(
+            rules,
+            number,
+            f"has actions {shown(given)} in infoset {shown(label)}, expected a sequence of hashable labels",
+        )
     if not actions:
         _refuse(rules, number, f"has no action in infoset {shown(label)}: a decision needs at least one")
     if len(set(actions)) != len(actions):
@@ -193,16 +221,44 @@ def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequen
     return actions
 
 
+def _check_agreement(
+    rules: Rules, number: int, player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]
+) -> None:
+    given = actions
+    try:
+        actions = tuple(actions)
+        agree = actions == known
+    except (TypeError, ValueError):  # not iterable, or labels that cannot be compared
+        actions, agree = given, False
+    if not agree:
+        _refuse(
+            rules,
+            number,
+            f"has actions {shown(actions)} in infoset {shown(label)} of player {player}, which has {shown(known)} "
+            "elsewhere: the actions of an infoset must agree, in the same order",
+        )
+
+
 def _checked_outcomes(
     rules: Rules, number: int, outcomes: Sequence[tuple[Hashable, Any]], exact: bool
 ) -> list[tuple[Hashable, Any]]:
+    given = outcomes
+    try:
+        outcomes = [(action, probability) for action, probability in outcomes]
+        distinct = len({action for action, _ in outcomes})
+    except (TypeError, ValueError):
+        _refuse(
+            rules,
+            number,
+            f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability",
+        )
     if not outcomes:
         _refuse(rules, number, "is a chance node without outcomes: at least one is needed")
-    if len({action for action, _ in outcomes}) != len(outcomes):
+    if distinct != len(outcomes):
         _refuse(rules, number, "is a chance node with an outcome that stands there twice: outcomes must be distinct")
     try:
         checked = [(action, float(probability)) for action, probability in outcomes]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         _refuse(rules, number, f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers")
     total = 0.0
     for action, probability in checked:
@@ -213,7 +269,10 @@ def _checked_outcomes(
         _refuse(rules, number, f"has chance probabilities that sum to {total:.12g}, expected 1")
     if not exact:
         return checked
-    fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
+    try:
+        fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
+    except (TypeError, ValueError):  # text, for one, which float() reads
+        _refuse(rules, number, f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers")
     scale = sum(probability for _, probability in fractions)
     return [(action, probability / scale) for action, probability in fractions]
 
@@ -234,7 +293,7 @@ def _histories(rules: Rules) -> Iterator[tuple[_Path, bool]]:
         state, path = stack.pop()
         yield path, False
         chance = rules.player(state) == CHANCE
-        actions = [action for action, _ in rules.chance_outcomes(state)] if chance else rules.actions(state)
+        actions = [action for action, _ in rules.chance_outcomes(state)] if chance else list(rules.actions(state))
         for action in reversed(actions):
             follower = rules.child(state, action)
             if rules.player(follower) == TERMINAL:
@@ -269,7 +328,7 @@ def _refuse(rules: Rules, number: int, message: str) -> NoReturn:
 
 
 def _refuse_player(rules: Rules, number: int, player: Any) -> NoReturn:
-    _refuse(rules, number, f"has player {player!r}, expected 0 to {rules.num_players - 1}, or chance (-1)")
+    _refuse(rules, number, f"has player {shown(player)}, expected 0 to {rules.num_players - 1}, or chance (-1)")
 
 
 def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:

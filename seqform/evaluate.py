@@ -1,10 +1,11 @@
 """Values, best responses and distances from equilibrium, computed from strategies alone."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
-from .errors import InvalidStrategyError
+from .errors import InvalidGameError, InvalidStrategyError, shown
 from .game import Game, sequence_form_of
 from .polytope import Floats, Treeplex
 from .sequence_form import SequenceForm
@@ -21,10 +22,13 @@ class BestResponse:
         The maximum, in payoff units.
     plan : ndarray of float64, shape (num_sequences,)
         A pure realization plan that attains it; of equally good actions the first.
+    behaviour : ndarray of float64, shape (num_sequences,)
+        The action taken at each infoset, also where the plan does not go: it is the best there too.
     """
 
     value: float
     plan: Floats
+    behaviour: Floats
 
 
 def best_response_value(treeplex: Treeplex, gradient: Floats) -> float:
@@ -55,7 +59,7 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
     >>> from treeplex.seqform.evaluate import best_response_plan
     >>> from treeplex.seqform.polytope import Treeplex
     >>> best_response_plan(Treeplex([0], [2]), np.array([1.0, 0.0, 2.0]))
-    BestResponse(value=3.0, plan=array([1., 0., 1.]))
+    BestResponse(value=3.0, plan=array([1., 0., 1.]), behaviour=array([1., 0., 1.]))
     """
     values = _values(treeplex, gradient)
     behaviour = np.zeros(treeplex.num_sequences)
@@ -64,12 +68,12 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
         at_best = np.flatnonzero(own == np.repeat(np.maximum.reduceat(own, level.starts), level.counts))
         firsts = at_best[np.searchsorted(at_best, level.starts)]
         behaviour[level.sequences[firsts]] = 1.0
-    return BestResponse(float(values[0]), treeplex.plan(behaviour))
+    behaviour[0] = 1.0
+    return BestResponse(float(values[0]), treeplex.plan(behaviour), behaviour)
 
 
 def _values(treeplex: Treeplex, gradient: Floats) -> Floats:
-    values = np.array(gradient, dtype=np.float64)
-    treeplex._check_length(values, "gradient")
+    values = treeplex.checked_vector(gradient, "gradient")
     for level in reversed(treeplex.levels):
         best = np.maximum.reduceat(values[level.sequences], level.starts)
         np.add.at(values, level.parents, best)
@@ -110,6 +114,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     Returns
     -------
     Strategy
+        Pure at every infoset, also at those that it does not reach itself.
 
     Examples
     --------
@@ -124,7 +129,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     plans = _plans(game, profile)
     player = checked_player(game, player)
     found = best_response_plan(form.treeplexes[player], form.gradient(player, plans))
-    return Strategy.from_plan(game, player, found.plan)
+    return Strategy(game, player, found.behaviour)
 
 
 def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
@@ -228,12 +233,16 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
     float
         Payoff units.
     """
+    for one in (strategy, opponent):
+        check_same_game(one, game)
+    if not isinstance(game_value, Real):
+        raise InvalidGameError(f"game_value is {shown(game_value)}, expected a number")
     pair = sorted((strategy, opponent), key=lambda one: one.player)
     return float(expected_payoffs(game, Profile(pair))[strategy.player]) - game_value
 
 
 def _plans(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
     if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"a {type(profile).__name__} is no profile: one strategy a player is needed")
+        raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
     check_same_game(profile[0], game)
     return profile.plans

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from .errors import InvalidGameError
+from .errors import InvalidGameError, shown
 from .game_tree import GameTree
-from .rules import Rules
+from .rules import Rules, check_rules
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class Game:
     citation : str
         Where the game is from.
 
+    Raises
+    ------
+    InvalidGameError
+        If none of rules, tree and sequence form is given, or one is something else.
+
     Examples
     --------
     >>> from treeplex import load_game
@@ -63,7 +69,15 @@ class Game:
         citation: str = "",
     ) -> None:
         if rules is None and tree is None and sequence_form is None:
-            raise InvalidGameError(f"game {name!r} needs rules, a tree or a sequence form")
+            raise InvalidGameError(f"game {shown(name)} needs rules, a tree or a sequence form")
+        if rules is not None:
+            check_rules(rules)
+        if tree is not None and not isinstance(tree, GameTree):
+            raise InvalidGameError(f"the tree of game {shown(name)} is {shown(tree)}, expected a GameTree")
+        if sequence_form is not None and not isinstance(sequence_form, SequenceForm):
+            raise InvalidGameError(
+                f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
+            )
         self.name = name
         self.parameters = dict(parameters or {})
         self.spec = spec or name
@@ -76,6 +90,10 @@ class Game:
             self.tree = tree
         if sequence_form is not None:
             self.sequence_form = sequence_form
+
+    def __getstate__(self) -> dict[str, Any]:
+        # cvxpy numbers variables anew in every process: a stored one would be taken for another.
+        return {**self.__dict__, "_plans": {}}
 
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
@@ -135,8 +153,9 @@ class Game:
         cvxpy.Variable, shape (num_sequences,)
             Non-negative.
         """
-        if player not in range(self.num_players):
-            raise InvalidGameError(f"{self.spec} has no player {player!r}: it has 0 to {self.num_players - 1}")
+        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(self.num_players):
+            raise InvalidGameError(f"{self.spec} has no player {shown(player)}: it has 0 to {self.num_players - 1}")
+        player = int(player)
         if player not in self._plans:
             import cvxpy as cp
 
@@ -152,5 +171,15 @@ class Game:
 
 
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
-    """Return the sequence form of a game, or the sequence form itself."""
-    return game.sequence_form if isinstance(game, Game) else game
+    """Return the sequence form of a game, or the sequence form itself.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is neither.
+    """
+    if isinstance(game, Game):
+        return game.sequence_form
+    if not isinstance(game, SequenceForm):
+        raise InvalidGameError(f"{shown(game)} is no game: a Game (load_game returns one) or a SequenceForm is needed")
+    return game

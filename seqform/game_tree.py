@@ -1,6 +1,7 @@
 """Extensive-form games as networkx trees, checked."""
 
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -9,7 +10,7 @@ import networkx as nx
 
 from .enumeration import Enumeration, describe_path, enumerate_game
 from .errors import InvalidGameError, shown
-from .rules import CHANCE, TERMINAL, Number, Rules
+from .rules import CHANCE, TERMINAL, Number, Rules, check_rules
 
 if TYPE_CHECKING:
     DiGraph = nx.DiGraph[Any]
@@ -26,8 +27,8 @@ class GameTree:
         An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1) and, where a player
         moves, ``infoset`` (any hashable, unique among the player's infosets); a leaf has ``payoffs``, one number a
         player. An edge has ``action`` (any hashable, distinct among siblings) and, below chance, ``prob``. Numbers are
-        ``int``, ``float`` or ``fractions.Fraction``. The order of a node's out-edges is the order of its actions. The
-        graph is not copied: do not change it afterwards.
+        ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a node's out-edges is the order
+        of its actions. The graph is neither changed nor copied: do not change it afterwards.
 
     Attributes
     ----------
@@ -93,7 +94,22 @@ class GameTree:
         Returns
         -------
         GameTree
+
+        Raises
+        ------
+        InvalidGameError, ImperfectRecallError
+            As :func:`~treeplex.seqform.enumeration.enumerate_game`.
         """
+        check_rules(rules)
+        try:
+            return cls(cls._written_out(rules))
+        except (TypeError, ValueError) as error:
+            if not isinstance(error, InvalidGameError):
+                enumerate_game(rules)  # says which history the rules are wrong at
+            raise
+
+    @staticmethod
+    def _written_out(rules: Rules) -> DiGraph:
         graph: DiGraph = nx.DiGraph()
         root = rules.initial_state()
         stack: list[tuple[Any, int | None, dict[str, Any]]] = [(root, None, {})]
@@ -116,7 +132,7 @@ class GameTree:
                 )
             if parent is not None:
                 graph.add_edge(parent, node, **edge)
-        return cls(graph)
+        return graph
 
     def action_path(self, node: Hashable) -> tuple[Hashable, ...]:
         """Return the actions from the root to a node."""
@@ -161,8 +177,7 @@ class GameTree:
 
     def payoffs(self, state: Hashable) -> Sequence[Number]:
         """Return the payoffs at a leaf."""
-        payoffs: Sequence[Number] = self.graph.nodes[state]["payoffs"]
-        return payoffs
+        return _as_tuple(self.graph.nodes[state]["payoffs"])
 
     def _refuse(self, node: Hashable, message: str) -> NoReturn:
         raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {shown(node)}) {message}")
@@ -197,9 +212,7 @@ class GameTree:
             self._refuse(
                 node, f"is a leaf with player {shown(attributes['player'])}: a player needs at least one action"
             )
-        payoffs = attributes["payoffs"]
-        if getattr(payoffs, "ndim", 0) == 1 and hasattr(payoffs, "tolist"):
-            payoffs = attributes["payoffs"] = tuple(payoffs.tolist())
+        payoffs = _as_tuple(attributes["payoffs"])
         if not isinstance(payoffs, tuple | list) or not payoffs or not all(map(_is_number, payoffs)):
             self._refuse(node, f"has payoffs {shown(payoffs)}, expected one finite number a player, as a tuple")
         return payoffs
@@ -246,8 +259,13 @@ class GameTree:
                     )
 
 
+def _as_tuple(payoffs: Any) -> Any:
+    """Return numpy's vectors as tuples, and anything else as it is."""
+    return tuple(payoffs.tolist()) if getattr(payoffs, "ndim", 0) == 1 and hasattr(payoffs, "tolist") else payoffs
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Fraction) and not isinstance(value, bool)
+    return isinstance(value, Real | Fraction | Decimal) and not isinstance(value, bool)
 
 
 def _find_root(graph: Any) -> Hashable:

@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from .errors import InvalidGameError, one_line, shown
 from .polytope import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
 class LeafTable:
-    """Every leaf's sequences, chance probability and payoffs.
+    """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
+
+    Arrays that can still be written to are copied.
 
     Attributes
     ----------
@@ -24,6 +29,11 @@ class LeafTable:
     exact_chance : tuple of Fraction, optional
     exact_payoffs : tuple of tuple of Fraction, optional
         The same as fractions, where the walk was asked to keep them.
+
+    Raises
+    ------
+    InvalidGameError
+        If shapes do not match, there is no leaf, or a number is of the wrong kind, not finite or, for chance, negative.
     """
 
     sequences: Integers
@@ -31,6 +41,40 @@ class LeafTable:
     payoffs: Floats
     exact_chance: tuple[Fraction, ...] | None = None
     exact_payoffs: tuple[tuple[Fraction, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        self.__dict__["sequences"] = _read_only(self.sequences, np.int32, "sequences")
+        self.__dict__["chance"] = _read_only(self.chance, np.float64, "chance")
+        self.__dict__["payoffs"] = _read_only(self.payoffs, np.float64, "payoffs")
+        if (
+            self.payoffs.ndim != 2
+            or not self.payoffs.size
+            or self.sequences.shape != self.payoffs.shape
+            or self.chance.shape != self.payoffs.shape[:1]
+        ):
+            raise InvalidGameError(
+                f"a leaf table has sequences of shape {self.sequences.shape}, chance of shape {self.chance.shape} and "
+                f"payoffs of shape {self.payoffs.shape}, expected (leaves, players), (leaves,) and (leaves, players), "
+                "one leaf and one player at least"
+            )
+        for name, exact in (("exact_chance", self.exact_chance), ("exact_payoffs", self.exact_payoffs)):
+            if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(self)):
+                raise InvalidGameError(f"{name} is {shown(exact)}, expected a tuple with an entry a leaf, {len(self)}")
+        for name, sound in (
+            ("payoffs", np.isfinite(self.payoffs).all(axis=1)),
+            ("chance", np.isfinite(self.chance) & (self.chance >= 0.0)),
+        ):
+            if not sound.all():
+                wrong = int(np.argmin(sound))
+                raise InvalidGameError(
+                    f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
+                    f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
+                )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for array in (self.sequences, self.chance, self.payoffs):
+            array.flags.writeable = False  # stored arrays come back writeable
 
     def __len__(self) -> int:
         return len(self.chance)
@@ -78,3 +122,18 @@ class LeafTable:
         for player, plan in enumerate(plans):
             reach *= plan[self.sequences[:, player]]
         return reach @ self.payoffs
+
+
+def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.NDArray[Any]:
+    """Return values as a read-only array; one that is already is taken as it is, any other copied."""
+    if isinstance(values, np.ndarray) and values.dtype == kind and not values.flags.writeable:
+        return values
+    try:
+        given = np.array(values)
+        array = given.astype(kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidGameError(f"{name} of a leaf table are no array of numbers: {one_line(str(error))}") from None
+    if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
+        raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
+    array.flags.writeable = False
+    return array

@@ -1,4 +1,4 @@
-"""Treeplexes read back from their constraint matrices."""
+"""Matrices that users give: checked, brought to one form, and read back as treeplexes."""
 
 from typing import Any
 
@@ -6,8 +6,36 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidGameError
+from .errors import InvalidGameError, one_line
 from .polytope import Treeplex
+
+
+def canonical(matrix: Any, name: str) -> sp.csr_array:
+    """Return a copy of a matrix as CSR: floats, duplicates summed, columns sorted, zeros dropped.
+
+    Parameters
+    ----------
+    matrix : array_like or sparse
+    name : str
+        What to call it in messages.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no matrix of numbers, or a sparse one whose indices do not fit its shape.
+    """
+    try:
+        if sp.issparse(matrix) and hasattr(matrix, "check_format"):
+            matrix = matrix.copy()
+            matrix.check_format(full_check=True)  # scipy's compiled functions trust indices
+        result = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidGameError(f"{name} is no matrix of numbers: {one_line(str(error))}") from None
+    if result.ndim != 2:
+        raise InvalidGameError(f"{name} has shape {result.shape}: a matrix is needed")
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
 
 
 def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str, right_name: str) -> Treeplex:
@@ -33,15 +61,11 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
     InvalidGameError
         If the constraints are not of this form.
     """
+    rows = canonical(matrix, name)
     try:
-        rows = sp.csr_array(matrix, dtype=np.float64, copy=True)  # what follows changes it in place
         right = np.asarray(right_side, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidGameError(f"{name} and {right_name} are no arrays of numbers: {error}") from None
-    if rows.ndim != 2:
-        raise InvalidGameError(f"{name} has shape {rows.shape}: a matrix is needed")
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidGameError(f"{right_name} is no vector of numbers: {one_line(str(error))}") from None
     if right.shape != (rows.shape[0],):
         raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry a row")
     infosets: list[tuple[int, int, int]] = []  # first sequence, number of actions, parent sequence
@@ -77,3 +101,35 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
             "and every other column must belong to exactly one infoset's row"
         )
     return Treeplex([parent for _, _, parent in infosets], [count for _, count, _ in infosets])
+
+
+def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:
+    """Return c if xᵀ M y = c for all realization plans x and y of two players, ``None`` if it differs.
+
+    Parameters
+    ----------
+    matrix : sparse, shape (num_sequences of the first player, num_sequences of the second)
+    first, second : Treeplex
+    tolerance : float
+        How far an entry of the reduced matrix (see Notes) may be from zero.
+
+    Notes
+    -----
+    Multiples of the constraints E x = e and F y = f are subtracted until no entry is left for the first action of any
+    infoset. Entries at the others then say how payoffs differ between actions, and all but that of the two empty
+    sequences must vanish.
+    """
+    reduced = _reduced(_reduced(sp.csr_array(matrix), second).T, first)
+    constant = float(reduced[0, 0])
+    reduced = reduced.tocoo()
+    others = (reduced.coords[0] > 0) | (reduced.coords[1] > 0)
+    return constant if np.abs(reduced.data[others]).max(initial=0.0) <= tolerance else None
+
+
+def _reduced(matrix: Any, treeplex: Treeplex) -> Any:
+    for level in reversed(treeplex.levels):
+        matrix = (
+            sp.csr_array(matrix)
+            - sp.csr_array(matrix)[:, level.sequences[level.starts]] @ (treeplex.E[level.infosets + 1])
+        )
+    return matrix

@@ -4,15 +4,19 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import filterfalse
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidGameError, InvalidStrategyError, shown
+from .errors import InvalidGameError, InvalidStrategyError, one_line, shown
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
+
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +71,8 @@ class Treeplex:
     Raises
     ------
     InvalidGameError
-        If an array has the wrong shape, an infoset has no action, a parent sequence does not come before its
-        infoset, or labels are not distinct.
+        If an array has the wrong shape or holds anything but integers, an infoset has no action, a parent sequence
+        does not come before its infoset, or labels are not hashable or not distinct.
 
     Notes
     -----
@@ -108,7 +112,10 @@ class Treeplex:
         if count and self.num_actions.min() < 1:
             empty = int(np.argmin(self.num_actions))
             raise InvalidGameError(f"infoset {empty} has {self.num_actions[empty]} actions: at least one is needed")
-        self.offsets = _read_only(np.concatenate([[1], 1 + np.cumsum(self.num_actions)]).astype(np.int32))
+        offsets = 1 + np.append(0, np.cumsum(self.num_actions, dtype=np.int64))
+        if offsets[-1] > _LARGEST:
+            raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
+        self.offsets = _read_only(offsets.astype(np.int32))
         early = self.parents >= self.offsets[:-1]
         if np.any(early | (self.parents < 0)):
             wrong = int(np.argmax(early | (self.parents < 0)))
@@ -116,14 +123,30 @@ class Treeplex:
                 f"infoset {wrong} has parent sequence {self.parents[wrong]}: it must lie between 0 and "
                 f"{self.offsets[wrong] - 1}, before the infoset's own sequences"
             )
-        self.infoset_labels: tuple[Hashable, ...] = (
-            tuple(range(count)) if infoset_labels is None else tuple(infoset_labels)
-        )
-        self.action_labels: tuple[tuple[Hashable, ...], ...] = (
-            tuple(tuple(range(k)) for k in self.num_actions.tolist())
-            if action_labels is None
-            else tuple(map(tuple, action_labels))
-        )
+        try:
+            self.infoset_labels: tuple[Hashable, ...] = (
+                tuple(range(count)) if infoset_labels is None else tuple(infoset_labels)
+            )
+            self.action_labels: tuple[tuple[Hashable, ...], ...] = (
+                tuple(tuple(range(k)) for k in self.num_actions.tolist())
+                if action_labels is None
+                else tuple(map(tuple, action_labels))
+            )
+        except TypeError:
+            raise InvalidGameError(
+                f"infoset_labels are {shown(infoset_labels)} and action_labels {shown(action_labels)}: a sequence of "
+                "labels and a sequence of sequences of labels are needed"
+            ) from None
+        try:
+            self._check_labels()
+        except TypeError:
+            labels = (*self.infoset_labels, *(label for row in self.action_labels for label in row))
+            raise InvalidGameError(
+                f"label {shown(next(filterfalse(is_hashable, labels)))} is not hashable: a label must be"
+            ) from None
+
+    def _check_labels(self) -> None:
+        count = self.num_infosets
         if len(self.infoset_labels) != count or len(self.action_labels) != count:
             raise InvalidGameError(
                 f"{len(self.infoset_labels)} infoset labels and {len(self.action_labels)} rows of action labels for "
@@ -150,6 +173,16 @@ class Treeplex:
         """Number of sequences, the empty one included."""
         return int(self.offsets[-1])
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from these is not stored.
+        names = ("parents", "num_actions", "offsets", "infoset_labels", "action_labels")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for array in (self.parents, self.num_actions, self.offsets):
+            array.flags.writeable = False  # stored arrays come back writeable
+
     def __repr__(self) -> str:
         return f"Treeplex(num_infosets={self.num_infosets}, num_sequences={self.num_sequences})"
 
@@ -162,12 +195,7 @@ class Treeplex:
     @cached_property
     def depths(self) -> Integers:
         """Number of own decisions above each infoset, shape (num_infosets,)."""
-        depths = [0] * self.num_infosets
-        owners = self.sequence_infosets
-        for infoset, owner in enumerate(owners[self.parents].tolist()):
-            if owner >= 0:
-                depths[infoset] = depths[owner] + 1
-        return _read_only(np.array(depths, dtype=np.int32))
+        return _read_only(depths_of(self.parents, self.sequence_infosets))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -189,12 +217,12 @@ class Treeplex:
 
     @cached_property
     def E(self) -> sp.csr_array:
-        """The constraint matrix, shape (num_infosets + 1, num_sequences), float64."""
+        """The constraint matrix, shape (num_infosets + 1, num_sequences), float64; its arrays are read-only."""
         infosets = np.arange(self.num_infosets, dtype=np.int32)
         rows = np.concatenate([[0], infosets + 1, np.repeat(infosets + 1, self.num_actions)])
         columns = np.concatenate([[0], self.parents, np.arange(1, self.num_sequences)])
         values = np.concatenate([[1.0], np.full(self.num_infosets, -1.0), np.ones(self.num_sequences - 1)])
-        return sp.csr_array((values, (rows, columns)), shape=(self.num_infosets + 1, self.num_sequences))
+        return frozen(sp.csr_array((values, (rows, columns)), shape=(self.num_infosets + 1, self.num_sequences)))
 
     @cached_property
     def e(self) -> Floats:
@@ -224,8 +252,7 @@ class Treeplex:
         -------
         ndarray of float64, shape (num_sequences,)
         """
-        plan = np.array(behaviour, dtype=np.float64)
-        self._check_length(plan, "behaviour strategy")
+        plan = self.checked_vector(behaviour, "behaviour strategy")
         plan[0] = 1.0
         for level in self.levels:
             plan[level.sequences] *= np.repeat(plan[level.parents], level.counts)
@@ -245,8 +272,7 @@ class Treeplex:
         ndarray of float64, shape (num_sequences,)
             Entry 0 is 1.
         """
-        x = np.array(plan, dtype=np.float64)
-        self._check_length(x, "realization plan")
+        x = self.checked_vector(plan, "realization plan")
         if self.num_infosets:
             totals = np.add.reduceat(x, self.offsets[:-1])
             reached = totals > 0.0
@@ -261,8 +287,7 @@ class Treeplex:
 
     def residual(self, plan: npt.ArrayLike) -> float:
         """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x."""
-        x = np.asarray(plan, dtype=np.float64)
-        self._check_length(x, "realization plan")
+        x = self.checked_vector(plan, "realization plan")
         return float(max(np.abs(self.E @ x - self.e).max(), -x.min(), 0.0))
 
     def sequence_label(self, sequence: int) -> tuple[Hashable, Hashable] | None:
@@ -286,12 +311,14 @@ class Treeplex:
         >>> load_game("kuhn").sequence_form.treeplexes[0].sequence("K_", "b")
         10
         """
-        number = self.infoset_numbers.get(infoset)
+        number = self.find_infoset(infoset)
         if number is None:
             raise InvalidStrategyError(f"there is no infoset {shown(infoset)}")
         actions = self.action_labels[number]
         if action not in actions:
-            raise InvalidStrategyError(f"infoset {shown(infoset)} has no action {shown(action)}: it has {actions!r}")
+            raise InvalidStrategyError(
+                f"infoset {shown(infoset)} has no action {shown(action)}: it has {shown(actions)}"
+            )
         return int(self.offsets[number]) + actions.index(action)
 
     @cached_property
@@ -299,12 +326,71 @@ class Treeplex:
         """Each infoset's number by its label."""
         return {label: number for number, label in enumerate(self.infoset_labels)}
 
-    def _check_length(self, vector: Floats, what: str) -> None:
+    def find_infoset(self, label: Any) -> int | None:
+        """Return the number of the infoset with a label; ``None`` if there is none, or the label can be none's."""
+        return self.infoset_numbers.get(label) if is_hashable(label) else None
+
+    def checked_vector(self, values: npt.ArrayLike, what: str) -> Floats:
+        """Return a copy of a vector over the sequences, in floats.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is no such vector; the message calls it what `what` says.
+        """
+        try:
+            vector = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidStrategyError(f"the {what} is no array of numbers: {one_line(str(error))}") from None
         if vector.shape != (self.num_sequences,):
             raise InvalidStrategyError(
                 f"the {what} has shape {vector.shape}, expected ({self.num_sequences},): one entry a sequence, "
                 "the empty one first"
             )
+        return vector
+
+
+def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) -> Integers:
+    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes.
+
+    Parameters
+    ----------
+    parents : ndarray of int, shape (num_infosets,)
+        The parent sequence of each infoset.
+    sequence_infosets : ndarray of int, shape (num_sequences,)
+        The infoset that each sequence belongs to, which comes before the infosets below it; −1 for the empty sequence.
+
+    Returns
+    -------
+    ndarray of int32, shape (num_infosets,)
+    """
+    ancestor = sequence_infosets[parents]  # a copy
+    depths = np.zeros(len(parents), dtype=np.int32)
+    above = np.flatnonzero(ancestor >= 0)
+    depths[above] = 1
+    while len(above):
+        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
+        jump = ancestor[above]
+        depths[above] += depths[jump]
+        ancestor[above] = ancestor[jump]
+        above = above[ancestor[above] >= 0]
+    return depths
+
+
+def frozen(matrix: sp.csr_array) -> sp.csr_array:
+    """Make the arrays of a sparse matrix read-only, and return it."""
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    return matrix
+
+
+def is_hashable(value: Any) -> bool:
+    """Return whether a value, and all that it holds, can be hashed."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _read_only(array: Integers) -> Integers:
@@ -313,7 +399,12 @@ def _read_only(array: Integers) -> Integers:
 
 
 def _int32(values: npt.ArrayLike, name: str) -> Integers:
-    array = np.array(values, dtype=np.int32)
+    try:
+        array = np.array(values)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidGameError(f"{name} is {shown(values)}: a vector of integers is needed") from None
     if array.ndim != 1:
         raise InvalidGameError(f"{name} has shape {array.shape}: a vector is needed")
-    return _read_only(array)
+    if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
+        raise InvalidGameError(f"{name} is {shown(values)}: a vector of integers, of at most 32 bits each, is needed")
+    return _read_only(array.astype(np.int32))

@@ -1,5 +1,6 @@
-"""Numbers as games write them: integers, floats and exact fractions."""
+"""Numbers as games write them: integers, floats, decimals and exact fractions."""
 
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
@@ -17,6 +18,8 @@ def to_fraction(number: Number) -> Fraction:
     """
     if isinstance(number, Rational):
         return Fraction(int(number.numerator), int(number.denominator))  # numpy's integers would overflow
+    if isinstance(number, Decimal):
+        return Fraction(number)
     if not isinstance(number, Real):
         raise TypeError(f"{number!r} is no number")
     return Fraction(str(number))

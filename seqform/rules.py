@@ -1,8 +1,11 @@
 """The protocol in which games are written: states, who moves, what follows."""
 
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
+
+from .errors import InvalidGameError, shown
 
 #: The player who moves at a chance node.
 CHANCE = -1
@@ -10,7 +13,7 @@ CHANCE = -1
 TERMINAL = -2
 
 #: What a payoff or a probability may be written as.
-Number = int | float | Fraction
+Number = int | float | Fraction | Decimal
 
 
 class Rules(Protocol):
@@ -53,3 +56,18 @@ class Rules(Protocol):
     def payoffs(self, state: Any) -> Sequence[Number]:
         """Return each player's payoff at a leaf, in payoff units."""
         ...
+
+
+_MEMBERS = ("num_players", "initial_state", "player", "actions", "chance_outcomes", "child", "infoset", "payoffs")
+
+
+def check_rules(rules: Any) -> None:
+    """Refuse an object that lacks a member of :class:`Rules`.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    for member in _MEMBERS:
+        if not hasattr(rules, member):
+            raise InvalidGameError(f"{shown(rules)} is no game's rules: it has no {member}")

@@ -1,9 +1,9 @@
 """A game in sequence form: one polytope a player, and what pairs of sequences pay."""
 
-import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .enumeration import enumerate_game
-from .errors import InvalidGameError, UnsupportedProblemError
+from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
+from .fingerprint import fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
 from .leaves import LeafTable
-from .matrices import polytope_from_constraints
-from .polytope import Floats, Treeplex
+from .matrices import canonical, constant_of, polytope_from_constraints
+from .polytope import Floats, Treeplex, frozen
 from .rules import Rules
 
 
@@ -30,9 +31,9 @@ class SequenceForm:
         One a player.
     leaves : LeafTable, optional
         Needed for three players and more.
-    payoff_matrices : sequence of sparse arrays, optional
+    payoff_matrices : two array_like or sparse, optional
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
-        (num_sequences of player 0, num_sequences of player 1), chance multiplied in.
+        (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
 
@@ -41,6 +42,12 @@ class SequenceForm:
     treeplexes : tuple of Treeplex
     leaves : LeafTable or None
     num_nodes : int or None
+
+    Raises
+    ------
+    InvalidGameError
+        If there are no treeplexes, payoffs are missing, of the wrong shape or not finite, or a leaf has a sequence that
+        its player does not have.
 
     Notes
     -----
@@ -62,25 +69,75 @@ class SequenceForm:
         self,
         treeplexes: Sequence[Treeplex],
         leaves: LeafTable | None = None,
-        payoff_matrices: Sequence[sp.csr_array] | None = None,
+        payoff_matrices: Sequence[Any] | None = None,
         num_nodes: int | None = None,
     ) -> None:
-        self.treeplexes = tuple(treeplexes)
+        try:
+            self.treeplexes = tuple(treeplexes)
+        except TypeError:
+            self.treeplexes = ()
+        if not self.treeplexes or not all(isinstance(treeplex, Treeplex) for treeplex in self.treeplexes):
+            raise InvalidGameError(
+                f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one a player"
+            )
         self.leaves = leaves
         self.num_nodes = num_nodes
-        self._given_matrices = None if payoff_matrices is None else tuple(payoff_matrices)
-        if leaves is None and payoff_matrices is None:
-            raise InvalidGameError("a sequence form needs a leaf table or payoff matrices")
-        if payoff_matrices is not None:
-            shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
-            for player, matrix in enumerate(payoff_matrices):
-                if matrix.shape != shape:
-                    raise InvalidGameError(
-                        f"the payoff matrix of player {player} has shape {matrix.shape}, expected {shape}: "
-                        "one row a sequence of player 0, one column a sequence of player 1"
-                    )
-                if not np.isfinite(matrix.data).all():
-                    raise InvalidGameError(f"the payoff matrix of player {player} holds a number that is not finite")
+        if (leaves is None) == (payoff_matrices is None):
+            raise InvalidGameError("a sequence form needs a leaf table or payoff matrices, one of the two")
+        if leaves is not None:
+            self._check_leaves(leaves)
+        self._given_matrices = None if payoff_matrices is None else self._checked_matrices(payoff_matrices)
+
+    def _check_leaves(self, leaves: LeafTable) -> None:
+        # Compiled functions index with these numbers unchecked.
+        if not isinstance(leaves, LeafTable):
+            raise InvalidGameError(f"the leaves are {shown(leaves)}, expected a LeafTable")
+        if leaves.num_players != self.num_players:
+            raise InvalidGameError(
+                f"the leaf table is of {leaves.num_players} players, but there are {self.num_players} treeplexes: "
+                "one each is needed"
+            )
+        for player, treeplex in enumerate(self.treeplexes):
+            sequences = leaves.sequences[:, player]
+            if sequences.min() < 0 or sequences.max() >= treeplex.num_sequences:
+                leaf = int(np.argmax((sequences < 0) | (sequences >= treeplex.num_sequences)))
+                raise InvalidGameError(
+                    f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected one from 0 to "
+                    f"{treeplex.num_sequences - 1}"
+                )
+
+    def _checked_matrices(self, payoff_matrices: Sequence[Any]) -> tuple[sp.csr_array, sp.csr_array]:
+        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+        if len(shape) != 2:
+            raise InvalidGameError(f"payoff matrices are for two players, but there are {len(shape)} treeplexes")
+        try:
+            first, second = payoff_matrices
+        except (TypeError, ValueError):
+            raise InvalidGameError(
+                f"the payoff matrices are {shown(payoff_matrices)}, expected two, one a player"
+            ) from None
+        matrices = []
+        for player, given in enumerate((first, second)):
+            name = f"the payoff matrix of player {player}"
+            matrix = canonical(given, name)
+            if matrix.shape != shape:
+                raise InvalidGameError(
+                    f"{name} has shape {matrix.shape}, expected {shape}: one row a sequence of player 0, one column a "
+                    "sequence of player 1"
+                )
+            if not np.isfinite(matrix.data).all():
+                raise InvalidGameError(f"{name} holds a number that is not finite")
+            matrices.append(frozen(matrix))
+        return matrices[0], matrices[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Matrices that follow from the leaves are not stored.
+        return {key: value for key, value in self.__dict__.items() if key not in ("_first_matrix", "_second_matrix")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for matrix in self._given_matrices or ():
+            frozen(matrix)  # stored arrays come back writeable
 
     def __repr__(self) -> str:
         return (
@@ -164,8 +221,8 @@ class SequenceForm:
             If E or F are not the constraints of a treeplex, or shapes do not match.
         """
         treeplexes = (polytope_from_constraints(E, e, "E", "e"), polytope_from_constraints(F, f, "F", "f"))
-        first = _canonical(A, "A")
-        return cls(treeplexes, payoff_matrices=(first, -first if B is None else _canonical(B, "B")))
+        first = canonical(A, "A")
+        return cls(treeplexes, payoff_matrices=(first, -first if B is None else canonical(B, "B")))
 
     @classmethod
     def from_payoff_matrix(
@@ -192,20 +249,22 @@ class SequenceForm:
         try:
             tables = [np.asarray(payoffs, dtype=np.float64)]
             tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise InvalidGameError(f"the payoffs are no matrix of numbers: {error}") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidGameError(f"the payoffs are no matrix of numbers: {one_line(str(error))}") from None
         if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
             raise InvalidGameError(
                 f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
                 "one row and one column, are needed"
             )
-        names = labels or (range(tables[0].shape[0]), range(tables[0].shape[1]))
-        treeplexes = [
-            Treeplex([0], [size], [who], [tuple(actions)])
-            for size, who, actions in zip(tables[0].shape, ("row", "column"), names, strict=True)
-        ]
-        matrices = [sp.csr_array(np.pad(table, ((1, 0), (1, 0)))) for table in tables]
-        return cls(treeplexes, payoff_matrices=matrices)
+        shape = tables[0].shape
+        try:
+            rows, columns = (range(shape[0]), range(shape[1])) if labels is None else map(tuple, labels)
+        except (TypeError, ValueError):
+            raise InvalidGameError(
+                f"labels is {shown(labels)}, expected a pair of sequences: names of the rows and of the columns"
+            ) from None
+        treeplexes = [Treeplex([0], [shape[0]], ["row"], [rows]), Treeplex([0], [shape[1]], ["column"], [columns])]
+        return cls(treeplexes, payoff_matrices=[np.pad(table, ((1, 0), (1, 0))) for table in tables])
 
     @property
     def num_players(self) -> int:
@@ -223,9 +282,32 @@ class SequenceForm:
         if self.leaves is not None:
             return self.leaves.is_zero_sum
         assert self._given_matrices is not None
-        total = abs(self._given_matrices[0] + self._given_matrices[1])
-        scale = abs(self._given_matrices[0]).max() or 1.0
-        return bool(total.max() <= 1e-9 * scale)
+        first, second = self._given_matrices
+        return bool(abs(first + second).max() <= 1e-9 * (abs(first).max() or 1.0))
+
+    @cached_property
+    def constant_sum(self) -> float | None:
+        """What the players' payoffs sum to, if that is the same however they play; ``None`` if it differs.
+
+        Sums may differ by 1e-9 of the largest payoff. Zero in a zero-sum game; a constant-sum game of two players
+        becomes one when the constant is taken off one player's payoffs.
+
+        Examples
+        --------
+        >>> from treeplex import SequenceForm
+        >>> SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]).constant_sum
+        5.0
+        """
+        if self.is_zero_sum:
+            return 0.0
+        tolerance = 1e-9 * self.payoff_scale
+        if self.leaves is not None:
+            sums = self.leaves.payoffs.sum(axis=1)
+            low, high = float(sums.min()), float(sums.max())
+            return (low + high) / 2 if high - low <= tolerance else None
+        assert self._given_matrices is not None
+        first, second = self._given_matrices
+        return constant_of(first + second, *self.treeplexes, tolerance)
 
     @cached_property
     def payoff_scale(self) -> float:
@@ -244,10 +326,12 @@ class SequenceForm:
         Returns
         -------
         csr_array of float64, shape (num_sequences of player 0, num_sequences of player 1)
-            Chance multiplied in, columns sorted, no stored zeros.
+            Chance multiplied in, columns sorted, no stored zeros. Its arrays are read-only.
 
         Raises
         ------
+        InvalidGameError
+            If there is no such player.
         UnsupportedProblemError
             If the game has more or fewer than two players.
         """
@@ -255,22 +339,33 @@ class SequenceForm:
             raise UnsupportedProblemError(
                 f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
             )
-        return self._matrices[player]
+        return self._second_matrix if self._checked_player(player) else self._first_matrix
+
+    def _checked_player(self, player: Any) -> int:
+        if not isinstance(player, Integral) or isinstance(player, bool) or not 0 <= player < self.num_players:
+            raise InvalidGameError(
+                f"player {shown(player)} is none of the game's: it has players 0 to {self.num_players - 1}"
+            )
+        return int(player)
 
     @cached_property
-    def _matrices(self) -> tuple[sp.csr_array, ...]:
-        if self._given_matrices is not None:
-            return self._given_matrices
-        leaves = self.leaves
-        assert leaves is not None
-        first = self._assemble(leaves.chance * leaves.payoffs[:, 0])
-        return first, -first if self.is_zero_sum else self._assemble(leaves.chance * leaves.payoffs[:, 1])
+    def _first_matrix(self) -> sp.csr_array:
+        return self._assemble(0) if self._given_matrices is None else self._given_matrices[0]
 
-    def _assemble(self, values: Floats) -> sp.csr_array:
+    @cached_property
+    def _second_matrix(self) -> sp.csr_array:
+        if self._given_matrices is not None:
+            return self._given_matrices[1]
+        return frozen(-self._first_matrix) if self.is_zero_sum else self._assemble(1)
+
+    def _assemble(self, player: int) -> sp.csr_array:
         assert self.leaves is not None
         rows, columns = self.leaves.sequences.T
-        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
-        return _canonical(sp.coo_array((values, (rows, columns)), shape=shape), "payoff")
+        values = self.leaves.chance * self.leaves.payoffs[:, player]
+        matrix = sp.coo_array((values, (rows, columns)), shape=[t.num_sequences for t in self.treeplexes]).tocsr()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return frozen(matrix)
 
     @property
     def A(self) -> sp.csr_array:
@@ -311,6 +406,7 @@ class SequenceForm:
         ndarray of float64, shape (num_sequences of the player,)
             For two players A y and Bᵀ x.
         """
+        player = self._checked_player(player)
         if self.num_players == 2:
             matrix = self.payoff_matrix(player)
             product: Floats = matrix @ plans[1] if player == 0 else matrix.T @ plans[0]
@@ -341,8 +437,9 @@ class SequenceForm:
         Raises
         ------
         InvalidGameError
-            If the sequence form was built without ``exact=True``.
+            If the sequence form was built without ``exact=True``, or there is no such player.
         """
+        player = self._checked_player(player)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
             raise InvalidGameError("this sequence form holds floats alone: build it with exact=True")
@@ -355,50 +452,15 @@ class SequenceForm:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that tell games apart: labels, structure and payoffs (to nine digits)."""
-        digest = hashlib.sha256()
-        for treeplex in self.treeplexes:
-            for array in (treeplex.parents, treeplex.num_actions):
-                digest.update(array.astype("<i4").tobytes())
-            digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
-        if self.num_players == 2:
-            for player in (0, 1):
-                matrix = self.payoff_matrix(player).tocoo()
-                values = _rounded(matrix.data / self.payoff_scale)
-                kept = values != 0  # an entry that round-off alone keeps from zero does not count
-                for array in (matrix.row[kept], matrix.col[kept], values[kept]):
-                    digest.update(array.astype("<i8").tobytes())
-        else:
-            assert self.leaves is not None
-            digest.update(self.leaves.sequences.astype("<i4").tobytes())
-            values = _rounded(self.leaves.chance[:, None] * self.leaves.payoffs / self.payoff_scale)
-            digest.update(values.astype("<i8").tobytes())
-        digest.update(f"{self.payoff_scale:.9g}".encode())
-        return digest.hexdigest()[:16]
+        """Sixteen hexadecimal digits that tell games apart: labels, structure and payoffs (to nine digits).
 
-
-def _rounded(values: Floats) -> npt.NDArray[np.int64]:
-    """Round so that the last digits, which depend on the order of additions, do not count."""
-    return np.round(values * 1e9).astype(np.int64)
-
-
-def _label_text(label: Any) -> str:
-    """Write a label the same way in every process: a frozenset's order, for one, differs between them."""
-    if isinstance(label, tuple):
-        return f"({','.join(map(_label_text, label))})"
-    if isinstance(label, frozenset):
-        return f"{{{','.join(sorted(map(_label_text, label)))}}}"
-    return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def _canonical(matrix: Any, name: str) -> sp.csr_array:
-    """Return a matrix as CSR: duplicates summed, columns sorted, zeros dropped."""
-    try:
-        result = sp.csr_array(matrix, dtype=np.float64, copy=True)  # what follows changes it in place
-    except (TypeError, ValueError) as error:
-        raise InvalidGameError(f"{name} is no matrix of numbers: {error}") from None
-    if result.ndim != 2:
-        raise InvalidGameError(f"{name} has shape {result.shape}: a matrix is needed")
-    result.sum_duplicates()
-    result.eliminate_zeros()
-    return result
+        Raises
+        ------
+        InvalidGameError
+            If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
+        """
+        if self._given_matrices is not None:
+            return fingerprint(self.treeplexes, map(matrix_entries, self._given_matrices))
+        assert self.leaves is not None
+        weighted = self.leaves.chance[:, None] * self.leaves.payoffs
+        return fingerprint(self.treeplexes, leaf_entries(self.leaves.sequences, weighted))

@@ -63,7 +63,11 @@ class Strategy:
         self.game_name = game.spec if isinstance(game, Game) else ""
         self.behaviour: Floats = _checked_behaviour(self.treeplex, behaviour)
         self.plan: Floats = self.treeplex.plan(self.behaviour)
-        self.behaviour.flags.writeable = False
+        self.__setstate__({})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.behaviour.flags.writeable = False  # stored arrays come back writeable
         self.plan.flags.writeable = False
 
     @property
@@ -116,8 +120,8 @@ class Strategy:
         InvalidStrategyError
             If the vector is further from the polytope.
         """
-        treeplex = cls.uniform(game, player).treeplex
-        vector = _as_floats(plan, "realization plan")
+        treeplex = sequence_form_of(game).treeplexes[checked_player(game, player)]
+        vector = _finite_vector(treeplex, plan, "realization plan")
         residual = treeplex.residual(vector)
         if not residual <= tolerance:
             raise InvalidStrategyError(
@@ -137,35 +141,40 @@ class Strategy:
         InvalidStrategyError
             If an infoset or action is unknown, or probabilities do not sum to one.
         """
-        treeplex = cls.uniform(game, player).treeplex
+        treeplex = sequence_form_of(game).treeplexes[checked_player(game, player)]
         vector = treeplex.uniform_behaviour()
+        if not isinstance(behaviour, Mapping):
+            raise InvalidStrategyError(
+                f"the behaviour of player {player} is {shown(behaviour)}, expected a mapping of infosets to mappings "
+                "of actions to probabilities"
+            )
         for label, probabilities in behaviour.items():
-            infoset = treeplex.infoset_numbers.get(label)
+            infoset = treeplex.find_infoset(label)
             if infoset is None:
-                raise InvalidStrategyError(f"player {player} has no infoset {label!r}")
+                raise InvalidStrategyError(f"player {player} has no infoset {shown(label)}")
             actions = treeplex.action_labels[infoset]
             if not isinstance(probabilities, Mapping):
                 raise InvalidStrategyError(
-                    f"infoset {label!r} has {shown(probabilities)}, expected a mapping of actions to probabilities"
+                    f"infoset {shown(label)} has {shown(probabilities)}, expected a mapping of actions to probabilities"
                 )
             for action in probabilities:
                 if action not in actions:
                     raise InvalidStrategyError(
-                        f"infoset {label!r} has no action {shown(action)}: it has {shown(actions)}"
+                        f"infoset {shown(label)} has no action {shown(action)}: it has {shown(actions)}"
                     )
             first = int(treeplex.offsets[infoset])
             try:
                 vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InvalidStrategyError(
-                    f"infoset {label!r} has probabilities {shown(dict(probabilities))}, expected numbers"
+                    f"infoset {shown(label)} has probabilities {shown(dict(probabilities))}, expected numbers"
                 ) from None
         return cls(game, player, vector)
 
     def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
-        number = self.treeplex.infoset_numbers.get(infoset)
+        number = self.treeplex.find_infoset(infoset)
         if number is None:
-            raise InvalidStrategyError(f"player {self.player} has no infoset {infoset!r}")
+            raise InvalidStrategyError(f"player {self.player} has no infoset {shown(infoset)}")
         return self._distribution(number)
 
     def _distribution(self, infoset: int) -> dict[Hashable, float]:
@@ -231,7 +240,16 @@ class Strategy:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the strategy to one ``.npz`` file: arrays, and the metadata as JSON; nothing is pickled."""
+        """Write the strategy to one ``.npz`` file: arrays, and the metadata as JSON; nothing is pickled.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file cannot be written; the message names the path and the reason.
+        InvalidGameError
+            If the game has no fingerprint; see :attr:`SequenceForm.fingerprint
+            <treeplex.seqform.sequence_form.SequenceForm.fingerprint>`.
+        """
         _save(path, [self])
 
     @classmethod
@@ -256,11 +274,12 @@ class Strategy:
             If the file is no strategy file, is for another game, or holds no strategy of that player.
         """
         found = _load(path, game)
+        name = one_line(str(path))
         if player is None and len(found) > 1:
-            raise InvalidStrategyError(f"{path} holds strategies of players {sorted(found)}: say which, player=…")
+            raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: say which, player=…")
         wanted = next(iter(found)) if player is None else player
-        if wanted not in found:
-            raise InvalidStrategyError(f"{path} holds no strategy of player {wanted}, but of {sorted(found)}")
+        if not _is_integer(wanted) or wanted not in found:
+            raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, but of {sorted(found)}")
         return found[wanted]
 
 
@@ -286,9 +305,12 @@ class Profile(Sequence[Strategy]):
     """
 
     def __init__(self, strategies: Sequence[Strategy]) -> None:
-        self._strategies = tuple(strategies)
+        try:
+            self._strategies = tuple(strategies)
+        except TypeError:
+            self._strategies = ()
         if not self._strategies or not all(isinstance(strategy, Strategy) for strategy in self._strategies):
-            raise InvalidStrategyError("a profile needs one Strategy a player")
+            raise InvalidStrategyError(f"a profile needs one Strategy a player, received {shown(strategies)}")
         form = self._strategies[0].sequence_form
         players = [strategy.player for strategy in self._strategies]
         if players != list(range(form.num_players)):
@@ -332,7 +354,9 @@ class Profile(Sequence[Strategy]):
         found = _load(path, game)
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
-            raise InvalidStrategyError(f"{path} is half a profile: it holds no strategy of player {missing[0]}")
+            raise InvalidStrategyError(
+                f"{one_line(str(path))} is half a profile: it holds no strategy of player {missing[0]}"
+            )
         return cls([found[player] for player in sorted(found)])
 
 
@@ -344,7 +368,7 @@ def checked_player(game: Game | SequenceForm, player: int) -> int:
     InvalidStrategyError
     """
     players = sequence_form_of(game).num_players
-    if not isinstance(player, Integral) or player not in range(players):
+    if not _is_integer(player) or player not in range(players):
         raise InvalidStrategyError(f"player {shown(player)} is none of the game's: it has players 0 to {players - 1}")
     return int(player)
 
@@ -357,6 +381,8 @@ def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
     InvalidStrategyError
     """
     form = sequence_form_of(game)
+    if not isinstance(strategy, Strategy):
+        raise InvalidStrategyError(f"{shown(strategy)} is no strategy: a Strategy is needed")
     if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
         named = f" ({strategy.game_name})" if strategy.game_name else ""
         raise InvalidStrategyError(
@@ -365,19 +391,19 @@ def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
         )
 
 
-def _as_floats(values: npt.ArrayLike, what: str) -> Floats:
-    try:
-        vector = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidStrategyError(f"the {what} is no array of numbers: {error}") from None
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _finite_vector(treeplex: Treeplex, values: npt.ArrayLike, what: str) -> Floats:
+    vector = treeplex.checked_vector(values, what)
     if not np.isfinite(vector).all():
         raise InvalidStrategyError(f"the {what} holds a number that is not finite")
     return vector
 
 
 def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
-    vector = _as_floats(behaviour, "behaviour strategy")
-    treeplex._check_length(vector, "behaviour strategy")
+    vector = _finite_vector(treeplex, behaviour, "behaviour strategy")
     vector[0] = 1.0
     if not treeplex.num_infosets:
         return vector
@@ -388,9 +414,9 @@ def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
     if wrong.any():
         infoset = int(np.argmax(wrong))
         first, last = treeplex.offsets[infoset : infoset + 2]
+        label, received = treeplex.infoset_labels[infoset], vector[first:last].tolist()
         raise InvalidStrategyError(
-            f"infoset {treeplex.infoset_labels[infoset]!r} has probabilities {vector[first:last].tolist()}, expected "
-            "non-negative numbers that sum to 1"
+            f"infoset {shown(label)} has probabilities {shown(received)}, expected non-negative numbers that sum to 1"
         )
     np.maximum(vector, 0.0, out=vector)
     totals = np.add.reduceat(vector, treeplex.offsets[:-1])
@@ -409,34 +435,39 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
         "players": [strategy.player for strategy in strategies],
     }
     arrays = {f"behaviour_{strategy.player}": strategy.behaviour for strategy in strategies}
-    with Path(path).open("wb") as file:
-        np.savez_compressed(file, metadata=np.array(json.dumps(metadata)), **arrays)  # type: ignore[arg-type]
+    try:
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, metadata=np.array(json.dumps(metadata)), **arrays)  # type: ignore[arg-type]
+    except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {one_line(reason)}") from None
 
 
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     form = sequence_form_of(game)
+    named = one_line(str(path))
     try:
         # Opened here, since numpy leaves a damaged archive's file open.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             metadata = json.loads(str(archive["metadata"][()]))
             if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
                 raise InvalidStrategyError(
-                    f"{path} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
+                    f"{named} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
                     f"expected {_FILE_FORMAT!r} version {_FILE_VERSION}"
                 )
             name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
             vectors = {int(player): archive[f"behaviour_{player}"] for player in metadata["players"]}
     except FileNotFoundError:
-        raise InvalidStrategyError(f"{path}: no such file") from None
+        raise InvalidStrategyError(f"{named}: no such file") from None
     except InvalidStrategyError:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise InvalidStrategyError(f"{path} is no strategy file, or a damaged one: {one_line(str(error))}") from None
+        raise InvalidStrategyError(f"{named} is no strategy file, or a damaged one: {one_line(str(error))}") from None
     if fingerprint != form.fingerprint:
         raise InvalidStrategyError(
-            f"{path} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "
+            f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "
             f"{one_line(fingerprint)}, expected {form.fingerprint}"
         )
     if not vectors:
-        raise InvalidStrategyError(f"{path} holds no strategy")
+        raise InvalidStrategyError(f"{named} holds no strategy")
     return {player: Strategy(game, player, vector) for player, vector in sorted(vectors.items())}

@@ -151,7 +151,10 @@ class RegretMethod:
     def __post_init__(self) -> None:
         _check_choice(self, "updates", ("alternating", "simultaneous"))
         _check_choice(self, "iterate", ("average", "last"))
-        _ = self.averaging_power
+        # One spelling of each power, so that equal methods compare equal.
+        names = {power: name for name, power in AVERAGING.items()}
+        power = self.averaging_power
+        object.__setattr__(self, "averaging", names.get(power, power))
 
     @property
     def averaging_power(self) -> float:
@@ -159,7 +162,7 @@ class RegretMethod:
         if isinstance(self.averaging, str) and self.averaging in AVERAGING:
             return AVERAGING[self.averaging]
         try:
-            power = float(self.averaging)
+            power = float("nan") if isinstance(self.averaging, bool) else float(self.averaging)
         except (TypeError, ValueError):
             power = float("nan")
         if not 0.0 <= power <= 64.0:

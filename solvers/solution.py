@@ -1,5 +1,6 @@
 """The one result type: strategies, bounds that they prove, and how they were found."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class History:
         return len(self.iterations)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Strategies with the bounds that they prove.
 
@@ -121,6 +122,12 @@ class Solution:
         """The largest violation of a constraint, 0 if there is none."""
         return self.certificate.violation
 
+    def __repr__(self) -> str:
+        return (
+            f"<Solution of {self.problem.name} on {self.problem.game.spec} by {self.method.name}: {self.status}, "
+            f"value {self.value}, exploitability {self.exploitability:.3g}>"
+        )
+
     def __str__(self) -> str:
         value = self.value
         # Adding zero turns the zero that prints a minus sign into the other one.
@@ -159,6 +166,8 @@ class Solution:
             "parameters": game.parameters,
             "problem": self.problem.name,
             "method": self.method.name,
+            "options": dataclasses.asdict(self.method),
+            "tolerance": self.tolerance,
             "player": None,
             "status": str(self.status),
             "message": self.message,

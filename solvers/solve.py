@@ -51,7 +51,8 @@ def solve(
         Seconds of solving.
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
-        stopped, and its iterations count on.
+        stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
+        how much that saves depends on the game.
     progress : callable, optional
         Called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
@@ -100,13 +101,18 @@ def solve(
     outcome = chosen.run(problem, options)
     if outcome.plans is None and outcome.stopped in _LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
-        outcome = dataclasses.replace(outcome, plans=Profile.uniform(problem.game).plans)
+        outcome = dataclasses.replace(
+            outcome,
+            plans=Profile.uniform(problem.game).plans,
+            detail="the method had no strategies yet, so these are uniform play",
+        )
+        return _certified(problem, chosen, options, outcome, remark=outcome.detail)
     if outcome.plans is None:
         raise SolverError(f"{chosen.name} found no strategies: {outcome.detail}")
     return _certified(problem, chosen, options, outcome)
 
 
-def _certified(problem: Problem, method: Method, options: Options, outcome: Outcome) -> Solution:
+def _certified(problem: Problem, method: Method, options: Options, outcome: Outcome, remark: str = "") -> Solution:
     """Turn plans into strategies, prove what they are worth and judge the status by that alone."""
     assert outcome.plans is not None
     for player, plan in enumerate(outcome.plans):
@@ -128,7 +134,9 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
             status = Status.CONVERGED
         elif status is Status.CONVERGED:
             status = Status.UNCERTIFIED
-    message = status.advice
+    message = f"{status.advice}; {remark}" if remark else status.advice
+    if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
+        message = "all iterations that were asked for were run"
     if status is Status.UNCERTIFIED:
         message = f"{message} (proven {error:.3g}, asked {options.tol:.3g}; {outcome.detail})"
     return Solution(
@@ -155,7 +163,7 @@ def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:
 
 
 def _default_tolerance(method: Method, problem: Problem) -> float:
-    return method.default_tolerance * max(1.0, problem.game.sequence_form.payoff_scale)
+    return method.default_tolerance * problem.game.sequence_form.payoff_scale
 
 
 def _checked_count(number: Any) -> int:

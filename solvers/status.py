@@ -42,5 +42,5 @@ _ADVICE = {
     Status.UNBOUNDED: "the objective has no bound: a constraint is missing",
     Status.UNCERTIFIED: "the method finished, but its strategies do not prove the tolerance: "
     "loosen tol or use highs-simplex",
-    Status.INTERRUPTED: "stopped by the user: the strategies are the best so far",
+    Status.INTERRUPTED: "stopped by the user: the strategies are the latest",
 }

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
+from treeplex.models.problems import PROBLEMS
+from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
 from treeplex.validation.cli import main
 
@@ -74,6 +77,22 @@ def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) 
     assert "--json" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("arguments", [[], ["info"], ["solve"], ["validate"]])
+def test_help_shows_no_types(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert not any(name in shown for name in ("<bool>", "<str>", "BOOLEAN", "TEXT"))
+
+
+def test_help_names_every_problem_and_method(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["solve", "--help"]) == 0
+    words = set(re.findall(r"[\w+-]+", capsys.readouterr().out))
+    assert {*PROBLEMS, *method_names()} <= words
+
+
 # Games and info
 
 
@@ -109,6 +128,21 @@ def test_info_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert math.isclose(record["value"], -1 / 18)
     assert record["build_seconds"] >= 0.0
     assert "infoset_list" not in record
+
+
+def test_long_parameters_wrap(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    spec = "leduc:ranks=4,suits=3,merge_suits=true,bet1=1,bet2=3,raises=1"
+    for arguments in (["info", spec], ["solve", spec]):
+        assert main(arguments) == 0
+        shown = capsys.readouterr().out
+        assert "…" not in shown
+        assert max(map(len, shown.splitlines())) <= 60
+        assert spec in "".join(line.split("  ")[-1].strip() for line in shown.splitlines())
+    assert main(["info", "leduc"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["parameters", "players=2,", "ranks=3,", "suits=2,"]
+    assert lines[2].split() == ["merge_suits=false,", "bet1=2,", "bet2=4,", "raises=2"]
 
 
 def test_info_of_three_players(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,9 +210,31 @@ def test_values_of_three_players_are_a_list(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_tolerance_zero_runs_exactly_the_iterations_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    record = json_of(capsys, "solve", "kuhn", "--method", "cfr", "--tol", "0", "--max-iterations", "17")
+    arguments = ("solve", "kuhn", "--method", "cfr", "--tol", "0", "--max-iterations", "17")
+    record = json_of(capsys, *arguments)
     assert record["iterations"] == 17
     assert record["status"] == "iteration_limit"
+    assert record["message"] == "all iterations that were asked for were run"
+    assert main(list(arguments)) == 0
+    shown = capsys.readouterr().out
+    assert "all iterations that were asked for were run" in shown
+    assert "tolerance" not in shown
+
+
+def test_exact_method_below_round_off(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "kuhn", "--tol", "1e-99"]) == 0
+    shown = capsys.readouterr().out
+    error = next(line for line in shown.splitlines() if line.startswith("exploitability"))
+    assert error.endswith(("at round-off", "at most the tolerance of 1e-99"))
+    assert "above" not in shown
+
+
+def test_advice_names_options_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "kuhn", "--method", "cfr", "--tol", "1e-9", "--max-iterations", "17")
+    advice = "raise --max-iterations, loosen --tol or try another method"
+    assert advice in json_of(capsys, *arguments)["message"]
+    assert main(list(arguments)) == 0
+    assert advice in capsys.readouterr().out
 
 
 def test_limits_are_results(capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,11 +287,19 @@ BAD_INPUT = {
     "unknown option before the command": (["--fast", "solve", "kuhn"], "no such option: --fast"),
     "no game": (["solve"], "missing argument 'GAME'"),
     "two games": (["solve", "kuhn", "leduc"], "unexpected extra argument"),
-    "option without value": (["solve", "kuhn", "--tol"], "--tol"),
+    "option without value": (
+        ["solve", "kuhn", "--start"],
+        "--start: the value is missing, expected FILE (see treeplex",
+    ),
+    "JSON without a file": (
+        ["solve", "kuhn", "--json"],
+        "--json: the value is missing, expected FILE, or - for standard output (see treeplex solve --help)",
+    ),
+    "profile to standard output": (["solve", "kuhn", "--out", "-"], "--out: a profile is binary and cannot go to"),
     "word for a number": (["solve", "kuhn", "--tol", "small"], "'small', expected a number of at least 0"),
     "negative number": (["solve", "kuhn", "--tol", "-1e-3"], "expected a number of at least 0"),
     "NaN": (["solve", "kuhn", "--tol", "nan"], "expected a number of at least 0"),
-    "infinity": (["solve", "kuhn", "--time-limit", "inf"], "expected a number of at least 0"),
+    "infinity": (["solve", "kuhn", "--time-limit", "inf"], "expected a number of seconds of at least 0, such as 60"),
     "broken count": (["solve", "kuhn", "--max-iterations", "1.5"], "expected a whole number"),
     "negative count": (["solve", "kuhn", "--max-iterations", "-5"], "expected a whole number"),
     "huge count": (["solve", "kuhn", "--max-iterations", "9" * 400], "expected a whole number"),
@@ -246,13 +310,36 @@ BAD_INPUT = {
     "bad parameter": (["info", "leduc:ranks=many"], "expected an integer"),
     "game of two lines": (["info", "two\nlines\x1b[31m"], "unknown game"),
     "unknown problem": (["solve", "kuhn", "--problem", "nahs"], "did you mean nash?"),
+    "problem in capitals": (["solve", "kuhn", "--problem", "NASH"], "did you mean nash?"),
     "unknown method": (["solve", "kuhn", "--method", "cfrr"], "did you mean cfr"),
-    "option of another method": (["solve", "kuhn", "--method", "highs", "--updates", "alternating"], "updates"),
-    "unknown updates": (["solve", "kuhn", "--method", "cfr", "--updates", "both"], "expected one of alternating"),
+    "method in capitals": (["solve", "kuhn", "--method", "HiGHS"], "did you mean highs?"),
+    "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
+    "option of another method": (
+        ["solve", "kuhn", "--averaging", "linear"],
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+), and --method is highs",
+    ),
+    "unknown updates": (
+        ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
+        "cfr got --updates 'both', expected one of alternating",
+    ),
     "unknown averaging": (["solve", "kuhn", "--method", "cfr", "--averaging", "best"], "expected one of uniform"),
     "unknown iterate": (["solve", "kuhn", "--method", "cfr", "--iterate", "first"], "expected one of average, last"),
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
-    "start of an exact method": (["solve", "kuhn", "--start", "missing.npz"], "missing.npz"),
+    "start of an exact method": (
+        ["solve", "kuhn", "--start", "missing.npz"],
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+), and --method is highs",
+    ),
+    "text as start": (
+        ["solve", "kuhn", "--method", "cfr", "--start", __file__],
+        f"{__file__} is no strategy file: it is no .npz archive; --out writes one",
+    ),
+    "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
+    "OpenSpiel game": (
+        ["solve", "openspiel:kuhn_poker"],
+        "OpenSpiel games cannot be read yet; write the game as rules",
+    ),
+    "game file": (["info", "kuhn.json"], "'kuhn.json': game files and OpenSpiel games cannot be read yet"),
+    "game file in a folder": (["solve", "games/kuhn"], "game files and OpenSpiel games cannot be read yet"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
     "three players exactly": (["solve", "kuhn:players=3"], "needs two players"),
     "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
@@ -367,29 +454,33 @@ def test_interrupted_solve_returns_the_best_so_far(
     assert record["exploitability"] > 0
 
 
+def interrupted(*arguments, **options) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("place", ["treeplex.solvers.solve", "treeplex.seqform.sequence_form.SequenceForm.from_rules"])
 def test_interrupted_before_there_are_strategies(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
+    monkeypatch.setattr(place, interrupted)
+    assert main(["solve", "kuhn:cards=4", "--method", "cfr", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    record = read_json(shown.out)
+    assert shown.err == "error: interrupted\n"
+    assert set(record) >= SOLVE_KEYS | {"tolerance", "options"}
+    assert (record["status"], record["method"], record["value"]) == ("interrupted", "cfr", None)
+    assert (record["game"], record["parameters"]) == ("kuhn:cards=4", {"players": 2, "cards": 4})
 
-    monkeypatch.setattr("treeplex.solvers.solve", interrupted)
-    record = json_of(capsys, "solve", "kuhn", status=130)
-    assert set(record) >= SOLVE_KEYS
-    assert record["status"] == "interrupted"
-    assert record["value"] is None
+
+def test_keys_are_those_of_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(solve_command.unsolved_record({})) == set(json_of(capsys, "solve", "kuhn"))
 
 
-def test_interruption_elsewhere_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
+def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treeplex.models.games.load_game", interrupted)
-    monkeypatch.setattr(suites, "solve", interrupted)
-    for arguments in (["info", "kuhn"], ["validate", "--json", "-"]):
-        assert main(arguments) == 130
-        shown = capsys.readouterr()
-        assert shown.out == shown.err == ""
+    assert main(["info", "kuhn"]) == 130
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "error: interrupted\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
@@ -409,14 +500,24 @@ def test_ctrl_c_in_a_process() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
-def test_closed_pipe_is_one_line() -> None:
+@pytest.mark.parametrize("arguments", [["games"], ["info", "leduc", "--infosets"], ["solve", "kuhn", "--json", "-"]])
+def test_closed_pipe_is_quiet(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
-        command = [sys.executable, "-P", "-m", "treeplex", "info", "leduc", "--infosets"]
+        command = [sys.executable, "-P", "-m", "treeplex", *arguments]
         ran = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [["games"], ["solve", "kuhn", "--json", "-"]])
+def test_full_standard_output_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-P", "-m", "treeplex", *arguments]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert ran.returncode == 2
-    assert ran.stderr == "error: standard output was closed before everything was written\n"
+    assert ran.stderr == "error: cannot write to standard output: no space left on device\n"
 
 
 def test_bad_input_in_a_process() -> None:
@@ -487,6 +588,29 @@ def test_validate_prints_a_line_a_row(
     assert max(map(len, lines)) <= columns
     assert sum(line.endswith(" pass") for line in lines) == 4
     assert lines[-1].startswith("4 rows on 2 games: all passed")
+
+
+@pytest.mark.usefixtures("small_suite")
+def test_interrupted_validate_keeps_its_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solving, calls = suites.solve, []
+
+    def impatient(*arguments, **options):
+        calls.append(arguments)
+        return interrupted() if len(calls) % 3 == 0 else solving(*arguments, **options)
+
+    monkeypatch.setattr(suites, "solve", impatient)
+    assert main(["validate", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    record = read_json(shown.out)
+    assert shown.err == "error: interrupted\n"
+    assert record["passed"] is False
+    assert [row["passed"] for row in record["rows"]] == [True, True]
+    page = tmp_path / "page.html"
+    assert main(["validate", "--html", str(page)]) == 130
+    assert "2 rows on 1 game: all passed, interrupted after" in capsys.readouterr().out
+    assert '<p class="FAIL">2 rows' in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("failing_suite")

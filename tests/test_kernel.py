@@ -225,15 +225,44 @@ def test_infinite_discount_exponents():
     assert kernel.exploitability(kernel.average(state)) < 2e-3
 
 
-def test_average_leaves_out_the_delay():
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0, 64.0])
+def test_average_has_the_weights_of_its_power(power):
     kernel = Kernel(layout_of(kuhn(), 2))
     state = kernel.initial_state()
     plans = []
     for _ in range(6):
         plans.append(state.arrays.plan.copy())
-        kernel.run(state, replace(CFR_PLUS, delay=2.0), 1)
-    expected = sum(weight * plan for weight, plan in zip([1, 2, 3, 4], plans[2:], strict=True)) / 10
+        kernel.run(state, replace(CFR_PLUS, averaging=power), 1)
+    weights = np.arange(1, 7.0) ** power
+    expected = sum(weight * plan for weight, plan in zip(weights, plans, strict=True)) / weights.sum()
     assert kernel.average(state) == pytest.approx(expected, abs=1e-14)
+
+
+def test_large_powers_stay_finite():
+    kernel = Kernel(layout_of(kuhn(), 2))
+    state = kernel.initial_state()
+    state.next_check = 2**62
+    kernel.run(state, replace(CFR, averaging=64.0), 60_000)
+    assert kernel.exploitability(kernel.average(state)) < 1e-2
+
+
+def test_state_of_another_layout_of_the_same_game_is_adopted():
+    parents, offsets, *leaves = arrays_of(kuhn(), 2)[:5]
+    first = Kernel(layout_from_leaves(parents, offsets, *leaves))
+    sequences, chance, payoffs = (np.asarray(one) for one in leaves)
+    A = sparse.coo_array((chance * payoffs[:, 0], tuple(sequences.T)), shape=(13, 13))
+    # A detour through one sparse cell makes another layout of the same numbers.
+    second = Kernel(layout_from_matrices(parents, offsets, A.tocsr()))
+    whole, state = first.initial_state(), first.initial_state()
+    first.run(whole, CFR, 200)
+    first.run(state, CFR, 100)
+    moved = second.adopt(state, first)
+    assert moved.iteration == 100
+    second.run(moved, CFR, 100)
+    for player in (0, 1):
+        assert second.layout.to_user(player, second.average(moved)) == pytest.approx(
+            first.layout.to_user(player, first.average(whole)), abs=1e-12
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -336,8 +336,10 @@ E2 = [[1, 0, 0], [-1, 1, 1]]
         ([[1, 0, 0, 0], [-1, 1, 1, 0], [-1, 0, 1, 1]], [1, 0, 0], "E is not the constraint matrix of a treeplex"),
         ([[1, 0, 0, 0], [0, 1, -1, 0], [-1, 0, 0, 1]], [1, 0, 0], "E"),
         ([1, 0], [1, 0], r"E has shape \(2,\): a matrix is needed"),
-        ([["a"]], [1], "E and e are no arrays of numbers"),
-        ([[1, 0, 0], [-1, 1]], [1, 0], "E and e are no arrays of numbers"),
+        ([["a"]], [1], "E is no matrix of numbers"),
+        ([[1, 0, 0], [-1, 1]], [1, 0], "E is no matrix of numbers"),
+        (E2, ["a", 0], "e is no vector of numbers"),
+        (E2, [1, 10**400], "e is no vector of numbers"),
     ],
 )
 def test_what_is_no_treeplex_is_refused(E, e, message):

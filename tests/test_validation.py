@@ -7,7 +7,7 @@ import math
 import pytest
 
 from treeplex import Nash, SolverError, UnsupportedProblemError, load_game, solve
-from treeplex.models.problems import Certificate
+from treeplex.models.problems import PROBLEMS, Certificate, find_problem
 from treeplex.solvers.methods import find_method
 from treeplex.validation import (
     SUITES,
@@ -203,6 +203,34 @@ def test_empty_report_is_no_pass() -> None:
     report = Report("none", (), 0.0)
     assert not report.passed
     assert report.to_dict() == {"passed": False, "suite": "none", "rows": []}
+
+
+def test_interrupted_report_is_no_pass() -> None:
+    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, 0.0, 1e-3, 5, 0.1, True)
+    report = Report("quick", (row,), 1.0, interrupted=True)
+    assert not report.passed
+    assert report.summary == "1 row on 1 game: all passed, interrupted after 1.0 s"
+    assert report.to_dict()["passed"] is False
+    assert Report("quick", (), 1.0, interrupted=True).summary == "interrupted before the first row"
+
+
+@pytest.mark.parametrize("violation", [0.0, None, 1e-4])
+def test_page_shows_violations_where_there_are_any(violation: float | None) -> None:
+    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, violation, 1e-3, 5, 0.1, True)
+    page = html_page(Report("quick", (row,), 1.0))
+    assert ("violation</th>" in page) == bool(violation)
+    headings, cells = page.count("<th "), page.count("<td>")
+    assert headings == cells == 8 + bool(violation)
+    assert page.index(">verdict</th>") < page.index(">method</th>")
+
+
+def test_problems_are_found_by_name() -> None:
+    assert find_problem("nash") is Nash
+    assert all(find_problem(name).name == name for name in PROBLEMS)
+    with pytest.raises(
+        UnsupportedProblemError, match=r"unknown problem 'Nahs' \(did you mean nash\?\); expected one of"
+    ):
+        find_problem("Nahs")
 
 
 def test_row_in_json_and_html() -> None:

@@ -15,8 +15,9 @@ p { max-width: 46rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .55rem; text-align: right; white-space: nowrap; }
+th:nth-child(2), td:nth-child(2) { text-align: left; }
 th { font-weight: 600; border-bottom: 2px solid var(--line); }
-th:first-child, td:first-child { text-align: left; padding-left: 1.5rem; }
+th:first-child, td:first-child { text-align: left; }
 tr.game td { text-align: left; font-weight: 600; padding: .8rem 0 .2rem; border-bottom: 1px solid var(--line); }
 tr.game td span { font-weight: 400; }
 tr.failure td { text-align: left; color: var(--bad); white-space: normal; }
@@ -25,17 +26,6 @@ tr.failure td { text-align: left; color: var(--bad); white-space: normal; }
 @media (prefers-color-scheme: dark) { :root { --good: #4cc38a; --bad: #ff6369; --dim: #999; } }
 """
 
-_HEADINGS = (
-    "method",
-    "value",
-    "difference",
-    "exploitability",
-    "violation",
-    "tolerance",
-    "iterations",
-    "seconds",
-    "verdict",
-)
 _LIBRARIES = ("numpy", "scipy", "numba", "highspy", "cvxpy")
 
 
@@ -59,14 +49,18 @@ def html_page(report: Report) -> str:
     True
     """
     verdict = "pass" if report.passed else "FAIL"
+    # A column of zeros says nothing: only some problems have constraints.
+    violations = any(row.violation for row in report.rows)
+    names = ["verdict", "method", "value", "difference", "exploitability"]
+    names += ["violation"] * violations + ["tolerance", "iterations", "seconds"]
+    headings = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = []
     game = None
     for row in report.rows:
         if row.game != game:
             game = row.game
-            body.append(_game_line(row))
-        body.append(_row(row))
-    headings = "".join(f'<th scope="col">{name}</th>' for name in _HEADINGS)
+            body.append(_game_line(row, len(names)))
+        body.append(_row(row, violations, len(names)))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -95,12 +89,12 @@ alone. All in payoff units.</p>
 """
 
 
-def _game_line(row: Row) -> str:
+def _game_line(row: Row, columns: int) -> str:
     known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12g}</span>'
-    return f'<tr class="game"><td colspan="{len(_HEADINGS)}">{html.escape(row.game)}{known}</td></tr>\n'
+    return f'<tr class="game"><td colspan="{columns}">{html.escape(row.game)}{known}</td></tr>\n'
 
 
-def _row(row: Row) -> str:
+def _row(row: Row, violations: bool, columns: int) -> str:
     if row.value is None:
         value = ""
     elif isinstance(row.value, tuple):
@@ -109,20 +103,20 @@ def _row(row: Row) -> str:
         value = f"{row.value:.12f}"
     verdict = "pass" if row.passed else "FAIL"
     cells = [
+        f'<span class="{verdict}">{verdict}</span>',
         html.escape(row.method),
         value,
         _figure(row.difference),
         _figure(row.exploitability),
-        _figure(row.violation),
+        *([_figure(row.violation)] if violations else []),
         f"{row.tolerance:.0e}",
         "" if row.iterations is None else f"{row.iterations:,}",
         "" if row.seconds is None else f"{row.seconds:.3f}",
-        f'<span class="{verdict}">{verdict}</span>',
     ]
     line = "".join(f"<td>{cell}</td>" for cell in cells)
     failure = ""
     if row.failure:
-        failure = f'<tr class="failure"><td colspan="{len(_HEADINGS)}">{html.escape(row.failure)}</td></tr>\n'
+        failure = f'<tr class="failure"><td colspan="{columns}">{html.escape(row.failure)}</td></tr>\n'
     return f"<tr>{line}</tr>\n{failure}"
 
 

@@ -77,16 +77,19 @@ class Report:
     rows : tuple of Row
     seconds : float
         From start to end, compilation and building included.
+    interrupted : bool
+        Whether the suite was stopped, so that rows are missing.
     """
 
     suite: str
     rows: tuple[Row, ...]
     seconds: float
+    interrupted: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether there are rows and every one passed."""
-        return bool(self.rows) and all(row.passed for row in self.rows)
+        """Whether there are rows, none is missing and every one passed."""
+        return bool(self.rows) and not self.interrupted and all(row.passed for row in self.rows)
 
     @property
     def failed_rows(self) -> tuple[Row, ...]:
@@ -104,12 +107,11 @@ class Report:
         'nothing was checked'
         """
         if not self.rows:
-            return "nothing was checked"
+            return "interrupted before the first row" if self.interrupted else "nothing was checked"
         games = len({row.game for row in self.rows})
-        counted = f"{len(self.rows)} rows on {games} game{'s' * (games > 1)}"
-        if self.passed:
-            return f"{counted}: all passed, in {self.seconds:.1f} s"
-        return f"{counted}: {len(self.failed_rows)} failed, in {self.seconds:.1f} s"
+        counted = f"{len(self.rows)} row{'s' * (len(self.rows) > 1)} on {games} game{'s' * (games > 1)}"
+        failed = f"{len(self.failed_rows)} failed" if self.failed_rows else "all passed"
+        return f"{counted}: {failed}, {'interrupted after' if self.interrupted else 'in'} {self.seconds:.1f} s"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain numbers and strings, ready for JSON."""

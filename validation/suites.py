@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..models.games import load_game
-from ..models.problems import Nash
+from ..models.problems import find_problem
 from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..solvers import Solution, Status, find_method, solve
 from .comparison import Comparison, compare, compare_with_value
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
 
 Role = Literal["exact", "compared", "alone"]
-_PROBLEMS: dict[str, Any] = {"nash": Nash}
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ def _run_case(case: Case, game: "Game", exact: Solution | None) -> tuple[Row, So
     """Solve one case; the solution is ``None`` if the method broke down."""
     method = find_method(case.method, **case.options)
     try:
-        solution = solve(_PROBLEMS[case.problem](game), method, tol=case.tolerance)
+        solution = solve(find_problem(case.problem)(game), method, tol=case.tolerance)
     except SolverError as error:
         return _broken(case, str(error)), None
     if solution.status is Status.INTERRUPTED:

@@ -8,7 +8,7 @@ import typing
 from fractions import Fraction
 from typing import Any
 
-from ...seqform.errors import InvalidGameError
+from ...seqform.errors import InvalidGameError, one_line, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +180,7 @@ def check_parameters(rules: Any) -> None:
             converted = each.convert(value)
         except (ValueError, OverflowError, ZeroDivisionError):
             received = (
-                value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else repr(value)
+                value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
             )
             raise InvalidGameError(
                 f"{rules.name}: {each.name} = {_shortened(received)}; expected {each.expected}"
@@ -189,4 +189,5 @@ def check_parameters(rules: Any) -> None:
 
 
 def _shortened(text: str) -> str:
+    text = one_line(text)
     return (text if len(text) <= 40 else text[:37] + "...") or "nothing"

@@ -5,7 +5,7 @@ To add a family, write its rules and its ``FAMILY`` in a file of its own and lis
 
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import InvalidGameError, UnknownGameError
+from ...seqform.errors import InvalidGameError, UnknownGameError, one_line, shown
 from . import goofspiel, kuhn, leduc, liars_dice, matching_pennies, repeated_rps, rps
 from .family import Family
 
@@ -46,7 +46,7 @@ def load_game(spec: str, **parameters: Any) -> "Game":
     Raises
     ------
     UnknownGameError
-        If there is no such game, or the game has no such parameter.
+        If there is no such game, `spec` is no text, or the game has no such parameter.
     InvalidGameError
         If `spec` cannot be read, or a value is not what its parameter takes.
 
@@ -55,6 +55,8 @@ def load_game(spec: str, **parameters: Any) -> "Game":
     >>> load_game("leduc:ranks=6,suits=2", merge_suits=True).parameters["ranks"]
     6
     """
+    if not isinstance(spec, str):
+        raise UnknownGameError(f"{shown(spec)} is no game's name; expected text such as 'leduc:ranks=6'")
     name, colon, text = (part.strip() for part in spec.partition(":"))
     family = _family(name)
     values: dict[str, Any] = _read(family, text) if colon else {}
@@ -83,7 +85,8 @@ def _read(family: Family, text: str) -> dict[str, Any]:
         _check_known(family, key)
         if key in values:
             raise InvalidGameError(
-                f"{family.name}: {key} is given twice, as {values[key]} and {value}; expected it once"
+                f"{family.name}: {key} is given twice, as {one_line(values[key], 40)} and {one_line(value, 40)}; "
+                "expected it once"
             )
         values[key] = value
     return values

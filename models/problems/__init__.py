@@ -2,5 +2,6 @@
 
 from .nash import Nash
 from .problem import Certificate, Problem
+from .registry import PROBLEMS, find_problem
 
-__all__ = ["Certificate", "Nash", "Problem"]
+__all__ = ["PROBLEMS", "Certificate", "Nash", "Problem", "find_problem"]

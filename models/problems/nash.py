@@ -64,7 +64,8 @@ class Nash:
         -------
         LinearProgram
             Column blocks ``plan`` (x) and ``values`` (q); row blocks ``plan`` (E x = e) and ``response``
-            (Fᵀ q − Aᵀ x ≤ 0).
+            (Fᵀ q − Aᵀ x ≤ 0). A and q are in units of the largest payoff, since solvers' tolerances are absolute; the
+            objective is in payoff units.
 
         Raises
         ------
@@ -76,9 +77,10 @@ class Nash:
         own, other = form.treeplexes
         num_plan, num_values = own.num_sequences, other.num_infosets + 1
         num_rows, num_responses = own.num_infosets + 1, other.num_sequences
+        unit = form.payoff_scale
         return LinearProgram(
-            objective=np.concatenate([np.zeros(num_plan), form.f]),
-            matrix=stack([[form.E, None], [-form.A.T, form.F.T]]),
+            objective=np.concatenate([np.zeros(num_plan), unit * form.f]),
+            matrix=stack([[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]),
             row_lower=np.concatenate([form.e, np.full(num_responses, -np.inf)]),
             row_upper=np.concatenate([form.e, np.zeros(num_responses)]),
             column_lower=np.concatenate([np.zeros(num_plan), np.full(num_values, -np.inf)]),
@@ -88,11 +90,11 @@ class Nash:
         )
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
-        """Return both players' plans: player 1's is the multiplier of the ``response`` rows."""
-        return primal["plan"], dual["response"]
+        """Return both players' plans: player 1's is the multiplier of the ``response`` rows, per unit of payoff."""
+        return primal["plan"], dual["response"] / self.game.sequence_form.payoff_scale
 
     def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on the variable ``game.plan(0)``.
+        """Return the same program in cvxpy, on the variable ``game.plan(0)`` and in payoff units.
 
         Raises
         ------

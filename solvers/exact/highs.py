@@ -1,5 +1,6 @@
 """Linear programs through HiGHS directly: matrices handed over in one call, duals read back."""
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 #: What HiGHS is asked for in feasibility and optimality.
 TOLERANCE = 1e-9
-
-#: Number of sequences of both players up to which a linear program is solved in less than about a second.
-QUICK = 6_000
 
 _SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
 
@@ -53,7 +51,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
     begun = time.perf_counter()
-    interrupted = _solve(solver, interruptible=size > QUICK)
+    interrupted = _solve(solver, interruptible=size > method.large)
     ended = time.perf_counter()
 
     model_status = solver.getModelStatus()
@@ -67,8 +65,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     }[algorithm]
     plans = None
     if solution.value_valid and solution.dual_valid:
-        sign = -1.0 if program.maximise else 1.0
-        primal, dual = np.array(solution.col_value), sign * np.array(solution.row_dual)
+        primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * _objective_factor(program)
         plans = problem.read_linear_program(
             {name: primal[part] for name, part in program.columns.items()},
             {name: dual[part] for name, part in program.rows.items()},
@@ -87,22 +84,30 @@ def _solve(solver: Any, interruptible: bool) -> bool:
     """Run HiGHS; whether Ctrl-C ended it.
 
     To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so
-    a small one is let run to its end.
+    a small one is let run to its end. Ctrl-C comes to the main thread alone.
     """
     interrupted = False
-    if not interruptible:
+    if not interruptible or threading.current_thread() is not threading.main_thread():
         try:
             solver.run()
         except KeyboardInterrupt:
             interrupted = True
         return interrupted
-    # highspy's own loop around the thread prints to standard output when Ctrl-C comes.
-    solver.HandleKeyboardInterrupt = True
-    solver.startSolve()
-    finished = False
-    while not finished:
+    # highspy has a loop of its own for this, which prints to standard output when Ctrl-C comes and shares its locks
+    # between all solvers of the process.
+    solver.HandleUserInterrupt = True
+    finished = threading.Event()
+
+    def work() -> None:
         try:
-            finished, _ = solver.wait(0.1)
+            solver.run()
+        finally:
+            finished.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    while not finished.is_set():
+        try:
+            finished.wait(0.1)
         except KeyboardInterrupt:
             interrupted = True
             solver.cancelSolve()
@@ -110,16 +115,16 @@ def _solve(solver: Any, interruptible: bool) -> bool:
 
 
 def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
-    """Return a HiGHS instance that holds a linear program as a minimisation, silent and with tight tolerances.
+    """Return a HiGHS instance that holds a linear program, silent and with tight tolerances.
 
-    To maximise c is handed over as to minimise −c, and duals change sign with it: HiGHS 1.15 itself forgets to turn the
-    duals round when it maximises by interior point without crossover.
+    HiGHS minimises an objective whose largest coefficient is 1, since its tolerances are absolute; what it says of
+    duals and objective is to be multiplied by :func:`_objective_factor`.
     """
     rows, columns = program.shape
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows
     model.sense_ = highspy.ObjSense.kMinimize
-    model.col_cost_ = -program.objective if program.maximise else program.objective
+    model.col_cost_ = program.objective / _objective_factor(program)
     model.col_lower_, model.col_upper_ = program.column_lower, program.column_upper
     model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -132,3 +137,13 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
         solver.setOptionValue(f"{kind}_tolerance", tolerance)
     solver.passModel(model)
     return solver
+
+
+def _objective_factor(program: LinearProgram) -> float:
+    """Return what the program's objective is of the one that HiGHS minimises.
+
+    It is negative to maximise. HiGHS could do that itself, but 1.15 forgets to turn the duals round when it maximises
+    by interior point without crossover.
+    """
+    scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
+    return -scale if program.maximise else scale

@@ -1,5 +1,6 @@
 """Exact formulations through cvxpy, with any solver that it has installed."""
 
+import math
 import time
 import warnings
 from typing import TYPE_CHECKING
@@ -21,6 +22,16 @@ _STOPPED = {
 }
 
 
+#: What solvers call their limits of seconds and of iterations.
+_LIMITS = {
+    "HIGHS": ("time_limit", ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit")),
+    "CLARABEL": ("time_limit", ("max_iter",)),
+    "SCS": ("time_limit_secs", ("max_iters",)),
+    "OSQP": ("time_limit", ("max_iter",)),
+    "ECOS": (None, ("max_iters",)),
+}
+
+
 def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     """Solve a problem's cvxpy formulation; see :class:`~treeplex.solvers.CVXPY`."""
     import cvxpy as cp
@@ -34,7 +45,7 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     begun = time.perf_counter()
     program = problem.to_cvxpy()
     built = time.perf_counter()
-    limits = {"time_limit": options.time_limit} if method.solver == "HIGHS" else {}
+    limits = _limits(method.solver, options)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
@@ -52,3 +63,20 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
         seconds=ended - built,
         build_seconds=built - begun,
     )
+
+
+def _limits(solver: str, options: Options) -> dict[str, float]:
+    """Return the limits that were set, by the solver's names for them."""
+    seconds, iterations = _LIMITS.get(solver, (None, ()))
+    limits: dict[str, float] = {}
+    if options.time_limit < math.inf:
+        if seconds is None:
+            raise UnknownMethodError(f"cvxpy with {solver} takes no time_limit here: use {', '.join(_LIMITS)}")
+        limits[seconds] = options.time_limit
+    if options.max_iterations < 2**31 - 1:
+        if not iterations:
+            raise UnknownMethodError(
+                f"cvxpy with {solver} takes no max_iterations here: use one of {', '.join(_LIMITS)}"
+            )
+        limits.update(dict.fromkeys(iterations, options.max_iterations))
+    return limits

@@ -9,12 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...models.problems import Problem
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, check_same_game
-from .. import outcome as reports
 from ..methods import DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome
+from ..outcome import Options, Outcome, Progress
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
@@ -84,8 +83,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     checked, errors, seconds = [], [], []
     try:
         while True:
-            started = time.perf_counter()
-            remaining = options.max_iterations - (state.iteration - first)
+            started, before = time.perf_counter(), state.iteration
+            remaining = options.max_iterations - (before - first)
             report = kernel.run(
                 state,
                 rule,
@@ -98,7 +97,9 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             now = time.perf_counter()
             checked.append(report.checked)
             errors.append(report.exploitabilities)
-            seconds.append(np.full(len(report.checked), now - begun))
+            # A call tells the time when it is over; within it iterations take equally long.
+            share = (report.checked - before) / max(1, state.iteration - before)
+            seconds.append(started - begun + share * (now - started))
             if report.converged:
                 stopped = Status.CONVERGED
                 break
@@ -151,7 +152,7 @@ def _reported(options: Options, iterations: int, seconds: float, errors: "list[F
     if options.progress is None and options.callback is None:
         return False
     last = next((float(values[-1]) for values in reversed(errors) if len(values)), None)
-    report = reports.Progress(iterations, seconds, last, options.tol, options.max_iterations)
+    report = Progress(iterations, seconds, last, options.tol, options.max_iterations)
     if options.progress is not None:
         options.progress(report)
     return options.callback is not None and bool(options.callback(report))
@@ -164,19 +165,19 @@ def _start(method: RegretMethod, problem: Problem, kernel: Kernel, options: Opti
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, RegretState) and kept.method == method and same:
-            return kept.state.copy()
+            state = kernel.adopt(kept.state, kept.kernel)
+            state.next_check = state.iteration  # it may be good enough as it is
+            return state
         start = start.profile
-    state = kernel.initial_state()
     if start is None:
-        return state
+        return kernel.initial_state()
     if not isinstance(start, Profile):
-        raise UnknownMethodError(f"start is a {type(start).__name__}, expected a Profile or a Solution")
+        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
     check_same_game(start[0], problem.game)
     vector = np.zeros(kernel.layout.size)
     for strategy in start:
         kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
-    kernel.set_behaviour(state, vector)
-    return state
+    return kernel.start_from(vector)
 
 
 @functools.cache

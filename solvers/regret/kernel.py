@@ -25,8 +25,7 @@ class Rule:
 
     At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
     ``d`` the discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``,
-    uniform if that is zero everywhere. The plan from before update ``t`` counts ``max(t - delay, 0) ** averaging`` in
-    the average.
+    uniform if that is zero everywhere. The plan from before update ``t`` counts ``t ** averaging`` in the average.
 
     Parameters
     ----------
@@ -39,8 +38,6 @@ class Rule:
         How much of the last instantaneous regrets is added as a forecast of the next ones.
     averaging : float
         Exponent of the iteration number in the average's weights.
-    delay : float
-        Iterations that the average leaves out.
     """
 
     positive: float = 1.0
@@ -49,11 +46,10 @@ class Rule:
     floor: float = -math.inf
     prediction: float = 0.0
     averaging: float = 0.0
-    delay: float = 0.0
 
     def parameters(self) -> Floats:
         """Return the numbers as the compiled loop wants them."""
-        numbers = [self.positive, self.negative, self.floor, self.prediction, self.averaging, self.delay, 0.0, 0.0]
+        numbers = [self.positive, self.negative, self.floor, self.prediction, self.averaging]
         return np.array(numbers, dtype=np.float64)
 
 
@@ -64,7 +60,7 @@ DCFR = Rule(positive=1.5, negative=0.0, power=True, averaging=2.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class Report:
     """What one call of :meth:`Kernel.run` did.
 
     Attributes
@@ -107,23 +103,31 @@ class KernelState:
     Attributes
     ----------
     arrays : StateArrays
-        Cumulative regrets, behaviour, plan, sums of plans, and scratch.
-    iteration : int
-        Updates done.
-    next_check : int
-        The number of updates at which the certificate is computed next.
+        Cumulative regrets, behaviour, plan, sums of plans, scratch, and the clock.
     """
 
     arrays: StateArrays
-    iteration: int = 0
-    next_check: int = 1
+
+    @property
+    def iteration(self) -> int:
+        """Updates done."""
+        return int(self.arrays.clock[0])
+
+    @property
+    def next_check(self) -> int:
+        """The number of updates at which the certificate is computed next."""
+        return int(self.arrays.clock[1])
+
+    @next_check.setter
+    def next_check(self, updates: int) -> None:
+        self.arrays.clock[1] = updates
 
     def copy(self) -> KernelState:
         """Return an independent copy."""
-        copies = StateArrays._make(_zeros(array.shape) for array in self.arrays)
-        for copied, array in zip(copies, self.arrays, strict=True):
+        copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
+        for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
             copied[...] = array
-        return KernelState(copies, self.iteration, self.next_check)
+        return KernelState(copies)
 
 
 @dataclass(eq=False)
@@ -147,10 +151,13 @@ class Kernel:
         arrays = (getattr(self.layout, name) for name in GameArrays._fields)
         self.game = GameArrays(*(np.require(array, requirements=["C", "A", "W", "E"]) for array in arrays))
 
+    def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
+        return Kernel, (self.layout,)  # the game's arrays are the layout's
+
     def initial_state(self) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour."""
-        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 1)]
-        state = KernelState(StateArrays._make([*vectors, _zeros((2, BLOCK))]))
+        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 2)]
+        state = KernelState(StateArrays._make([*vectors, _zeros((2, BLOCK)), np.array([0, 1], dtype=np.int64)]))
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
             state.arrays.behaviour[start : start + count * arity] = 1.0 / arity
@@ -168,6 +175,38 @@ class Kernel:
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
 
+    def start_from(self, behaviour: Floats, trust: float = 10.0) -> KernelState:
+        """Return a state that plays a behaviour (a kernel vector) and leans towards it.
+
+        Its regrets are substitutes: in the behaviour's proportions, and at each infoset ``trust`` times as large as the
+        largest regret that one update at that behaviour gives. Without them the first update would forget the start.
+
+        Notes
+        -----
+        The idea is Brown and Sandholm's, "Strategy-based warm starting for regret minimization in games", AAAI 2016;
+        they choose the size by a bound on the exploitability of the start.
+        """
+        state = self.initial_state()
+        self.set_behaviour(state, behaviour)
+        probe = state.copy()
+        self.run(probe, CFR, 1, alternating=False)
+        for start, count, arity, _ in self.layout.buckets.tolist():
+            place = slice(start, start + count * arity)
+            size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
+            state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
+        return state
+
+    def adopt(self, state: KernelState, other: Kernel) -> KernelState:
+        """Return a copy of another kernel's state of the same game, in this kernel's layout."""
+        if other is self:
+            return state.copy()
+        adopted = self.initial_state()
+        for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
+            for player in range(self.layout.num_players):
+                self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
+        adopted.arrays.clock[:] = state.arrays.clock
+        return adopted
+
     def run(
         self,
         state: KernelState,
@@ -180,7 +219,7 @@ class Kernel:
         last_iterate: bool = False,
         tilt: ArrayLike | None = None,
         scales: ArrayLike | None = None,
-    ) -> Progress:
+    ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
         Ctrl-C arrives when the call returns, so callers ask for about 0.1 s of updates at a time. Splitting a run into
@@ -207,7 +246,7 @@ class Kernel:
 
         Returns
         -------
-        Progress
+        Report
         """
         num_players = self.layout.num_players
         rows = HISTORY_ROWS
@@ -215,16 +254,14 @@ class Kernel:
         tilted = tilt is not None
         tilt_array = np.require(tilt if tilted else np.zeros(0), dtype=np.float64, requirements=["C", "A", "W", "E"])
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
-        no_check = np.iinfo(np.int64).max
-        done, exploitability, rows, next_check = run_loop(
-            self.game, state.arrays, int(state.iteration), int(iterations), POWER if rule.power else CONSTANT,
-            rule.parameters(), bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array,
-            int(state.next_check), float(min(growth, 1e6)), float(tolerance), checked, values,
+        exploitability, rows = run_loop(
+            self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(),
+            bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
+            float(tolerance), checked, values,
         )  # fmt: skip
-        state.iteration, state.next_check = int(done), int(min(next_check, no_check))
         values = values[:rows]
-        return Progress(
-            iterations=int(done),
+        return Report(
+            iterations=state.iteration,
             exploitability=float(exploitability),
             converged=bool(exploitability <= tolerance),
             checked=checked[:rows],
@@ -241,13 +278,19 @@ class Kernel:
                 average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
         return average
 
-    def certificate(self, plan: Floats) -> Progress:
+    def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
         vector = np.array(plan, dtype=np.float64)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
-        arrays = StateArrays(vector, vector, vector, vector, gradient, average, np.zeros((2, BLOCK)))
-        return self.run(KernelState(arrays, next_check=0), CFR, 0, last_iterate=True)
+        clock = np.zeros(2, dtype=np.int64)
+        arrays = StateArrays(vector, vector, vector, vector, gradient, average, np.zeros((2, BLOCK)), clock)
+        return self.run(KernelState(arrays), CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""
         return self.certificate(plan).exploitability
+
+
+def _per_sequence(state: KernelState) -> tuple[Floats, ...]:
+    arrays = state.arrays
+    return arrays.regrets, arrays.behaviour, arrays.plan, arrays.plan_sums

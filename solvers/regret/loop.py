@@ -82,6 +82,7 @@ class StateArrays(NamedTuple):
     gradient: Any
     average: Any
     scratch: Any
+    clock: Any  # updates done, and the number of updates at which the certificate is computed next
 
 
 def _add_run_in_registers(
@@ -215,11 +216,11 @@ def _bottom_up(game: Any, player: Any, state: Any, positive: Any, negative: Any,
 
 
 @compiled
-def _top_down(game: Any, player: Any, state: Any, weight: Any) -> None:
-    """Add ``weight`` times the plan to the sums, then replace it by the plan of the behaviour."""
+def _top_down(game: Any, player: Any, state: Any, decay: Any) -> None:
+    """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     reach, parents = state.scratch[0], game.parents
-    plan_sums[game.bases[player]] += weight
+    plan_sums[game.bases[player]] = plan_sums[game.bases[player]] * decay + 1.0
     for b in range(np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])):
         start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
         arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
@@ -230,7 +231,7 @@ def _top_down(game: Any, player: Any, state: Any, weight: Any) -> None:
             for action in range(arity):
                 offset = start + action * size + low
                 for i in range(count):
-                    plan_sums[offset + i] += weight * plan[offset + i]
+                    plan_sums[offset + i] = plan_sums[offset + i] * decay + plan[offset + i]
                     plan[offset + i] = reach[i] * behaviour[offset + i]
 
 
@@ -278,14 +279,17 @@ def _exploitability(game: Any, state: Any, row: Any) -> Any:
 
 
 def run_loop(
-    game: Any, state: Any, t: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
-    tilted: Any, tilt: Any, scales: Any, next_check: Any, growth: Any, tolerance: Any,
-    history_iterations: Any, history_values: Any,
+    game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
+    tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
 ) -> Any:  # fmt: skip
-    """Do up to ``iterations`` updates after the first ``t``; see :meth:`Kernel.run`."""
+    """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
+
+    The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
+    """
     num_players = np.uint64(len(game.bases)) - ONE
-    positive, negative, floor, prediction, power, delay = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
+    positive, negative, floor, prediction, power = rule[0], rule[1], rule[2], rule[3], rule[4]
     positive_factor, negative_factor = positive, negative
+    t, next_check = state.clock[0], state.clock[1]
     last = t + iterations
     rows = 0
     exploitability = np.nan
@@ -300,7 +304,7 @@ def run_loop(
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
-            next_check = max(t + 1, np.int64(math.ceil(np.float64(t) * growth)))
+            next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * growth, 4e18))))
             if exploitability <= tolerance:
                 break
         if t >= last or rows == len(history_iterations):
@@ -312,20 +316,21 @@ def run_loop(
             positive_factor = 1.0 / (1.0 + done**-positive)
             negative_factor = 1.0 / (1.0 + done**-negative)
         t += 1
-        age = np.float64(t) - delay
-        weight = age**power if age > 0.0 else 0.0
+        # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
+        decay = (np.float64(t - 1) / np.float64(t)) ** power
         # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
-                _top_down(game, actor, state, weight)
+                _top_down(game, actor, state, decay)
                 continue
             if tilted:
                 for s in range(np.uint64(game.bases[actor]), np.uint64(game.bases[actor + ONE])):
                     state.gradient[s] = tilt[s]
             _add_gradient(game, actor, state.plan, scales[actor], state.gradient)
             _bottom_up(game, actor, state, positive_factor, negative_factor, floor, prediction)
-    return t, exploitability, rows, next_check
+    state.clock[0], state.clock[1] = t, next_check
+    return exploitability, rows
 
 
 run_loop = compiled(run_loop, cache=True)

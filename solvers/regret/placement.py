@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
 
-WIDTH = 4  # float64 numbers in a vector register, and cells in a run of the payoff
+# Float64 numbers in a vector register, and cells in a run of the payoff. The compiled loop is written out for four.
+WIDTH = 4
 
 
 class Treeplexes:

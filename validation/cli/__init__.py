@@ -1,7 +1,8 @@
 """The command ``treeplex``: one file a command, and what they share.
 
 Exit statuses are 0; 1 if a check failed, a model is infeasible or a result does not prove what its method claims; 2 for
-bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C.
+bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C; 141 if whoever reads
+standard output has gone.
 """
 
 import sys
@@ -13,6 +14,7 @@ from .errors import (
     close_standard_output,
     debugging,
     describe,
+    is_full,
     print_error,
 )
 
@@ -38,12 +40,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
+        print_error("interrupted")
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
         close_standard_output()
-        print_error("standard output was closed before everything was written")
-        return ExitStatus.BAD_INPUT
+        return ExitStatus.CLOSED_PIPE
     except Exception as error:
+        if isinstance(error, OSError) and is_full(error):
+            close_standard_output()
+            print_error(f"cannot write to standard output: {(error.strerror or str(error)).lower()}")
+            return ExitStatus.BAD_INPUT
         if debugging():
             raise
         print_error(describe(error))

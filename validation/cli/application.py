@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .errors import ExitStatus, nearest
 from .games import games
@@ -15,8 +15,29 @@ from .validate import validate
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+class Command(TyperCommand):
+    """A command whose usage errors know it, and whose help shows no types."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option without its value is an error of this command."""
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            if getattr(error, "ctx", None) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, of which help shows no types but the placeholders that are given."""
+        return _without_types(super().get_params(ctx))
+
+
 class Commands(TyperGroup):
     """The commands in the order in which they are added; an unknown one is told what there is."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, as those of :class:`Command`."""
+        return _without_types(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
@@ -29,6 +50,16 @@ class Commands(TyperGroup):
             listed = ", ".join(self.commands)
             raise UsageError(f"unknown command {name!r}{nearest(name, self.commands)}; expected one of {listed}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """Keep help from showing ``<bool>`` beside a flag and ``<str>`` beside an argument, as new releases of typer do."""
+    for parameter in parameters:
+        if parameter.metavar is None:
+            parameter.metavar = ""
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
+    return parameters
 
 
 app = typer.Typer(
@@ -60,7 +91,7 @@ def treeplex(
 
 
 for command in (games, info, solve, validate):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def invoke(arguments: list[str]) -> int:
@@ -75,7 +106,7 @@ def invoke(arguments: list[str]) -> int:
     except typer.Exit as end:
         return int(end.exit_code)
     except typer.Abort:
-        return ExitStatus.INTERRUPTED
+        raise KeyboardInterrupt from None
 
 
 def usage_message(error: Any) -> str:
@@ -86,5 +117,15 @@ def usage_message(error: Any) -> str:
         text = f"no such option: {error.option_name} (did you mean {error.possibilities[0]}?)"
     elif text == "Missing command" and context is not None:
         text += f"; expected one of {', '.join(context.command.commands)}"
+    elif text.endswith("requires an argument"):
+        text = f"{error.option_name}: the value is missing{_expected_by(error.option_name, context)}"
     path = context.command_path if context is not None else "treeplex"
     return f"{text[:1].lower()}{text[1:]} (see {path} --help)"
+
+
+def _expected_by(option: str, context: Any) -> str:
+    """Return what an option takes, as its help calls it."""
+    for parameter in context.command.params if context is not None else ():
+        if option in parameter.opts and parameter.metavar:
+            return f", expected {parameter.metavar.replace('|-', ', or - for standard output')}"
+    return ""

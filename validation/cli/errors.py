@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import enum
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ class ExitStatus(enum.IntEnum):
     #: Bad input: nothing on standard output, one line on standard error.
     BAD_INPUT = 2
     INTERRUPTED = 130
+    #: Whoever read standard output has gone: what a shell reports for any command that a closed pipe ends.
+    CLOSED_PIPE = 141
 
 
 class CommandLineError(Exception):
@@ -54,7 +57,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("slove", ["games", "solve"])
     ' (did you mean solve?)'
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name.casefold(), list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
@@ -69,13 +72,18 @@ def describe(error: Exception) -> str:
     return f"unexpected {what} (set {DEBUG_VARIABLE}=1 to see where)"
 
 
+def is_full(error: OSError) -> bool:
+    """Whether standard output took no more: files that are opened by name have handlers of their own."""
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
 def debugging() -> bool:
     """Whether unexpected errors show their tracebacks."""
     return os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
 
 
 def close_standard_output() -> None:
-    """Point standard output at nothing after its reader has gone, so that the interpreter's last flush cannot fail."""
+    """Point standard output at nothing after it failed, so that the interpreter's last flush cannot fail again."""
     try:
         with Path(os.devnull).open("wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())

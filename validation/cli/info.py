@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import STANDARD_OUTPUT, check_writable, console, listed, show, write_json
+from .arguments import load
+from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows, write_json
 from .progress import waiting
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ def info(
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
     check_writable(json, "--json")
-    from ...models.games import load_game
     from ...seqform.game import sequence_form_of
 
     begun = time.perf_counter()
-    loaded = load_game(game)
+    loaded = load(game)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
     record = game_record(loaded, time.perf_counter() - begun)
@@ -78,17 +78,12 @@ def game_record(game: "Game", build_seconds: float) -> dict[str, Any]:
 
 
 def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     out = console()
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-
     value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
     source = f"  ({record['value_source']})" if record["value_source"] else ""
-    values = ",".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
+    values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
     rows = {
         "game": Text(record["game"], style="bold cyan"),
         "parameters": values or "none",
@@ -104,9 +99,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         "fingerprint": record["fingerprint"],
         "built in": f"{record['build_seconds']:.3g} s",
     }
-    for name, text in rows.items():
-        table.add_row(name, text)
-    show(out, table)
+    show_rows(out, rows)
     for player, records in enumerate(infosets or []):
         out.print()
         _print_infosets(player, records)

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,6 +11,7 @@ from .errors import CommandLineError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 #: The file name that means standard output.
 STANDARD_OUTPUT = "-"
@@ -44,6 +45,18 @@ def show(out: "Console", renderable: Any) -> None:
     with out.capture() as capture:
         out.print(renderable)
     out.file.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+def show_rows(out: "Console", rows: "Mapping[str, str | Text]") -> None:
+    """Print names and what belongs to them in two columns; nothing is cut off, and lists wrap at their blanks."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows.items():
+        table.add_row(name, text)
+    show(out, table)
 
 
 def listed(numbers: Iterable[int]) -> str:

@@ -1,23 +1,26 @@
 """``treeplex solve``: one problem on one game by one method."""
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import non_negative, whole
-from .errors import ExitStatus
+from .arguments import load, seconds, tolerance, whole
+from .errors import CommandLineError, ExitStatus, print_error
+from .methods import check_start, choose_method, load_start
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
-from .problems import PROBLEMS, check_problem, make_problem
 from .progress import solving, waiting
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
     from ...solvers import Solution, Status
+
+#: What the library calls an argument, and what it is called here.
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterations", "time_limit")}
 
 
 def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help="NAME or NAME:key=value,… as treeplex games lists them.")],
-    problem: Annotated[str, typer.Option(metavar="P", help=f"What to solve: {', '.join(PROBLEMS)}.")] = PROBLEMS[0],
+    problem: Annotated[str, typer.Option(metavar="P", help="What to solve: nash.")] = "nash",
     method: Annotated[
         str,
         typer.Option(
@@ -33,16 +36,16 @@ def solve(
         float | None,
         typer.Option(
             metavar="T",
-            parser=non_negative,
-            help="What the certificate must prove, in payoff units: the exploitability for nash. "
-            "0 runs exactly --max-iterations. By default what the method is good for.",
+            parser=tolerance,
+            help="What the certificate must prove, in payoff units: the exploitability for nash. With 0 iterative "
+            "methods run exactly --max-iterations. By default what the method is good for.",
         ),
     ] = None,
     max_iterations: Annotated[
         int | None, typer.Option(metavar="N", parser=whole, help="Stop after N iterations; one updates every player.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="S", parser=non_negative, help="Stop after S seconds of solving.")
+        float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds of solving.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="S", parser=whole, help="For methods that draw random numbers.")
@@ -73,25 +76,29 @@ def solve(
     The certificate is computed from the strategies alone, whatever the solver says of itself. Reaching a limit is a
     result (exit status 0); strategies that do not prove what an exact method claims are not (1).
     """
-    check_problem(problem, player)
     if out == STANDARD_OUTPUT:
-        out = "./-"
+        raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
     check_distinct(out=out, json=json)
     check_writable(out, "--out")
     check_writable(json, "--json")
-    from ...models.games import load_game
-    from ...seqform.strategy import Profile
-    from ...solvers import Status, find_method
-    from ...solvers import solve as run
-
-    given = {"updates": updates, "averaging": averaging, "iterate": iterate}
-    chosen = find_method(method, **{name: value for name, value in given.items() if value is not None})
-    loaded = load_game(game)
     shown = json != STANDARD_OUTPUT
+    # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
+    known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     try:
+        from ...models.problems import find_problem
+        from ...solvers import solve as run
+
+        pose = find_problem(problem)
+        if player is not None:
+            raise CommandLineError(f"--player {player}: {problem} solves for all players at once, so leave it out")
+        options = {"updates": updates, "averaging": averaging, "iterate": iterate}
+        chosen = choose_method(method, options, start)
+        check_start(start)
+        loaded = load(game)
+        known |= {"game": loaded.spec, "parameters": loaded.parameters}
         with waiting(f"building {loaded.spec}", shown=shown):
-            question = make_problem(problem, loaded)
-        first = None if start is None else Profile.load(start, loaded)
+            question = pose(loaded)
+        first = load_start(start, loaded)
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             solution = run(
                 question,
@@ -104,12 +111,13 @@ def solve(
                 seed=seed,
             )
     except KeyboardInterrupt:
-        write_json(unsolved_record(loaded, problem, chosen.name, Status.INTERRUPTED), json)
+        print_error("interrupted")
+        write_json(unsolved_record(known), json)
         return ExitStatus.INTERRUPTED
     if out is not None:
         with writing(out, "--out"):
             solution.profile.save(out)
-    write_json(solution.to_dict(), json)
+    write_json(solution.to_dict() | {"message": message_of(solution)}, json)
     if shown:
         _print(solution, {"profile": out, "JSON": json})
     return exit_status(solution.status)
@@ -125,35 +133,49 @@ def exit_status(status: "Status") -> ExitStatus:
     }.get(str(status), ExitStatus.SUCCESS)
 
 
-def unsolved_record(game: "Game", problem: str, method: str, status: "Status") -> dict[str, Any]:
-    """Return the JSON of a solve that ended before there were strategies: every key, what was not computed null."""
+def message_of(solution: "Solution") -> str:
+    """Return the message of a solution, with options called as they are here.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.validation.cli.solve import message_of
+    >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
+    'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
+    """
+    return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
+
+
+def unsolved_record(known: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a solve that was interrupted before there were strategies.
+
+    Parameters
+    ----------
+    known : dict
+        What is known, by key; every other key is there too, and null.
+    """
     from ... import __version__
     from ...solvers.solution import json_ready
 
-    unknown = (
-        "objective value value_exact lower upper gap exploitability gain opponent_value game_value violation "
-        "violations multipliers steps iterations seconds build_seconds sizes"
+    keys = (
+        "schema version game parameters problem method options tolerance player status message objective value "
+        "value_exact lower upper gap exploitability gain opponent_value game_value violation violations multipliers "
+        "steps iterations seconds build_seconds sizes"
     )
-    known = {
+    described = {
         "schema": 1,
         "version": __version__,
-        "game": game.spec,
-        "parameters": game.parameters,
-        "problem": problem,
-        "method": method,
-        "player": None,
-        "status": str(status),
+        "status": "interrupted",
         "message": "stopped by the user before there were strategies",
     }
-    return json_ready(known | dict.fromkeys(unknown.split()))  # type: ignore[no-any-return]
+    return json_ready(dict.fromkeys(keys.split()) | known | described)  # type: ignore[no-any-return]
 
 
 def _print(solution: "Solution", files: dict[str, str | None]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     from ...solvers import Status
-    from .output import console, listed, show
+    from .output import console, listed, show_rows
 
     colour = "green" if solution.status.is_success else "yellow"
     if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
@@ -164,7 +186,7 @@ def _print(solution: "Solution", files: dict[str, str | None]) -> None:
         "problem": Text.assemble(solution.problem.name, " on ", (solution.problem.game.spec, "bold cyan")),
         "method": solution.method.name,
         "status": Text(str(solution.status), style=f"bold {colour}"),
-        "": Text(solution.message, style="dim"),
+        "": Text(message_of(solution), style="dim"),
     }
     if isinstance(value, float):
         rows["value"] = f"{_number(value)} to player 0"
@@ -173,8 +195,7 @@ def _print(solution: "Solution", files: dict[str, str | None]) -> None:
     if solution.lower is not None and solution.upper is not None:
         rows["proven bounds"] = f"{_number(solution.lower)} to {_number(solution.upper)}"
         rows["gap"] = f"{solution.gap:.3g}"
-    met = "at most" if solution.problem.error(solution.certificate) <= solution.tolerance else "above"
-    rows["exploitability"] = f"{solution.exploitability:.3g}, {met} the tolerance of {solution.tolerance:.3g}"
+    rows["exploitability"] = f"{solution.exploitability:.3g}{_judged(solution)}"
     if solution.certificate.violations:
         rows["violation"] = f"{solution.violation:.3g}"
     rows["iterations"] = f"{solution.iterations:,}"
@@ -183,12 +204,18 @@ def _print(solution: "Solution", files: dict[str, str | None]) -> None:
     for name, path in files.items():
         if path is not None:
             rows[f"{name} in"] = path
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, text in rows.items():
-        table.add_row(name, text)
-    show(console(), table)
+    show_rows(console(), rows)
+
+
+def _judged(solution: "Solution") -> str:
+    """Return how the error stands to the tolerance; with a tolerance of 0 there is nothing that it could be."""
+    from ...solvers import Status
+
+    if solution.problem.error(solution.certificate) <= solution.tolerance:
+        return f", at most the tolerance of {solution.tolerance:.3g}"
+    if solution.status is Status.OPTIMAL:
+        return ", at round-off"
+    return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
 
 
 def _number(number: float) -> str:

@@ -2,18 +2,19 @@
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import CommandLineError, ExitStatus, nearest
+from .errors import CommandLineError, ExitStatus, nearest, print_error
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .. import Case, Report, Row
+    from .. import Case, Report, Row, Suite
 
 
 def validate(
@@ -27,33 +28,56 @@ def validate(
 ) -> int:
     """Solve a suite of games exactly and iteratively, and compare.
 
-    Exit status 1 if a row fails.
+    Exit status 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
     if html == STANDARD_OUTPUT:
         html = "./-"
     check_distinct(json=json, html=html)
     check_writable(json, "--json")
     check_writable(html, "--html")
-    from ..suites import SUITES, run_suite
+    from ..suites import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
     chosen = SUITES[suite]
-    if json == STANDARD_OUTPUT:
-        report = run_suite(chosen)
-    else:
-        out = console()
-        out.print(f"suite {chosen.name}: {chosen.summary}", style="dim")
-        lines = RowLines(out)
-        with _progress(out, len(chosen.cases)) as advance:
-            report = run_suite(chosen, on_row=lines.print_row, on_case=advance)
-        _print_summary(out, report)
+    report = _run(chosen, shown=json != STANDARD_OUTPUT)
+    if report.interrupted:
+        print_error("interrupted")
     write_json(report.to_dict(), json)
     if html is not None:
         from ..html_page import html_page
 
         write_file(html, html_page(report), "--html")
+    if report.interrupted:
+        return ExitStatus.INTERRUPTED
     return ExitStatus.SUCCESS if report.passed else ExitStatus.FAILURE
+
+
+def _run(suite: "Suite", *, shown: bool) -> "Report":
+    """Run a suite, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
+    from ..report import Report
+    from ..suites import run_suite
+
+    out = console()
+    lines = RowLines(out)
+    rows: list[Row] = []
+
+    def keep(row: "Row") -> None:
+        rows.append(row)
+        if shown:
+            lines.print_row(row)
+
+    if shown:
+        out.print(f"suite {suite.name}: {suite.summary}", style="dim")
+    begun = time.perf_counter()
+    try:
+        with _progress(out, len(suite.cases)) if shown else contextlib.nullcontext() as advance:
+            report = run_suite(suite, on_row=keep, on_case=advance)
+    except KeyboardInterrupt:
+        report = Report(suite.name, tuple(rows), time.perf_counter() - begun, interrupted=True)
+    if shown:
+        _print_summary(out, report)
+    return report
 
 
 class RowLines:

@@ -1,0 +1,31 @@
+"""The problems by name."""
+
+import difflib
+from typing import Any
+
+from ...seqform.errors import UnsupportedProblemError
+from .nash import Nash
+
+#: Every problem under its name.
+PROBLEMS: dict[str, type[Any]] = {problem.name: problem for problem in (Nash,)}
+
+
+def find_problem(name: str) -> type[Any]:
+    """Return a problem's class by its name.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such problem.
+
+    Examples
+    --------
+    >>> from treeplex.models.problems import find_problem
+    >>> find_problem("nash").__name__
+    'Nash'
+    """
+    if name not in PROBLEMS:
+        close = difflib.get_close_matches(str(name).casefold(), list(PROBLEMS), n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise UnsupportedProblemError(f"unknown problem {name!r}{hint}; expected one of {', '.join(PROBLEMS)}")
+    return PROBLEMS[name]

@@ -1,0 +1,127 @@
+"""Fingerprints: short texts that tell games apart, the same in every process and on every platform."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InvalidGameError, one_line
+from .polytope import Floats, Treeplex
+
+# A sum below this part of what was added up is round-off.
+_ROUND_OFF = 1e-13
+# Mantissas lie between _LOWEST and twice that and count in steps of 1/_STEPS. Neither number has anything to do with
+# the values that games hold (integers, small fractions, probabilities): none of those lies where round-off would
+# carry it over an edge.
+_LOWEST = (5**0.5 - 1) / 2
+_STEPS = 1e9 * 2**0.5
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[tuple[Sequence[npt.NDArray[Any]], Floats]]) -> str:
+    """Return sixteen hexadecimal digits that tell games apart.
+
+    Parameters
+    ----------
+    treeplexes : sequence of Treeplex
+    payoffs : iterable of pairs
+        For each player the sequences of all players, one array each, and the player's payoffs there, other than zero.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidGameError
+        If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
+
+    Notes
+    -----
+    Hashed are labels, structure, and of every payoff the sign, the binary exponent and nine digits of the mantissa, so
+    that a small payoff beside large ones counts as much as they do.
+    """
+    digest = hashlib.sha256()
+    for treeplex in treeplexes:
+        for array in (treeplex.parents, treeplex.num_actions):
+            digest.update(array.astype("<i4").tobytes())
+        digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
+    for sequences, values in payoffs:
+        digest.update(len(values).to_bytes(8, "little"))
+        for array in (*sequences, *_digits(values)):
+            digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def matrix_entries(matrix: Any) -> tuple[tuple[npt.NDArray[Any], ...], Floats]:
+    """Return rows, columns and values of a canonical matrix's entries, round-off left out.
+
+    How an entry came about is not known here: it counts as round-off beside entries ``1e13`` times larger both in its
+    row and in its column.
+    """
+    entries = matrix.tocoo()
+    rows, columns = entries.coords
+    sizes = np.abs(entries.data)
+    largest = [np.zeros(length) for length in matrix.shape]
+    np.maximum.at(largest[0], rows, sizes)
+    np.maximum.at(largest[1], columns, sizes)
+    kept = sizes > _ROUND_OFF * np.minimum(largest[0][rows], largest[1][columns])
+    return (rows[kept], columns[kept]), entries.data[kept]
+
+
+def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[tuple[tuple[npt.NDArray[Any], ...], Floats]]:
+    """Sum up leaves with the same sequences, and return each player's entries as :func:`fingerprint` takes them.
+
+    Parameters
+    ----------
+    sequences : ndarray of int, shape (num_leaves, num_players)
+    weighted : ndarray of float64, shape (num_leaves, num_players)
+        Payoffs, chance multiplied in.
+
+    Notes
+    -----
+    A sum counts as round-off, and is left out, if it is below ``1e-13`` of the sum of its terms' absolute values.
+    """
+    order = np.lexsort(sequences.T[::-1])
+    sequences, weighted = sequences[order], weighted[order]
+    begins = np.append(True, np.any(sequences[1:] != sequences[:-1], axis=1))
+    firsts = np.flatnonzero(begins)
+    sums, sizes = np.add.reduceat(weighted, firsts), np.add.reduceat(np.abs(weighted), firsts)
+    entries = []
+    for player in range(sequences.shape[1]):
+        kept = np.abs(sums[:, player]) > _ROUND_OFF * sizes[:, player]
+        entries.append((tuple(sequences[firsts[kept]].T), sums[kept, player]))
+    return entries
+
+
+def _digits(values: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the mantissas of non-zero values, rounded to nine digits, with their signs; and the exponents."""
+    mantissas, exponents = np.frexp(values)
+    low = np.abs(mantissas) < _LOWEST
+    mantissas = np.where(low, 2.0 * mantissas, mantissas)
+    return np.rint(mantissas * _STEPS).astype(np.int64), exponents.astype(np.int64) - low
+
+
+def _label_text(label: Any) -> str:
+    """Write a label the same way in every process: a frozenset's order, for one, differs between them."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    kind = type(label)
+    if kind is tuple:
+        return f"({','.join(map(_label_text, label))})"
+    if kind is frozenset:
+        return f"{{{','.join(sorted(map(_label_text, label)))}}}"
+    if kind is str:
+        return repr(label)
+    if kind is int:
+        return f"{label:#x}"  # one of thousands of digits has no other
+    text = repr(label)
+    if _ADDRESS.search(text):
+        raise InvalidGameError(
+            f"label {one_line(text)} is shown by its address, which differs in every process: give {kind.__name__} a "
+            "__repr__ that tells labels apart, so that the game can be recognised"
+        )
+    return text

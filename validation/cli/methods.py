@@ -1,0 +1,85 @@
+"""The method that ``--method`` and its options name, and the profile that ``--start`` gives it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import CommandLineError, nearest
+
+if TYPE_CHECKING:
+    from ...seqform.game import Game
+    from ...seqform.strategy import Profile
+    from ...solvers.methods import Method
+
+#: How every zip archive begins, and so every .npz file.
+_ARCHIVE = b"PK"
+
+
+def choose_method(name: str, options: Mapping[str, str | None], start: str | None) -> "Method":
+    """Return a method with its options.
+
+    Parameters
+    ----------
+    name : str
+    options : mapping of str to str or None
+        Hyper-parameters; ``None`` where an option was not given.
+    start : str or None
+        The profile to start from, which exact methods do not take.
+
+    Raises
+    ------
+    CommandLineError
+        If there is no such method, or an option is not for it, or has no such value.
+    """
+    from ...seqform.errors import UnknownMethodError
+    from ...solvers.methods import RegretMethod, find_method, method_names
+
+    known = method_names()
+    if name not in known:
+        # Names hold a plus, which some write as a word.
+        spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
+        raise CommandLineError(f"unknown method {name!r}{nearest(spelled, known)}; expected one of {', '.join(known)}")
+    given = {option: value for option, value in options.items() if value is not None}
+    if not isinstance(find_method(name), RegretMethod):
+        for option in [*given, *([] if start is None else ["start"])]:
+            iterative = ", ".join(one for one in known if isinstance(find_method(one), RegretMethod))
+            raise CommandLineError(f"--{option} is for iterative methods ({iterative}), and --method is {name}")
+    try:
+        return find_method(name, **given)
+    except UnknownMethodError as error:
+        raise CommandLineError(re.sub(r"\b(\w+)=('[^']*')", r"--\1 \2", str(error), count=1)) from None
+
+
+def check_start(path: str | None) -> None:
+    """Refuse a file that cannot be a profile, before anything is computed.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    if path is None:
+        return
+    try:
+        with Path(path).open("rb") as file:
+            begins = file.read(len(_ARCHIVE))
+    except FileNotFoundError:
+        raise CommandLineError(f"--start: {path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        raise CommandLineError(f"--start: cannot read {path!r}: {reason.lower()}") from None
+    if begins != _ARCHIVE:
+        raise CommandLineError(f"{path} is no strategy file: it is no .npz archive; --out writes one")
+
+
+def load_start(path: str | None, game: "Game") -> "Profile | None":
+    """Return the profile that ``--start`` gives, if it gives one.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file does not hold a profile of the game.
+    """
+    from ...seqform.strategy import Profile
+
+    return None if path is None else Profile.load(path, game)
