@@ -101,7 +101,7 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
             exact_chance.append(reach)
         try:
             leaf_chance.append(reach)
-            leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
+            leaf_payoffs.extend(payoffs)
         except (TypeError, OverflowError):
             _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
         num_leaves += 1
@@ -144,7 +144,7 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
                 sequence = known[0]
                 if parent != known[1]:
                     _refuse_recall(rules, who, label, known[3], visited + num_leaves)
-                if actions is not known[2]:
+                if actions is not known[2] and (actions.__class__ is not tuple or actions != known[2]):
                     _check_agreement(rules, visited + num_leaves, who, label, actions, known[2])
                     actions = known[2]
             visited += 1

@@ -177,7 +177,8 @@ class GameTree:
 
     def payoffs(self, state: Hashable) -> Sequence[Number]:
         """Return the payoffs at a leaf."""
-        return _as_tuple(self.graph.nodes[state]["payoffs"])
+        payoffs: Sequence[Number] = _as_tuple(self.graph.nodes[state]["payoffs"])
+        return payoffs
 
     def _refuse(self, node: Hashable, message: str) -> NoReturn:
         raise InvalidGameError(f"{describe_path(self.action_path(node))} (node {shown(node)}) {message}")

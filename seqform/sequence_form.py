@@ -307,7 +307,7 @@ class SequenceForm:
             return (low + high) / 2 if high - low <= tolerance else None
         assert self._given_matrices is not None
         first, second = self._given_matrices
-        return constant_of(first + second, *self.treeplexes, tolerance)
+        return constant_of(first + second, self.treeplexes[0], self.treeplexes[1], tolerance)
 
     @cached_property
     def payoff_scale(self) -> float:
@@ -342,7 +342,7 @@ class SequenceForm:
         return self._second_matrix if self._checked_player(player) else self._first_matrix
 
     def _checked_player(self, player: Any) -> int:
-        if not isinstance(player, Integral) or isinstance(player, bool) or not 0 <= player < self.num_players:
+        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(self.num_players):
             raise InvalidGameError(
                 f"player {shown(player)} is none of the game's: it has players 0 to {self.num_players - 1}"
             )

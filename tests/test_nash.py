@@ -835,3 +835,15 @@ def test_the_same_solve_gives_the_same_strategies():
         for mine, theirs in zip(first.profile, second.profile, strict=True):
             np.testing.assert_array_equal(mine.plan, theirs.plan)
         assert first.iterations == second.iterations
+
+
+def test_what_is_no_game_and_what_is_not_zero_sum():
+    for wrong in ("leduc", 3, load_game("kuhn").sequence_form):
+        with pytest.raises(treeplex.InvalidGameError, match=r"Nash needs a Game, received .*: load_game\(…\)"):
+            Nash(wrong)
+    constant = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]))
+    with pytest.raises(UnsupportedProblemError, match=r"they sum to 5; take that off one player's payoffs$"):
+        Nash(constant)
+    general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
+    with pytest.raises(UnsupportedProblemError, match=r"do not sum to zero at every leaf$"):
+        Nash(general)

@@ -218,7 +218,7 @@ def test_players_that_are_not_there(kuhn, player, tmp_path):
         ([0.5] * 5 + [np.inf] + [0.5] * 7, "holds a number that is not finite"),
         (["half"] * 13, "is no array of numbers"),
         ([[1], [1, 2]], "is no array of numbers"),
-        (None, "holds a number that is not finite"),
+        (None, r"shape \(\), expected \(13,\)"),
         ([1] + [0.5, 0.5] * 2 + [0.5, 0.4] + [0.5, 0.5] * 3, r"infoset 'Q_' has probabilities \[0.5, 0.4\], expected"),
         ([1] + [1.5, -0.5] + [0.5, 0.5] * 5, r"infoset 'J_' has probabilities \[1.5, -0.5\], expected non-negative"),
         ([1] + [0.0, 0.0] * 6, r"infoset 'J_' has probabilities \[0.0, 0.0\]"),

@@ -240,3 +240,10 @@ def test_row_in_json_and_html() -> None:
     assert "<game>" not in page
     assert "&lt;game&gt;" in page
     assert "a &lt; b" in page
+
+
+def test_page_shows_no_minus_before_zero() -> None:
+    row = Row("rps", "nash", "cfr", -1e-17, 0.0, 1e-17, 0.0, 0.0, 1e-3, 5, 0.1, True)
+    page = html_page(Report("quick", (row,), 1.0))
+    assert "<td>0.000000000000</td>" in page
+    assert "-0.0" not in page

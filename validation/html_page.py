@@ -95,29 +95,32 @@ def _game_line(row: Row, columns: int) -> str:
 
 
 def _row(row: Row, violations: bool, columns: int) -> str:
-    if row.value is None:
-        value = ""
-    elif isinstance(row.value, tuple):
-        value = ", ".join(f"{one:.6f}" for one in row.value)
-    else:
-        value = f"{row.value:.12f}"
     verdict = "pass" if row.passed else "FAIL"
-    cells = [
-        f'<span class="{verdict}">{verdict}</span>',
-        html.escape(row.method),
-        value,
-        _figure(row.difference),
+    if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
+        values = ", ".join(_decimals(one, 6) for one in row.value)
+        objective = f'<td colspan="2">{values}</td>'
+    else:
+        value = "" if row.value is None else _decimals(row.value, 12)
+        objective = f"<td>{value}</td><td>{_figure(row.difference)}</td>"
+    figures = [
         _figure(row.exploitability),
         *([_figure(row.violation)] if violations else []),
         f"{row.tolerance:.0e}",
         "" if row.iterations is None else f"{row.iterations:,}",
         "" if row.seconds is None else f"{row.seconds:.3f}",
     ]
-    line = "".join(f"<td>{cell}</td>" for cell in cells)
+    name = f'<td><span class="{verdict}">{verdict}</span></td><td>{html.escape(row.method)}</td>'
+    line = name + objective + "".join(f"<td>{figure}</td>" for figure in figures)
     failure = ""
     if row.failure:
         failure = f'<tr class="failure"><td colspan="{columns}">{html.escape(row.failure)}</td></tr>\n'
     return f"<tr>{line}</tr>\n{failure}"
+
+
+def _decimals(number: float, digits: int) -> str:
+    """Return a number with so many decimals, no minus before a zero."""
+    text = f"{number:.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
 
 
 def _figure(number: float | None) -> str:

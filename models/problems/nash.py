@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...seqform.errors import UnsupportedProblemError
-from ...seqform.evaluate import best_response_values, expected_payoffs
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
 from ...seqform.polytope import Floats
-from ...seqform.strategy import Profile
+from ...seqform.strategy import Profile, check_same_game
 from ..linear_program import LinearProgram, stack
 from .problem import Certificate
 
@@ -29,6 +29,8 @@ class Nash:
 
     Raises
     ------
+    InvalidGameError
+        If it is no game.
     UnsupportedProblemError
         If the game is not zero-sum.
 
@@ -52,9 +54,18 @@ class Nash:
     name: ClassVar[str] = "nash"
 
     def __post_init__(self) -> None:
-        if not self.game.sequence_form.is_zero_sum:
+        if not isinstance(self.game, Game):
+            raise InvalidGameError(
+                f"Nash needs a Game, received {shown(self.game)}: load_game(…), Game.from_tree(…) and "
+                "Game.from_sequence_form(…) make one"
+            )
+        form = self.game.sequence_form
+        if not form.is_zero_sum:
+            constant = form.constant_sum
+            advice = "" if constant is None else f": they sum to {constant:g}; take that off one player's payoffs"
             raise UnsupportedProblemError(
                 f"nash needs a zero-sum game, and the payoffs of {self.game.spec} do not sum to zero at every leaf"
+                f"{advice}"
             )
 
     def linear_program(self) -> LinearProgram:
@@ -130,8 +141,12 @@ class Nash:
             best response gets; the value of the game lies between.
         """
         form = self.game.sequence_form
-        payoffs = expected_payoffs(self.game, profile)
-        responses = best_response_values(self.game, profile)
+        check_same_game(profile[0], self.game)
+        gradients = [form.gradient(player, profile.plans) for player in range(form.num_players)]
+        payoffs = np.array([plan @ gradient for plan, gradient in zip(profile.plans, gradients, strict=True)])
+        responses = np.array(
+            [best_response_value(treeplex, g) for treeplex, g in zip(form.treeplexes, gradients, strict=True)]
+        )
         residual = max(strategy.treeplex.residual(strategy.plan) for strategy in profile)
         two = form.num_players == 2
         return Certificate(
