@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
+import treeplex
 from treeplex.solvers.regret import kernel as kernel_module
-from treeplex.solvers.regret import layout as layout_module
 from treeplex.solvers.regret import loop as loop_module
-from treeplex.solvers.regret import placement as placement_module
 from treeplex.solvers.regret.kernel import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Kernel, Rule
-from treeplex.solvers.regret.layout import layout_from_leaves, layout_from_matrices
+from treeplex.solvers.regret.layout import build_layout, layout_from_leaves, layout_from_matrices
+from treeplex.solvers.regret.placement import WIDTH
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}
 
@@ -397,7 +397,7 @@ def test_equal_parts_become_runs():
     layout = layout_from_matrices([parents] * 2, [offsets] * 2, A)
     assert len(layout.cell_rows) == 0
     assert len(layout.runs) // 2 == 2 * 2 * 4  # players, groups, cells of a part
-    assert len(layout.patterns) // layout_module.WIDTH == 2
+    assert len(layout.patterns) // WIDTH == 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -422,8 +422,7 @@ def test_three_player_kuhn_gets_close():
 
 
 def test_golden_trajectory_of_leduc():
-    games = pytest.importorskip("treeplex.models.games", exc_type=ImportError)
-    layout = layout_module.build_layout(games.load_game("leduc").sequence_form)
+    layout = build_layout(treeplex.load_game("leduc").sequence_form)
     assert layout.num_sequences == (1093, 1093)
     kernel = Kernel(layout)
     state = kernel.initial_state()
@@ -447,8 +446,7 @@ def test_golden_trajectory_of_leduc():
 
 @pytest.mark.parametrize("algorithm", RULES)
 def test_leduc_converges(algorithm):
-    games = pytest.importorskip("treeplex.models.games", exc_type=ImportError)
-    kernel = Kernel(layout_module.build_layout(games.load_game("leduc").sequence_form))
+    kernel = Kernel(build_layout(treeplex.load_game("leduc").sequence_form))
     progress = kernel.run(kernel.initial_state(), RULES[algorithm], 20_000, tolerance=5e-3)
     assert progress.converged
     assert -progress.best_responses[-1, 1] <= -0.085606424 <= progress.best_responses[-1, 0]
@@ -576,12 +574,12 @@ def test_deep_tree():
 
 
 def test_import_without_a_place_for_the_cache(tmp_path):
-    package = tmp_path / "copied"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for module in (kernel_module, layout_module, loop_module, placement_module):
-        shutil.copy(Path(module.__file__), package)
-    (package / "__pycache__").touch()  # a file in its place: not even the superuser can write into that folder
+    package, source = tmp_path / "copied", Path(treeplex.__file__).parent
+    for floor in ("seqform", "models", "solvers"):
+        shutil.copytree(source / floor, package / floor, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(source / "__init__.py", package)
+    # A file in its place: not even the superuser can write into that folder.
+    (package / "solvers" / "regret" / "__pycache__").touch()
     nowhere = os.devnull + "/nowhere"
     environment = {
         **os.environ,
@@ -590,7 +588,7 @@ def test_import_without_a_place_for_the_cache(tmp_path):
         "XDG_CACHE_HOME": nowhere,
         "PYTHONPATH": str(tmp_path),
     }
-    code = "import copied.kernel as kernel; print(type(kernel.run_loop._cache).__name__)"
+    code = "import copied.solvers.regret.loop as loop; print(type(loop.run_loop._cache).__name__)"
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert result.stderr == ""
     assert result.stdout.strip() == "NullCache"

@@ -73,9 +73,9 @@ def html_page(report: Report) -> str:
 <h1>Exact against iterative: suite {html.escape(report.suite)}</h1>
 <p class="{verdict}">{html.escape(report.summary)}</p>
 <p>Each game is solved exactly and its value compared with the reference value; every other solution is compared with
-the exact one. A row passes if the difference of the objectives, the error that the certificates prove and the
-violation are at most the tolerance, and the proven bounds overlap. Certificates are computed from the strategies
-alone. All in payoff units.</p>
+the exact one. A row passes if the error that the certificates prove and the violation of constraints are at most the
+tolerance, the objectives differ by at most the tolerance or the proven gap, whichever is larger, and the proven bounds
+overlap. Certificates are computed from the strategies alone. All in payoff units.</p>
 <div class="scroll">
 <table>
 <thead><tr>{headings}</tr></thead>

@@ -11,6 +11,8 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ...seqform.polytope import depths_of
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
@@ -31,7 +33,7 @@ class Treeplexes:
         self.actions = [
             np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)
         ]
-        levels = [_levels(p, w) for p, w in zip(self.parents, self.owners, strict=True)]
+        levels = [depths_of(p, w).astype(np.int64) for p, w in zip(self.parents, self.owners, strict=True)]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
     def place(self, lanes: Sequence[Lanes]) -> Places:
@@ -176,21 +178,6 @@ def _hash(*columns: Integers) -> NDArray[np.uint64]:
         mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> np.uint64(33)
     return mixed
-
-
-def _levels(parents: Integers, owner: Integers) -> Integers:
-    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes."""
-    ancestor = owner[parents]
-    levels = np.zeros(len(parents), dtype=np.int64)
-    above = np.flatnonzero(ancestor >= 0)
-    levels[above] = 1
-    while len(above):
-        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
-        jump = ancestor[above]
-        levels[above] += levels[jump]
-        ancestor[above] = ancestor[jump]
-        above = above[ancestor[above] >= 0]
-    return levels
 
 
 def begins_of(*keys: Integers) -> NDArray[np.bool_]:
