@@ -49,7 +49,7 @@ def main() -> None:
         above = min(above - line, axes.transData.transform((1, end))[1])
         place = iterations[-1], axes.transData.inverted().transform((0, above))[1]
         look = {"color": colour, "weight": weight, "va": "center", "textcoords": "offset points"}
-        axes.annotate(name, place, (8, 0), **look)
+        axes.annotate(name, place, (8, 0), annotation_clip=False, **look)
     figure.savefig(arguments.out, dpi=200, metadata={"Date": None} if arguments.out.endswith(".svg") else None)
 
 

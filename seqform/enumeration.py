@@ -82,7 +82,7 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
         nonlocal num_leaves
         payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
-            if not hasattr(payoffs, "__len__") or isinstance(payoffs, str | bytes | Mapping | AbstractSet):
+            if not in_order(payoffs):
                 _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number a player")
             payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
@@ -196,6 +196,11 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
         for table in infosets
     )
     return Enumeration(treeplexes, leaves, visited + num_leaves)
+
+
+def in_order(payoffs: Any) -> bool:
+    """Return whether payoffs are a sequence of some kind: not a mapping or a set, whose order means nothing."""
+    return hasattr(payoffs, "__len__") and not isinstance(payoffs, str | bytes | Mapping | AbstractSet)
 
 
 def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import networkx as nx
 
-from .enumeration import Enumeration, describe_path, enumerate_game
+from .enumeration import Enumeration, describe_path, enumerate_game, in_order
 from .errors import InvalidGameError, shown
 from .rules import CHANCE, TERMINAL, Number, Rules, check_rules
 
@@ -102,11 +102,14 @@ class GameTree:
         """
         check_rules(rules)
         try:
-            return cls(cls._written_out(rules))
+            tree = cls(cls._written_out(rules))
         except (TypeError, ValueError) as error:
             if not isinstance(error, InvalidGameError):
                 enumerate_game(rules)  # says which history the rules are wrong at
             raise
+        if tree.num_players != rules.num_players:
+            enumerate_game(rules)
+        return tree
 
     @staticmethod
     def _written_out(rules: Rules) -> DiGraph:
@@ -118,7 +121,8 @@ class GameTree:
             node = len(graph)
             who = rules.player(state)
             if who == TERMINAL:
-                graph.add_node(node, payoffs=tuple(rules.payoffs(state)))
+                payoffs = rules.payoffs(state)
+                graph.add_node(node, payoffs=tuple(payoffs) if in_order(payoffs) else payoffs)
             elif who == CHANCE:
                 graph.add_node(node, player=CHANCE)
                 stack.extend(

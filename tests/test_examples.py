@@ -37,6 +37,11 @@ def test_convergence_draws_the_four_methods(name: str, tmp_path: Path) -> None:
     assert (tmp_path / name).stat().st_size > 10_000
 
 
+def test_every_line_of_the_picture_is_named() -> None:
+    picture = (REPOSITORY / "docs" / "images" / "convergence.svg").read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->" in picture for name in ("CFR", "CFR+", "DCFR", "PCFR+", "1/√t", "1/t"))
+
+
 @pytest.mark.parametrize("method", ["highs", "pcfr+"])
 def test_own_game_bluffs_one_queen_in_three(method: str) -> None:
     printed = run_example("own_game.py", "--method", method)

@@ -165,6 +165,20 @@ def test_errors_say_what_is_wrong_in_one_line(spec, error, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("spec", [3, None, b"kuhn", ["kuhn"], Kuhn()])
+def test_what_is_no_name_is_refused(spec):
+    with pytest.raises(UnknownGameError, match="is no game's name; expected text such as 'leduc:ranks=6'"):
+        load_game(spec)
+
+
+@pytest.mark.parametrize("value", [10**5000, -(10**5000), [1], None, "a\nb", object()], ids=range(6))
+def test_values_of_every_kind_are_refused_in_one_line(value):
+    with pytest.raises(InvalidGameError, match="leduc: ranks = ") as caught:
+        load_game("leduc", ranks=value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 120
+
+
 def test_numbers_of_numpy_are_numbers():
     np = pytest.importorskip("numpy")
     assert load_game("kuhn", cards=np.int64(5)).rules == Kuhn(cards=5)

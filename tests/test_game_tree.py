@@ -2,6 +2,7 @@
 
 import re
 import time
+from decimal import Decimal
 from fractions import Fraction
 
 import networkx as nx
@@ -428,6 +429,19 @@ class Scripted:
         ("payoffs", lambda state: (1, float("nan")), "has payoffs (1.0, nan), expected finite numbers"),
         ("payoffs", lambda state: ("1", 2), "has payoffs ('1', 2), expected finite numbers"),
         ("payoffs", lambda state: (None, 2), "has payoffs (None, 2), expected finite numbers"),
+        ("payoffs", lambda state: None, "history r has payoffs None, expected one number a player"),
+        ("payoffs", lambda state: 3, "history r has payoffs 3, expected one number a player"),
+        ("payoffs", lambda state: {0: 1, 1: -1}, "history r has payoffs {0: 1, 1: -1}, expected one number a player"),
+        ("payoffs", lambda state: (Decimal("NaN"), 0), "expected finite numbers"),
+        ("player", lambda state: None if not state else -2, "the root has player None, expected 0 to 1"),
+        ("player", lambda state: "x" if not state else -2, "the root has player 'x', expected 0 to 1"),
+        ("player", lambda state: True if not state else -2, "the root has player True, expected 0 to 1"),
+        ("player", lambda state: 1.0 if not state else -2, "the root has player 1.0, expected 0 to 1"),
+        ("actions", lambda state: None, "the root has actions None in infoset 'only', expected a sequence"),
+        ("actions", lambda state: ("l", ["r"]), "the root has actions ('l', ['r']) in infoset 'only', expected"),
+        ("infoset", lambda state: ["only"], "the root has infoset ['only'], expected a hashable label"),
+        ("num_players", 0, "the rules are for 0 players, expected at least 1"),
+        ("num_players", "two", "the rules are for 'two' players, expected at least 1"),
     ],
 )
 @pytest.mark.parametrize("exact", [False, True])
@@ -438,6 +452,72 @@ def test_malformed_rules_are_refused_by_name(method, answer, message, exact):
         SequenceForm.from_rules(rules, exact=exact)
     check_message(caught.value)
     assert message in str(caught.value).replace("(1, nan)", "(1.0, nan)")
+    with pytest.raises(InvalidGameError) as caught:  # whoever takes them first
+        GameTree.from_rules(rules)
+    check_message(caught.value)
+
+
+@pytest.mark.parametrize("answer", [None, 3, ("l",), ("l", ["r"]), ["r", "l"]])
+def test_actions_that_differ_within_an_infoset_are_refused_whatever_they_are(answer):
+    rules = Scripted()
+    rules.player = lambda state: -2 if len(state) == 2 else (CHANCE if not state else 0)
+    rules.actions = lambda state: ("l", "r") if state == "l" else answer
+    with pytest.raises(InvalidGameError, match=r"history r has actions .* the actions of an infoset must agree"):
+        SequenceForm.from_rules(rules)
+
+
+def test_actions_and_outcomes_may_be_any_iterable():
+    rules = Scripted()
+    rules.player = lambda state: -2 if len(state) == 2 else (CHANCE if not state else 0)
+    rules.actions = lambda state: iter("lr")
+    rules.chance_outcomes = lambda state: iter([("l", 0.5), ("r", Fraction(1, 2))])
+    assert SequenceForm.from_rules(rules).num_nodes == 7
+    rules.payoffs = lambda state: np.array([1, -1]) if state != "ll" else None
+    with pytest.raises(InvalidGameError, match="history l/l has payoffs None"):
+        SequenceForm.from_rules(rules)
+
+
+def test_errors_of_the_rules_pass_through():
+    rules = Scripted()
+    rules.child = lambda state, action: {}["absent"]
+    for build in (SequenceForm.from_rules, GameTree.from_rules):
+        with pytest.raises(KeyError, match="absent"):
+            build(rules)
+
+
+@pytest.mark.parametrize("build", [SequenceForm.from_rules, GameTree.from_rules])
+def test_what_is_no_rules(build):
+    for other in (3, None, "kuhn", nx.DiGraph()):
+        with pytest.raises(InvalidGameError, match="is no game's rules: it has no num_players"):
+            build(other)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_decimals_are_numbers(exact):
+    rules = Scripted()
+    rules.player = lambda state: -2 if state else CHANCE
+    rules.chance_outcomes = lambda state: [("l", Decimal("0.1")), ("r", Decimal("0.9"))]
+    rules.payoffs = lambda state: (Decimal("0.3"), -0.3)
+    form = SequenceForm.from_rules(rules, exact=exact)
+    assert form.A[0, 0] == pytest.approx(0.3)
+    if exact:
+        assert form.exact_payoffs(0) == {(0, 0): Fraction(3, 10)}
+    graph = sample()
+    probabilities(Decimal("0.5"), Decimal("0.5"))(graph)
+    with_node("heads no", payoffs=(Decimal("1.5"), -1))(graph)
+    assert GameTree(graph).enumeration.leaves.payoffs.max() == 2.0
+
+
+def test_the_users_graph_is_not_changed():
+    graph = sample()
+    payoffs = np.array([1.0, -1.0])
+    graph.nodes["heads no"]["payoffs"] = payoffs
+    form = SequenceForm.from_tree(graph)
+    assert graph.nodes["heads no"]["payoffs"] is payoffs
+    assert payoffs.flags.writeable
+    assert SequenceForm.from_tree(graph, exact=True).fingerprint == form.fingerprint
+    graph.nodes["heads no"]["payoffs"] = (1.0, -1.0)
+    assert SequenceForm.from_tree(graph).fingerprint == form.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -446,6 +526,12 @@ def test_malformed_rules_are_refused_by_name(method, answer, message, exact):
         ([], "the root is a chance node without outcomes"),
         ([("l", 0.5), ("l", 0.5)], "the root is a chance node with an outcome that stands there twice"),
         ([("l", 0.5), ("r", None)], "the root has chance probabilities [0.5, None], expected numbers"),
+        (None, "the root has chance outcomes None, expected pairs"),
+        ([("l", 0.5, 1)], "the root has chance outcomes [('l', 0.5, 1)], expected pairs"),
+        ([("l", 0.5), 3], "expected pairs of a hashable label and its probability"),
+        ([("l", 0.5), (["r"], 0.5)], "expected pairs of a hashable label and its probability"),
+        ([("l", 0.5), ("r", "0.6")], "the root "),
+        ([("l", 0.5), ("r", 10**400)], "expected numbers"),
         ([("l", 0.5), ("r", 0.25)], "the root has chance probabilities that sum to 0.75, expected 1"),
         ([("l", float("inf")), ("r", 0.25)], "the root gives outcome 'l' probability inf, expected one from 0 to 1"),
     ],
@@ -458,6 +544,18 @@ def test_malformed_chance_is_refused_by_name(outcomes, message):
         SequenceForm.from_rules(rules)
     check_message(caught.value)
     assert message in str(caught.value)
+    for build in (lambda rules: SequenceForm.from_rules(rules, exact=True), GameTree.from_rules):
+        with pytest.raises(InvalidGameError) as caught:
+            build(rules)
+        check_message(caught.value)
+
+
+def test_probabilities_in_text_are_no_numbers_in_fractions():
+    rules = Scripted()
+    rules.player = lambda state: -2 if state else CHANCE
+    rules.chance_outcomes = lambda state: [("l", 0.5), ("r", "0.5")]
+    with pytest.raises(InvalidGameError, match=r"the root has chance probabilities \[0.5, '0.5'\], expected numbers"):
+        SequenceForm.from_rules(rules, exact=True)
 
 
 def test_messages_stay_short_and_on_one_line_whatever_the_labels():

@@ -1,6 +1,8 @@
 """Sequence forms: two routes to the same arrays, sizes, exact fractions, matrices and fingerprints."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -20,6 +22,10 @@ from treeplex import (
     expected_payoffs,
     load_game,
 )
+from treeplex.seqform.fingerprint import _digits
+from treeplex.seqform.game import sequence_form_of
+from treeplex.seqform.leaves import LeafTable
+from treeplex.seqform.polytope import depths_of
 
 SMALL = [
     "kuhn",
@@ -560,3 +566,380 @@ def test_behaviour_survives_plans_close_to_zero():
     behaviour[3:5] = [0.25, 0.75]
     again = treeplex.behaviour(treeplex.plan(behaviour))
     np.testing.assert_allclose(again, behaviour, rtol=1e-9)
+
+
+# Copies
+
+
+def stored_and_read(thing):
+    return pickle.loads(pickle.dumps(thing))  # noqa: S301
+
+
+def test_stored_forms_are_small_complete_and_read_only():
+    matrices = SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]])
+    for form in (load_game("leduc").sequence_form, load_game("kuhn:players=3").exact_sequence_form, matrices):
+        before = len(pickle.dumps(form))
+        for treeplex in form.treeplexes:
+            _ = treeplex.E, treeplex.e, treeplex.levels, treeplex.infoset_numbers
+        if form.num_players == 2:
+            _ = form.payoff_matrix(0), form.payoff_matrix(1), form.is_zero_sum, form.payoff_scale
+        assert form.fingerprint
+        assert len(pickle.dumps(form)) < before + 200
+        for again in (stored_and_read(form), copy.deepcopy(form)):
+            assert_same_arrays(form, again)
+            assert again.fingerprint == form.fingerprint
+            for array in arrays_of(again):
+                assert not array.flags.writeable
+    assert_same(form := load_game("leduc").sequence_form, stored_and_read(form))
+
+
+def arrays_of(form):
+    for treeplex in form.treeplexes:
+        yield from (treeplex.parents, treeplex.num_actions, treeplex.offsets, treeplex.sequence_infosets, treeplex.e)
+        yield from (treeplex.E.data, treeplex.E.indices, treeplex.E.indptr)
+    if form.leaves is not None:
+        yield from (form.leaves.sequences, form.leaves.chance, form.leaves.payoffs)
+    if form.num_players == 2:
+        for player in (0, 1):
+            matrix = form.payoff_matrix(player)
+            yield from (matrix.data, matrix.indices, matrix.indptr)
+
+
+@pytest.mark.parametrize("spec", ["leduc", "rps"])
+def test_arrays_are_read_only_and_scipy_computes_with_them(spec):
+    form = load_game(spec).sequence_form
+    if spec == "rps":
+        form = SequenceForm(form.treeplexes, payoff_matrices=(form.A, form.payoff_matrix(1)))
+    for array in arrays_of(form):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    A = form.A
+    dense, plan = A.toarray(), form.treeplexes[1].uniform_plan()
+    np.testing.assert_allclose(A @ plan, dense @ plan)
+    np.testing.assert_allclose(A.T @ plan, dense.T @ plan)
+    for one, other in (
+        (A + A, 2 * dense),
+        (A[:5, 1:4], dense[:5, 1:4]),
+        (A.tocsc(), dense),
+        (A.T.tocsr(), dense.T),
+        (A.copy(), dense),
+        (A @ A.T, dense @ dense.T),
+        (sp.vstack([A, form.E]), np.vstack([dense, form.E.toarray()])),
+    ):
+        np.testing.assert_allclose(one.toarray(), other, atol=1e-15)
+    assert A[1, 1] == dense[1, 1]
+
+
+def test_a_game_is_stored_without_its_cvxpy_variables():
+    game = load_game("kuhn")
+    plan = game.plan(0)
+    for again in (stored_and_read(game), copy.deepcopy(game), copy.copy(game)):
+        assert again.fingerprint == game.fingerprint
+        assert (again.spec, again.rules, again.parameters) == (game.spec, game.rules, game.parameters)
+        assert again.plan(0) is again.plan(0)
+        assert again.plan(0).id != plan.id
+    assert game.plan(0) is plan
+
+
+def test_a_game_of_another_process_has_variables_of_its_own(tmp_path):
+    game = Game.from_tree(load_game("kuhn").tree)
+    game.plan(0)
+    (tmp_path / "game").write_bytes(pickle.dumps(game))
+    code = f"""
+import pathlib, pickle
+import cvxpy as cp
+game = pickle.loads(pathlib.Path({str(tmp_path / "game")!r}).read_bytes())
+others = [cp.Variable() for _ in range(100)]
+assert game.plan(0).id not in {{other.id for other in others}}
+print(game.fingerprint)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == game.fingerprint
+
+
+def test_given_matrices_are_copied_and_brought_to_one_form():
+    treeplexes = [Treeplex([0], [2]), Treeplex([0], [2])]
+    A = sp.csr_array((np.array([2.0, 1.0, 0.0, 4.0]), np.array([2, 2, 0, 1]), np.array([0, 0, 3, 4])), shape=(3, 3))
+    B = np.zeros((3, 3))
+    form = SequenceForm(treeplexes, payoff_matrices=[A, B])
+    assert A.nnz == 4
+    assert form.A.nnz == 2
+    assert form.A.data.tolist() == [3.0, 4.0]
+    A.data[:] = B[:] = 9.0
+    np.testing.assert_array_equal(form.A.toarray(), [[0, 0, 0], [0, 0, 3], [0, 4, 0]])
+    assert form.payoff_matrix(1).nnz == 0
+    np.testing.assert_array_equal(form.gradient(0, [None, np.array([1, 0.5, 0.5])]), [0, 1.5, 2])
+
+
+def test_player_0s_matrix_is_built_without_player_1s():
+    form = SequenceForm.from_rules(load_game("kuhn").rules)
+    assert form.A.nnz == 30
+    assert "_second_matrix" not in form.__dict__
+    np.testing.assert_array_equal(form.payoff_matrix(1).toarray(), -form.A.toarray())
+
+
+# What is no leaf table, and what does not fit
+
+
+def leaf_table(sequences=((1, 1), (2, 2)), chance=(0.5, 0.5), payoffs=((1.0, -1.0), (0.0, 0.0)), **exact):
+    return LeafTable(np.asarray(sequences), np.asarray(chance), np.asarray(payoffs), **exact)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sequences": ((1, 1),)}, r"has sequences of shape \(1, 2\), chance of shape \(2,\)"),
+        ({"sequences": (1, 1)}, r"has sequences of shape \(2,\)"),
+        ({"sequences": ((1, 1, 1), (2, 2, 2))}, r"has sequences of shape \(2, 3\)"),
+        ({"chance": (1.0,)}, r"chance of shape \(1,\)"),
+        ({"payoffs": (1.0, 2.0)}, r"payoffs of shape \(2,\), expected"),
+        ({"sequences": np.zeros((0, 2), int), "chance": (), "payoffs": np.zeros((0, 2))}, "one leaf and one player"),
+        ({"sequences": ((1, 1), (2, 2.5))}, "expected integers"),
+        ({"sequences": ((1, 1), (2, 2**32))}, "expected integers of at most 32 bits"),
+        ({"payoffs": (("a", 1), (1, 1))}, "payoffs of a leaf table are no array of numbers"),
+        ({"payoffs": ((np.nan, 1), (1, 1))}, r"leaf 0 has payoffs \[nan, 1.0\], expected finite numbers"),
+        ({"chance": (0.5, -0.5)}, "leaf 1 has chance -0.5, expected finite non-negative numbers"),
+        ({"exact_chance": (Fraction(1),)}, "expected a tuple with an entry a leaf, 2"),
+    ],
+)
+def test_what_is_no_leaf_table_is_refused(changes, message):
+    with pytest.raises(InvalidGameError, match=message) as caught:
+        leaf_table(**changes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("sequence", [-1, 3, 2**31 - 1])
+def test_sequences_that_a_player_does_not_have_are_refused(players, sequence):
+    treeplexes = [Treeplex([0], [2]) for _ in range(players)]
+    sequences = np.ones((2, players), dtype=np.int32)
+    assert SequenceForm(treeplexes, leaf_table(sequences, payoffs=np.zeros((2, players)))).num_leaves == 2
+    sequences[1, -1] = sequence
+    with pytest.raises(
+        InvalidGameError, match=f"leaf 1 has sequence {sequence} of player {players - 1}, expected one from 0 to 2"
+    ):
+        SequenceForm(treeplexes, leaf_table(sequences, payoffs=np.zeros((2, players))))
+    with pytest.raises(InvalidGameError, match=f"leaf table is of {players} players, but there are 1 treeplexes"):
+        SequenceForm(treeplexes[:1], leaf_table(sequences, payoffs=np.zeros((2, players))))
+
+
+def test_leaf_tables_do_not_follow_the_users_arrays():
+    sequences = np.ones((1, 2), dtype=np.int32)
+    form = SequenceForm([Treeplex([0], [2])] * 2, LeafTable(sequences, np.ones(1), np.ones((1, 2))))
+    sequences[:] = 1_000_000
+    assert form.leaves.sequences.max() == 1
+    assert sequences.flags.writeable
+
+
+PENNIES = [Treeplex([0], [2]), Treeplex([0], [2])]
+ZEROS = np.zeros((3, 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS]), "expected two, one a player"),
+        (lambda: SequenceForm(PENNIES, payoff_matrices=3), "the payoff matrices are 3, expected two"),
+        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS, "x"]), "payoff matrix of player 1 is no matrix"),
+        (lambda: SequenceForm(PENNIES * 2, payoff_matrices=[ZEROS] * 4), "for two players, but there are 4"),
+        (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "one of the two"),
+        (lambda: SequenceForm(PENNIES, leaves=[1]), r"the leaves are \[1\], expected a LeafTable"),
+        (lambda: SequenceForm(3, leaf_table()), "the treeplexes are 3, expected"),
+        (lambda: SequenceForm([], leaf_table()), r"the treeplexes are \[\], expected"),
+        (lambda: SequenceForm([1, 2], leaf_table()), r"the treeplexes are \[1, 2\], expected"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]], labels=(["a"],)), "expected a pair of sequences"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]], labels=3), "labels is 3, expected a pair of sequences"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]], labels=(["a"], 3)), "expected a pair of sequences"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]], labels=([[]], ["b"])), r"label \[\] is not hashable"),
+        (lambda: SequenceForm.from_payoff_matrix([[10**400]]), "no matrix of numbers"),
+        (lambda: SequenceForm.from_matrices(E2, [1, 0], E2, [1, 0], lying_indices()), "A is no matrix of numbers"),
+        (lambda: SequenceForm.from_rules(3), "3 is no game's rules: it has no num_players"),
+        (lambda: SequenceForm.from_tree(3), "no game tree"),
+        (lambda: Game("g", rules=3), "3 is no game's rules"),
+        (lambda: Game("g", tree=3), "the tree of game 'g' is 3"),
+        (lambda: Game.from_sequence_form(3), "the sequence form of game 'matrices' is 3"),
+        (lambda: sequence_form_of("kuhn"), "'kuhn' is no game: a Game"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(2), "player 2 is none of the game's"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(-1), "player -1 is none of the game's"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).gradient(True, []), "player True is none of the game's"),
+        (lambda: load_game("kuhn").exact_sequence_form.exact_payoffs("0"), "player '0' is none of the game's"),
+        (lambda: load_game("kuhn").plan(True), "kuhn has no player True"),
+        (lambda: load_game("kuhn").plan(1.0), "kuhn has no player 1.0"),
+    ],
+)
+def test_what_makes_no_game_is_refused(make, message):
+    with pytest.raises(InvalidGameError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def lying_indices():
+    matrix = sp.csc_array(np.ones((3, 3)))
+    matrix.indices[0] = 10**6
+    return matrix
+
+
+# Sums of payoffs
+
+
+def test_constant_sums():
+    assert load_game("kuhn").sequence_form.constant_sum == 0.0
+    assert SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[-1, 2], [-3, 1]]).constant_sum == 2.0
+    assert SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[-1, 2], [-3, 1.5]]).constant_sum is None
+
+
+@pytest.mark.parametrize("spec", ["kuhn", "kuhn:players=3", "leduc", "goofspiel:order=random,cards=3"])
+def test_constant_sums_of_leaves_and_of_their_matrices(spec):
+    form = load_game(spec).sequence_form
+    leaves = form.leaves
+    shifted = SequenceForm(form.treeplexes, LeafTable(leaves.sequences, leaves.chance, leaves.payoffs + [3.0] + 0.5))
+    assert shifted.constant_sum == pytest.approx(3.5 * form.num_players)
+    payoffs = leaves.payoffs.copy()
+    payoffs[-1, 0] += 0.125
+    changed = SequenceForm(form.treeplexes, LeafTable(leaves.sequences, leaves.chance, payoffs))
+    assert changed.constant_sum is None
+    if form.num_players == 2:
+        for one in (shifted, changed):
+            matrices = SequenceForm(form.treeplexes, payoff_matrices=[one.payoff_matrix(0), one.payoff_matrix(1)])
+            assert matrices.constant_sum == (None if one is changed else pytest.approx(7.0))
+
+
+# More of fingerprints
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([[1e9, 0, 0], [0, 0.3, -0.3], [0, -0.3, 0.3]], [[1e9, 0, 0], [0, -0.3, 0.3], [0, 0.3, -0.3]]),
+        ([[1, 1e-10], [0, 1]], [[1, -1e-10], [0, 1]]),
+        ([[1, 2**-10]], [[1, 2**-11]]),
+        ([[1, 0.3]], [[1, 0.3 * (1 + 1e-8)]]),
+    ],
+)
+def test_small_payoffs_beside_large_ones_count(one, other):
+    assert SequenceForm.from_payoff_matrix(one).fingerprint != SequenceForm.from_payoff_matrix(other).fingerprint
+
+
+def test_payoffs_behind_unlikely_chance_count():
+    def unlikely(sign):
+        return SequenceForm.from_rules(Unlikely(sign))
+
+    class Unlikely(type(coin([], []))):
+        def __init__(self, sign):
+            self.sign = sign
+
+        def player(self, state):
+            return {None: -1, "rare": 0, "common": 0}.get(state, -2)
+
+        def actions(self, state):
+            return ("l", "r")
+
+        def infoset(self, state):
+            return state
+
+        def chance_outcomes(self, state):
+            return [("rare", 1e-11), ("common", 1 - 1e-11)]
+
+        def child(self, state, action):
+            return action if state is None else (state, action)
+
+        def payoffs(self, state):
+            payoff = self.sign * 0.1 if state == ("rare", "r") else 1.0
+            return (payoff, -payoff)
+
+    assert unlikely(1).fingerprint == unlikely(1).fingerprint != unlikely(-1).fingerprint
+
+
+def test_fingerprints_do_not_turn_on_the_last_digit():
+    values = sorted(
+        {n / d for d in (1, 2, 3, 5, 6, 7, 12, 30, 52, 1326) for n in range(1, 60)} | {2.0**-n for n in range(64)}
+    )
+    for value in values:
+        for one in (value, np.nextafter(value, 9e9), np.nextafter(value, 0), -(-value * 3 / 3)):
+            assert np.array_equal(_digits(np.array([one])), _digits(np.array([value]))), value
+
+
+@pytest.mark.parametrize("spec", ["kuhn", "leduc", "liars_dice", "goofspiel", "rps:rock=0.1,paper=1/3"])
+def test_leaves_and_matrices_of_one_game_have_one_fingerprint(spec):
+    form = load_game(spec).sequence_form
+    other = SequenceForm(form.treeplexes, payoff_matrices=[form.A, form.payoff_matrix(1)])
+    assert other.fingerprint == form.fingerprint
+
+
+def test_sums_that_cancel_to_round_off_do_not_count():
+    forms = [
+        SequenceForm.from_rules(coin([0.1, 0.2, 0.7], payoffs)) for payoffs in ([3, 2, -1], [3, 2, -1 + 1e-16], [0] * 3)
+    ]
+    assert forms[0].A.nnz  # round-off
+    assert len({form.fingerprint for form in forms}) == 1
+
+
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize("label", [Plain(), (1, Plain()), frozenset({Plain()}), len.__call__, (lambda: None,)])
+def test_labels_shown_by_their_address_have_no_fingerprint(label):
+    form = SequenceForm([Treeplex([0], [2], [label]), Treeplex([0], [2])], payoff_matrices=[ZEROS, ZEROS])
+    assert Profile.uniform(form)[0][label] == {0: 0.5, 1: 0.5}
+    with pytest.raises(InvalidGameError, match="is shown by its address, which differs in every process") as caught:
+        _ = form.fingerprint
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_of_many_digits_have_a_fingerprint():
+    form = SequenceForm([Treeplex([0], [2], [10**5000]), Treeplex([0], [2])], payoff_matrices=[ZEROS, ZEROS])
+    assert len(form.fingerprint) == 16
+
+
+# More of treeplexes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a"], [2]), r"parents is \['a'\]: a vector of integers"),
+        (([2**40], [2]), "of at most 32 bits"),
+        (([2**80], [2]), "a vector of integers"),
+        (([0.9], [2.7]), r"parents is \[0.9\]: a vector of integers"),
+        (([True], [2]), "a vector of integers"),
+        (([0, [1]], [2]), "a vector of integers is needed"),
+        (([0], None), r"num_actions has shape \(\)"),
+        (([0, 0], [2**31 - 1] * 2), "num_actions sum to 4294967294, expected at most"),
+        (([0], [2], [["a"]]), r"label \['a'\] is not hashable"),
+        (([0], [2], ["a"], [(1, [2])]), r"label \[2\] is not hashable"),
+        (([0], [2], 3), "infoset_labels are 3"),
+        (([0], [2], ["a"], [3]), r"action_labels \[3\]"),
+    ],
+)
+def test_arrays_and_labels_that_make_no_treeplex_are_refused(arguments, message):
+    with pytest.raises(InvalidGameError, match=message) as caught:
+        Treeplex(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_that_no_infoset_can_have():
+    treeplex = load_game("kuhn").sequence_form.treeplexes[0]
+    for label in (["K_"], {}, "X"):
+        with pytest.raises(InvalidStrategyError, match="there is no infoset"):
+            treeplex.sequence(label, "p")
+    with pytest.raises(InvalidStrategyError, match=r"has no action \['p'\]"):
+        treeplex.sequence("K_", ["p"])
+    with pytest.raises(InvalidStrategyError, match="the realization plan is no array of numbers"):
+        treeplex.residual(["a"] * 13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_depths_are_counted_by_doubling(seed):
+    source = np.random.default_rng(seed)
+    count = 200
+    num_actions = source.integers(1, 3, count)
+    offsets = 1 + np.append(0, np.cumsum(num_actions))
+    reach = 3 if seed else 1  # seed 0: one long chain
+    parents = np.maximum(offsets[:-1] - source.integers(1, reach + 1, count), 0)
+    treeplex = Treeplex(parents, num_actions)
+    depths = []
+    for owner in treeplex.sequence_infosets[parents].tolist():
+        depths.append(depths[owner] + 1 if owner >= 0 else 0)
+    assert depths_of(treeplex.parents.astype(np.int64), treeplex.sequence_infosets).tolist() == depths
+    assert treeplex.depths.tolist() == depths

@@ -1,5 +1,6 @@
 """Strategies and profiles: round trips, files, and everything that is no strategy of this player in this game."""
 
+import copy
 import json
 import pickle
 import random
@@ -10,6 +11,7 @@ import pytest
 
 from treeplex import (
     Game,
+    InvalidGameError,
     InvalidStrategyError,
     MissingExtraError,
     Profile,
@@ -193,7 +195,7 @@ def test_everything_is_deterministic(tmp_path):
 # Refusals
 
 
-@pytest.mark.parametrize("player", [2, -1, 1.0, "0", None, np.int64(5)])
+@pytest.mark.parametrize("player", [2, -1, 1.0, "0", None, np.int64(5), True, False, [0]])
 def test_players_that_are_not_there(kuhn, player, tmp_path):
     behaviour = kuhn.sequence_form.treeplexes[0].uniform_behaviour()
     profile = Profile.uniform(kuhn)
@@ -284,6 +286,9 @@ def test_what_is_no_plan(kuhn, plan, message):
         ({"J_": {"p": float("nan"), "b": 0.5}}, "not finite"),
         ({"J_": [0.5, 0.5]}, r"infoset 'J_' has \[0.5, 0.5\], expected a mapping"),
         ({"J_": None}, "infoset 'J_' has None, expected a mapping"),
+        ({"J_": {"p": 10**400}}, "infoset 'J_' has probabilities"),
+        ([1], r"the behaviour of player 0 is \[1\], expected a mapping of infosets"),
+        (None, "the behaviour of player 0 is None, expected a mapping of infosets"),
     ],
 )
 def test_what_is_no_dictionary_of_behaviour(kuhn, behaviour, message):
@@ -294,6 +299,8 @@ def test_what_is_no_dictionary_of_behaviour(kuhn, behaviour, message):
 def test_infosets_that_are_not_there(kuhn):
     with pytest.raises(InvalidStrategyError, match="player 1 has no infoset 'J_'"):
         Strategy.uniform(kuhn, 1)["J_"]
+    with pytest.raises(InvalidStrategyError, match=r"player 1 has no infoset \['a'\]"):
+        Strategy.uniform(kuhn, 1)[["a"]]
 
 
 def test_half_a_profile_is_refused(kuhn):
@@ -307,6 +314,7 @@ def test_half_a_profile_is_refused(kuhn):
         ([], "a profile needs one Strategy a player"),
         ([first, second.plan], "a profile needs one Strategy a player"),
         ([first, None], "a profile needs one Strategy a player"),
+        (3, "a profile needs one Strategy a player, received 3"),
     ):
         with pytest.raises(InvalidStrategyError, match=message):
             Profile(strategies)
@@ -363,8 +371,99 @@ def test_a_best_response_takes_the_first_of_equally_good_actions():
     found = best_response_plan(treeplex, np.array([1.0, 0, 2, 2, 5, 5, 2, 2]))
     assert found.plan.tolist() == [1, 1, 0, 0, 1, 0, 1, 0]
     assert found.value == 1 + 2 + 5
+    assert found.behaviour.tolist() == [1, 1, 0, 0, 1, 0, 1, 0]
     with pytest.raises(InvalidStrategyError, match=r"the gradient has shape \(7,\), expected \(8,\)"):
         best_response_plan(treeplex, np.zeros(7))
+
+
+def test_a_best_response_is_pure_where_it_does_not_go(kuhn):
+    for game in (kuhn, load_game("leduc"), load_game("kuhn:players=3")):
+        profile = Profile.uniform(game)
+        for player in range(game.num_players):
+            response = best_response(game, profile, player)
+            assert set(response.behaviour.tolist()) == {0.0, 1.0}
+    # Below the actions that are not taken it is a best response too: what it bets on J it calls on Q.
+    treeplex = Treeplex([0, 1], [2, 2])
+    found = best_response_plan(treeplex, np.array([0.0, 0, 9, 1, 2]))
+    assert found.plan.tolist() == [1, 0, 1, 0, 0]
+    assert found.behaviour.tolist() == [1, 0, 1, 0, 1]
+
+
+def test_what_is_no_game_is_refused(kuhn):
+    first, second = profile = Profile.uniform(kuhn)
+    for other in ("kuhn", None, 3, kuhn.rules, profile):
+        for make in (
+            lambda other: Strategy(other, 0, UNIFORM),
+            lambda other: Strategy.uniform(other, 0),
+            lambda other: Strategy.from_plan(other, 0, UNIFORM),
+            lambda other: Strategy.from_dict(other, 0, {}),
+            lambda other: Strategy.load("x", other),
+            lambda other: Profile.load("x", other),
+            Profile.uniform,
+            lambda other: best_response(other, profile, 0),
+            lambda other: expected_payoffs(other, profile),
+            lambda other: exploitability(other, profile),
+            lambda other: nash_conv(other, profile),
+            lambda other: best_response_values(other, profile),
+            lambda other: worst_case(other, first),
+            lambda other: gain(other, first, second, 0.0),
+        ):
+            with pytest.raises(InvalidGameError, match=r"is no game: a Game .* or a SequenceForm is needed") as caught:
+                make(other)
+            assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_strategy_is_refused(kuhn):
+    first, second = Profile.uniform(kuhn)
+    for other in (None, 3, first.plan):
+        for make in (
+            lambda other: worst_case(kuhn, other),
+            lambda other: gain(kuhn, other, second, 0.0),
+            lambda other: gain(kuhn, first, other, 0.0),
+        ):
+            with pytest.raises(InvalidStrategyError, match="is no strategy: a Strategy is needed"):
+                make(other)
+    with pytest.raises(InvalidGameError, match="game_value is None, expected a number"):
+        gain(kuhn, first, second, None)
+
+
+def test_stored_strategies_stay_read_only(kuhn):
+    strategy = Strategy.uniform(kuhn, 0)
+    for again in (pickle.loads(pickle.dumps(strategy)), copy.deepcopy(strategy)):  # noqa: S301
+        np.testing.assert_array_equal(again.plan, strategy.plan)
+        assert exploitability(kuhn, Profile([again, Strategy.uniform(kuhn, 1)])) > 0
+        for array in (again.plan, again.behaviour):
+            with pytest.raises(ValueError, match="read-only"):
+                array[1] = 1.0
+
+
+def test_a_strategy_is_made_without_another(kuhn, monkeypatch):
+    behaviour = kuhn.sequence_form.treeplexes[0].uniform_behaviour()
+    plan = kuhn.sequence_form.treeplexes[0].plan(behaviour)
+    monkeypatch.setattr(Strategy, "uniform", None)
+    assert Strategy.from_plan(kuhn, 0, plan).player == 0
+    assert Strategy.from_dict(kuhn, np.int64(0), {}).player == 0
+
+
+def test_files_that_cannot_be_written(kuhn, tmp_path):
+    strategy = Strategy.uniform(kuhn, 0)
+    for path, reason in (
+        (tmp_path / "absent" / "x.npz", r"absent.x\.npz cannot be written: No such file or directory"),
+        (tmp_path, "cannot be written: "),
+        (tmp_path / "two\nlines" / "x", r"two\\nlines.x cannot be written"),
+        (str(tmp_path / "zero\0byte"), "cannot be written: "),
+        (3, "3 cannot be written: "),
+    ):
+        with pytest.raises(InvalidStrategyError, match=reason) as caught:
+            strategy.save(path)
+        assert "\n" not in str(caught.value)
+        with pytest.raises(InvalidStrategyError) as caught:
+            Strategy.load(path, kuhn)
+        assert "\n" not in str(caught.value)
+    Profile.uniform(kuhn).save(tmp_path / "profile")
+    for player in (True, 1.0, [0], "0"):
+        with pytest.raises(InvalidStrategyError, match="holds no strategy of player"):
+            Strategy.load(tmp_path / "profile", kuhn, player)
 
 
 # Files that are none
