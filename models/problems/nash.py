@@ -75,8 +75,8 @@ class Nash:
         -------
         LinearProgram
             Column blocks ``plan`` (x) and ``values`` (q); row blocks ``plan`` (E x = e) and ``response``
-            (Fᵀ q − Aᵀ x ≤ 0). A and q are in units of the largest payoff, since solvers' tolerances are absolute; the
-            objective is in payoff units.
+            (Fᵀ q − Aᵀ x ≤ 0). A and q are in units of A's mean absolute entry, since solvers' tolerances are absolute
+            and E and F hold ones; the objective is in payoff units.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Nash:
         own, other = form.treeplexes
         num_plan, num_values = own.num_sequences, other.num_infosets + 1
         num_rows, num_responses = own.num_infosets + 1, other.num_sequences
-        unit = form.payoff_scale
+        unit = self._unit()
         return LinearProgram(
             objective=np.concatenate([np.zeros(num_plan), unit * form.f]),
             matrix=stack([[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]),
@@ -102,7 +102,7 @@ class Nash:
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
         """Return both players' plans: player 1's is the multiplier of the ``response`` rows, per unit of payoff."""
-        return primal["plan"], dual["response"] / self.game.sequence_form.payoff_scale
+        return primal["plan"], dual["response"] / self._unit()
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the same program in cvxpy, on the variable ``game.plan(0)`` and in payoff units.
@@ -162,6 +162,10 @@ class Nash:
     def error(self, certificate: Certificate) -> float:
         """Return the exploitability: a tolerance bounds it."""
         return certificate.exploitability
+
+    def _unit(self) -> float:
+        entries = self.game.sequence_form.A.data
+        return float(np.abs(entries).mean()) if len(entries) else 1.0
 
     def _require_two_players(self) -> None:
         if self.game.num_players != 2:

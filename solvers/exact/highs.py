@@ -44,7 +44,8 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     if algorithm == "auto":
         algorithm = "ipm" if size > method.large else "simplex"
     # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
-    solver = load(program, min(1e-4, max(TOLERANCE, options.tol / 100.0)) if algorithm == "pdlp" else TOLERANCE)
+    relative = options.tol / problem.game.sequence_form.payoff_scale
+    solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
     solver.setOptionValue("solver", _SOLVERS[algorithm])
     solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
     solver.setOptionValue("time_limit", options.time_limit)
