@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg as linalg
 import scipy.sparse as sparse
 
 import treeplex
@@ -349,7 +350,8 @@ def test_random_structures(seed):
         for matrix in matrices:
             inner = matrix.toarray()[1:, 1:]
             factors = rng.uniform(0.5, 1.5, repeats)
-            blocks.append(sparse.csr_array(sparse.block_diag([[[0.3]]] + [f * inner for f in factors])))
+            parts = [sparse.coo_array([[0.3]]), *(sparse.coo_array(f * inner) for f in factors)]
+            blocks.append(sparse.csr_array(sparse.block_diag(parts)))
         matrices = blocks if seed % 3 else [blocks[0], -blocks[0]]
     parents, offsets = zip(*treeplexes, strict=True)
     A, B = (sparse.csr_array(matrix) for matrix in matrices)
@@ -392,7 +394,7 @@ def test_to_and_from_user():
 
 
 def test_equal_parts_become_runs():
-    A = sparse.csr_array(sparse.block_diag([[[0.0]]] + [np.array([[1.0, -1.0], [-1.0, 1.0]])] * 8))
+    A = sparse.csr_array(linalg.block_diag([[0.0]], *[[[1.0, -1.0], [-1.0, 1.0]]] * 8))
     parents, offsets = np.zeros(8, dtype=int), np.arange(1, 18, 2)
     layout = layout_from_matrices([parents] * 2, [offsets] * 2, A)
     assert len(layout.cell_rows) == 0
