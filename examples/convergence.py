@@ -29,8 +29,7 @@ def main() -> None:
     ends = []
     for method, colour in METHODS.items():
         solution = solve(problem, method, max_iterations=arguments.iterations, tol=0)
-        iterations = np.append(solution.history.iterations, solution.iterations)
-        error = np.append(solution.history.exploitability, solution.exploitability)
+        iterations, error = solution.history.iterations, solution.history.exploitability
         axes.loglog(iterations, error, color=colour, linewidth=1.9, clip_on=False)
         ends.append((error[-1], method.upper(), colour, "bold"))
         print(f"{method:6} exploitability {solution.exploitability:.3g} after {solution.iterations:,} iterations")
