@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -852,3 +853,33 @@ def test_what_is_no_game_and_what_is_not_zero_sum():
     general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
     with pytest.raises(UnsupportedProblemError, match=r"do not sum to zero at every leaf$"):
         Nash(general)
+
+
+def test_a_good_start_is_kept():
+    problem = Nash(load_game("liars_dice"))
+    good = solve(problem, "dcfr", tol=1e-5).profile
+    for method in ("cfr", "cfr+", "dcfr", "pcfr+"):
+        warm = solve(problem, method, tol=0, max_iterations=10, start=good)
+        cold = solve(problem, method, tol=0, max_iterations=10)
+        assert warm.exploitability < 1e-4 < 1e-2 < cold.exploitability
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that signals")
+def test_ctrl_c_within_a_compiled_call_loses_no_count():
+    """The uniform average counts every iteration once, so its weight tells how many there were."""
+    problem = Nash(load_game("leduc"))
+    solve(problem, "cfr", tol=0, max_iterations=1)
+    for delay in (0.21, 0.24, 0.27):
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            solution = solve(problem, "cfr", tol=0, max_iterations=10**9)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert solution.status is Status.INTERRUPTED
+        arrays = solution.state.state.arrays
+        weights = arrays.plan_sums[solution.state.kernel.layout.bases[:-1]]
+        assert weights.tolist() == [solution.iterations] * 2
+        assert solution.history.iterations[-1] == solution.iterations
+        assert (np.diff(solution.history.iterations) > 0).all()
