@@ -35,6 +35,12 @@ ROW_KEYS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts that are looked for are not broken into lines, whatever the terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 def refuse_constant(name: str) -> None:
     raise AssertionError(f"{name} in JSON")
 

@@ -47,9 +47,9 @@ class Rule:
     prediction: float = 0.0
     averaging: float = 0.0
 
-    def parameters(self) -> Floats:
-        """Return the numbers as the compiled loop wants them."""
-        numbers = [self.positive, self.negative, self.floor, self.prediction, self.averaging]
+    def parameters(self, unit: float) -> Floats:
+        """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
+        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging]
         return np.array(numbers, dtype=np.float64)
 
 
@@ -204,6 +204,7 @@ class Kernel:
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
+        adopted.arrays.regrets[:] *= other.layout.unit / self.layout.unit
         adopted.arrays.clock[:] = state.arrays.clock
         return adopted
 
@@ -252,18 +253,20 @@ class Kernel:
         rows = HISTORY_ROWS
         checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
         tilted = tilt is not None
-        tilt_array = np.require(tilt if tilted else np.zeros(0), dtype=np.float64, requirements=["C", "A", "W", "E"])
+        unit = self.layout.unit
+        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         exploitability, rows = run_loop(
-            self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(),
+            self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
-            float(tolerance), checked, values,
+            float(tolerance) / unit, checked, values,
         )  # fmt: skip
-        values = values[:rows]
+        converged = bool(exploitability <= tolerance / unit)
+        values = values[:rows] * unit
         return Report(
             iterations=state.iteration,
-            exploitability=float(exploitability),
-            converged=bool(exploitability <= tolerance),
+            exploitability=float(exploitability) * unit,
+            converged=converged,
             checked=checked[:rows],
             exploitabilities=values[:, 0],
             best_responses=values[:, 1 : 1 + num_players],

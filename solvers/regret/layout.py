@@ -75,6 +75,8 @@ class KernelLayout:
         Any other number of players: the leaves' sequences. Empty for two.
     leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
         Payoffs, chance multiplied in.
+    unit : float
+        All payoffs here are in units of this one, the largest: stakes do not matter to the loop.
     """
 
     num_players: int
@@ -100,6 +102,7 @@ class KernelLayout:
     cell_values: Floats
     leaf_positions: Unsigned
     leaf_payoffs: Floats
+    unit: float
 
     @property
     def size(self) -> int:
@@ -186,7 +189,8 @@ def layout_from_matrices(
     rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
     payoffs = np.zeros((2, len(rows)))
     payoffs[0, : A.nnz], payoffs[1, A.nnz :] = A.data, B.data
-    return _two_player_layout(Treeplexes(parents, offsets), rows, columns, payoffs)
+    unit = _largest(payoffs)
+    return _two_player_layout(Treeplexes(parents, offsets), rows, columns, payoffs / unit, unit)
 
 
 def layout_from_leaves(
@@ -213,11 +217,13 @@ def layout_from_leaves(
     KernelLayout
     """
     leaves = np.asarray(sequences, dtype=np.int64)
-    weighted = np.asarray(chance, dtype=np.float64)[:, None] * np.asarray(payoffs, dtype=np.float64)
+    amounts = np.asarray(payoffs, dtype=np.float64)
+    unit = _largest(amounts)
+    weighted = np.asarray(chance, dtype=np.float64)[:, None] * (amounts / unit)
     num_players = weighted.shape[1]
     treeplexes = Treeplexes(parents, offsets)
     if num_players == 2:
-        return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T)
+        return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T, unit)
     places = treeplexes.place([no_lanes(len(parent)) for parent in treeplexes.parents])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
@@ -232,10 +238,13 @@ def layout_from_leaves(
         cell_rows=nothing, cell_values=np.zeros(0),
         leaf_positions=unsigned(positions),
         leaf_payoffs=np.ascontiguousarray(payoff_sums),
+        unit=unit,
     )  # fmt: skip
 
 
-def _two_player_layout(treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats) -> KernelLayout:
+def _two_player_layout(
+    treeplexes: Treeplexes, rows: Integers, columns: Integers, payoffs: Floats, unit: float
+) -> KernelLayout:
     """Lay out a two-player game given by cells: the players' sequences and payoffs (2, num_cells), repeats allowed."""
     num_columns = int(treeplexes.offsets[1][-1])
     cell, inverse = np.unique(rows * num_columns + columns, return_inverse=True)
@@ -293,6 +302,7 @@ def _two_player_layout(treeplexes: Treeplexes, rows: Integers, columns: Integers
         cell_values=np.concatenate([pieces.values[:, 0] for pieces in cells]),
         leaf_positions=np.zeros((0, 2), dtype=np.uint32),
         leaf_payoffs=np.zeros((0, 2)),
+        unit=unit,
     )
 
 
@@ -345,3 +355,7 @@ def _distinct(values: Floats) -> tuple[Floats, Integers]:
     rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     return values[first], inverse.ravel()
+
+
+def _largest(payoffs: Floats) -> float:
+    return float(np.abs(payoffs).max(initial=0.0)) or 1.0
