@@ -106,7 +106,7 @@ def compare(exact: "Solution", iterative: "Solution", tolerance: float) -> Compa
             f"the solutions answer different questions: {first.name} on {first.game.spec} and {second.name} on "
             f"{second.game.spec}; expected one problem on one game"
         )
-    slack = ROUND_OFF * max(1.0, first.game.sequence_form.payoff_scale)
+    slack = ROUND_OFF * first.game.sequence_form.payoff_scale
     return _compare(
         iterative,
         _objective(exact),
@@ -149,7 +149,7 @@ def compare_with_value(solution: "Solution", value: float, tolerance: float, dig
     >>> compare_with_value(solve(Nash(game)), float(game.reference_value), tolerance=1e-9).passed
     True
     """
-    slack = digits + ROUND_OFF * max(1.0, solution.problem.game.sequence_form.payoff_scale)
+    slack = digits + ROUND_OFF * solution.problem.game.sequence_form.payoff_scale
     return _compare(
         solution,
         value,

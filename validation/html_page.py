@@ -4,6 +4,7 @@ import html
 import platform
 from importlib import metadata
 
+from .figures import decimals, magnitude
 from .report import Report, Row
 
 _STYLE = """
@@ -97,14 +98,14 @@ def _game_line(row: Row, columns: int) -> str:
 def _row(row: Row, violations: bool, columns: int) -> str:
     verdict = "pass" if row.passed else "FAIL"
     if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
-        values = ", ".join(_decimals(one, 6) for one in row.value)
+        values = ", ".join(decimals(one, 6) for one in row.value)
         objective = f'<td colspan="2">{values}</td>'
     else:
-        value = "" if row.value is None else _decimals(row.value, 12)
-        objective = f"<td>{value}</td><td>{_figure(row.difference)}</td>"
+        value = "" if row.value is None else decimals(row.value, 12)
+        objective = f"<td>{value}</td><td>{magnitude(row.difference)}</td>"
     figures = [
-        _figure(row.exploitability),
-        *([_figure(row.violation)] if violations else []),
+        magnitude(row.exploitability),
+        *([magnitude(row.violation)] if violations else []),
         f"{row.tolerance:.0e}",
         "" if row.iterations is None else f"{row.iterations:,}",
         "" if row.seconds is None else f"{row.seconds:.3f}",
@@ -115,18 +116,6 @@ def _row(row: Row, violations: bool, columns: int) -> str:
     if row.failure:
         failure = f'<tr class="failure"><td colspan="{columns}">{html.escape(row.failure)}</td></tr>\n'
     return f"<tr>{line}</tr>\n{failure}"
-
-
-def _decimals(number: float, digits: int) -> str:
-    """Return a number with so many decimals, no minus before a zero."""
-    text = f"{number:.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def _figure(number: float | None) -> str:
-    if number is None:
-        return ""
-    return "0" if number == 0.0 else f"{number:.1e}"
 
 
 def _versions() -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..figures import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, nearest, print_error
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 
@@ -104,7 +105,7 @@ class RowLines:
         if row.game != self.game:
             self._print_game(row)
         figures = (
-            _figure(row.exploitability),
+            magnitude(row.exploitability),
             f"{row.tolerance:.0e}",
             "" if row.iterations is None else f"{row.iterations:,}",
             "" if row.seconds is None else f"{row.seconds:.2f}",
@@ -114,7 +115,7 @@ class RowLines:
         if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
             line.append(f" {_value(row):>{value + 1 + difference}}")
         else:
-            line.append(f" {_value(row):>{value}} {_figure(row.difference):>{difference}}")
+            line.append(f" {_value(row):>{value}} {magnitude(row.difference):>{difference}}")
         for figure, width in zip(figures, self.widths[2:], strict=True):
             line.append(f" {figure:>{width}}")
         line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
@@ -180,16 +181,4 @@ def _value(row: "Row") -> str:
         return "none"
     if isinstance(row.value, tuple):
         return " ".join(f"{one:.3f}".replace("0.", ".", 1) for one in row.value)
-    return _zeroless(row.value, 9)
-
-
-def _zeroless(number: float, digits: int) -> str:
-    """Return a number with so many decimals, no minus before a zero."""
-    text = f"{number:.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def _figure(number: float | None) -> str:
-    if number is None:
-        return ""
-    return "0" if number == 0.0 else f"{number:.1e}"
+    return decimals(row.value, 9)
