@@ -1,0 +1,1 @@
+"""Games and strategies in other people's formats: files, networkx, OpenSpiel, pictures."""
