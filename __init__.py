@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from .models.problems import Nash
     from .seqform.errors import (
         GameFileError,
+        GameTooLargeError,
         ImperfectRecallError,
         InvalidConstraintError,
         InvalidGameError,
+        InvalidMemoryError,
         InvalidStrategyError,
         MissingExtraError,
         PlayLogError,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         worst_case,
     )
     from .seqform.game import Game
+    from .seqform.game_size import GameSize
     from .seqform.game_tree import GameTree
     from .seqform.polytope import Treeplex
     from .seqform.rules import CHANCE, TERMINAL, Rules
@@ -53,11 +56,14 @@ __all__ = [
     "CFRPlus",
     "Game",
     "GameFileError",
+    "GameSize",
+    "GameTooLargeError",
     "GameTree",
     "HiGHS",
     "ImperfectRecallError",
     "InvalidConstraintError",
     "InvalidGameError",
+    "InvalidMemoryError",
     "InvalidStrategyError",
     "MissingExtraError",
     "Nash",
@@ -97,11 +103,14 @@ _EXPORTS = {
     "DCFR": ".solvers",
     "Game": ".seqform.game",
     "GameFileError": ".seqform.errors",
+    "GameSize": ".seqform.game_size",
+    "GameTooLargeError": ".seqform.errors",
     "GameTree": ".seqform.game_tree",
     "HiGHS": ".solvers",
     "ImperfectRecallError": ".seqform.errors",
     "InvalidConstraintError": ".seqform.errors",
     "InvalidGameError": ".seqform.errors",
+    "InvalidMemoryError": ".seqform.errors",
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
     "Nash": ".models.problems",

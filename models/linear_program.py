@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,6 +42,44 @@ class LinearProgram:
         """Number of rows and of columns."""
         rows, columns = self.matrix.shape
         return int(rows), int(columns)
+
+    def write(self, path: str | Path) -> None:
+        """Write the program to a file for other solvers: ``.mps`` or ``.lp``.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+
+        Examples
+        --------
+        >>> from treeplex import Nash, load_game
+        >>> Nash(load_game("kuhn")).linear_program().write("kuhn.mps")
+        """
+        from .linear_program_file import write_linear_program
+
+        write_linear_program(self, path)
+
+
+def slices(lengths: Mapping[str, int]) -> dict[str, slice]:
+    """Return where each block lies when blocks of the given lengths follow one another; empty ones are left out.
+
+    Examples
+    --------
+    >>> from treeplex.models.linear_program import slices
+    >>> slices({"plan": 3, "factors": 0, "values": 2})
+    {'plan': slice(0, 3, None), 'values': slice(3, 5, None)}
+    """
+    result, first = {}, 0
+    for name, length in lengths.items():
+        if length:
+            result[name] = slice(first, first + length)
+        first += length
+    return result
 
 
 def stack(blocks: list[list[sp.sparray | None]]) -> sp.csc_array:

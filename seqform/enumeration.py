@@ -5,11 +5,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .budget import Budget, Watch, stride
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .leaves import LeafTable
 from .polytope import Treeplex, is_hashable
@@ -38,17 +40,21 @@ class Enumeration:
     num_nodes: int
 
 
-def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
+def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None = None) -> Enumeration:
     """Walk a game depth first and collect its infosets, sequences and leaves.
 
-    The walk keeps its own stack, so depth is bounded by memory alone. Nothing but arrays and one dictionary entry an
-    infoset is kept: about 60 bytes a leaf.
+    The walk keeps its own stack, so depth is bounded by memory, and by a million moves without a leaf. Nothing but
+    arrays and one dictionary entry an infoset is kept: about 60 bytes a leaf. What it takes is held against a budget,
+    see :mod:`~treeplex.seqform.budget`.
 
     Parameters
     ----------
     rules : Rules
     exact : bool
         Keep chance probabilities and payoffs as fractions beside the floats.
+    memory : int or str, optional
+        The budget, in bytes or as text such as ``"8GB"``. By default the environment variable ``TREEPLEX_MEMORY``, and
+        without it half of the memory that is available.
 
     Returns
     -------
@@ -62,11 +68,18 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
         wrong kind. The message names the history by its action path. Errors that the rules raise pass through.
     ImperfectRecallError
         If two histories of an infoset differ in their player's own past.
+    GameTooLargeError
+        If the game, or what has been found of it so far, takes more than the budget.
+    InvalidMemoryError
+        If `memory`, or the environment variable, is no amount of memory.
     """
     check_rules(rules)
     num_players = rules.num_players
     if not isinstance(num_players, Integral) or isinstance(num_players, bool) or num_players < 1:
         raise InvalidGameError(f"the rules are for {shown(num_players)} players, expected at least 1")
+    budget = Budget(memory)
+    budget.admit(rules, exact)
+    watch = Watch(budget, exact)
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
 
@@ -115,8 +128,14 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
     else:
         stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
     push, pop = stack.append, stack.pop
+    step = next_look = stride(1)
+    widest = 256  # more actions make steps smaller
+    entry_of = [table.get for table in infosets]
 
     while stack:
+        if visited >= next_look:
+            watch.look_at_form(visited, num_leaves, len(stack), infosets, next_sequence)
+            next_look = visited + step
         state, who, sequences, reach = pop()
         if who.__class__ is not int:
             if not isinstance(who, Integral) or isinstance(who, bool):
@@ -128,7 +147,7 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
             label = infoset_of(state)
             actions = actions_at(state)
             try:
-                known = infosets[who].get(label)
+                known = entry_of[who](label)
             except TypeError:
                 if not is_hashable(label):
                     _refuse(rules, visited + num_leaves, f"has infoset {shown(label)}, expected a hashable label")
@@ -136,7 +155,9 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
             parent = sequences[who]
             if known is None:
                 number = visited + num_leaves
-                actions = _checked_actions(rules, number, label, actions)
+                actions = _checked_actions(rules, number, label, actions, watch)
+                if len(actions) > widest:
+                    widest, step, next_look = len(actions), stride(len(actions)), visited
                 sequence = next_sequence[who]
                 infosets[who][label] = (sequence, parent, actions, number)
                 next_sequence[who] = sequence + len(actions)
@@ -159,7 +180,9 @@ def enumerate_game(rules: Rules, exact: bool = False) -> Enumeration:
                 else:
                     push((follower, next_player, (*left, sequence, *right), reach))
         elif who == CHANCE:
-            outcomes = _checked_outcomes(rules, visited + num_leaves, outcomes_at(state), exact)
+            outcomes = _checked_outcomes(rules, visited + num_leaves, outcomes_at(state), exact, watch)
+            if len(outcomes) > widest:
+                widest, step, next_look = len(outcomes), stride(len(outcomes)), visited
             visited += 1
             for action, probability in reversed(outcomes):
                 follower = child(state, action)
@@ -203,10 +226,12 @@ def in_order(payoffs: Any) -> bool:
     return hasattr(payoffs, "__len__") and not isinstance(payoffs, str | bytes | Mapping | AbstractSet)
 
 
-def _checked_actions(rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
+def _checked_actions(
+    rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable], watch: Watch
+) -> tuple[Hashable, ...]:
     given = actions
     try:
-        actions = tuple(actions)
+        actions = actions if actions.__class__ is tuple else tuple(watch.held(actions, number))
         hash(actions)
     except TypeError:
         _refuse(
@@ -231,7 +256,7 @@ def _check_agreement(
 ) -> None:
     given = actions
     try:
-        actions = tuple(actions)
+        actions = tuple(islice(actions, len(known) + 1))
         agree = actions == known
     except (TypeError, ValueError):  # not iterable, or labels that cannot be compared
         actions, agree = given, False
@@ -245,10 +270,12 @@ def _check_agreement(
 
 
 def _checked_outcomes(
-    rules: Rules, number: int, outcomes: Sequence[tuple[Hashable, Any]], exact: bool
+    rules: Rules, number: int, outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch
 ) -> list[tuple[Hashable, Any]]:
     given = outcomes
     try:
+        if outcomes.__class__ is not list:
+            outcomes = watch.held(outcomes, number)
         outcomes = [(action, probability) for action, probability in outcomes]
         distinct = len({action for action, _ in outcomes})
     except (TypeError, ValueError):
@@ -324,12 +351,13 @@ def _describe(path: _Path) -> str:
     return describe_path(actions[::-1])
 
 
-def _name_node(rules: Rules, number: int) -> str:
+def name_node(rules: Rules, number: int) -> str:
+    """Name a history by its number in the order of :func:`enumerate_game`, by its action path."""
     return next(_describe(path) for i, (path, _) in enumerate(_histories(rules)) if i == number)
 
 
 def _refuse(rules: Rules, number: int, message: str) -> NoReturn:
-    raise InvalidGameError(f"{_name_node(rules, number)} {message}")
+    raise InvalidGameError(f"{name_node(rules, number)} {message}")
 
 
 def _refuse_player(rules: Rules, number: int, player: Any) -> NoReturn:
@@ -344,6 +372,6 @@ def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:
 
 def _refuse_recall(rules: Rules, player: int, label: Hashable, first: int, second: int) -> NoReturn:
     raise ImperfectRecallError(
-        f"infoset {shown(label)} of player {player} has imperfect recall: {_name_node(rules, first)} and "
-        f"{_name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
+        f"infoset {shown(label)} of player {player} has imperfect recall: {name_node(rules, first)} and "
+        f"{name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
     )

@@ -3,6 +3,7 @@
 Each says in one line what is wrong, where, the value received and what would be right.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -16,6 +17,14 @@ class InvalidGameError(TreeplexError, ValueError):
 
 class ImperfectRecallError(InvalidGameError):
     """An information set whose histories differ in their player's own past."""
+
+
+class GameTooLargeError(TreeplexError, MemoryError):
+    """A game that takes more memory to build than there is, or more than 32-bit indices can number."""
+
+
+class InvalidMemoryError(TreeplexError, ValueError):
+    """An amount of memory that cannot be read."""
 
 
 class GameFileError(InvalidGameError):
@@ -78,6 +87,21 @@ class MissingExtraError(TreeplexError, ImportError):
 
 class SolverError(TreeplexError):
     """A solver that broke down without an answer."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean …?)`` if one of the known names is close to the one given, else nothing.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.errors import nearest
+    >>> nearest("slove", ["games", "solve"])
+    ' (did you mean solve?)'
+    """
+    import difflib
+
+    close = difflib.get_close_matches(name.casefold()[:100], list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def shown(value: Any, limit: int = 120) -> str:

@@ -51,7 +51,8 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
 
     Notes
     -----
-    Bottom-up, v(s) = g(s) + Σ_{I : σ(I) = s} max_a v(I, a); the value is v(∅). Von Stengel 1996, section 4.
+    Bottom-up, v(s) = g(s) + Σ_I w(I, s) max_a v(I, a) over the infosets that s leads to, with w = 1 in a tree; the
+    value is v(∅). Von Stengel 1996, section 4.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def _values(treeplex: Treeplex, gradient: Floats) -> Floats:
     values = treeplex.checked_vector(gradient, "gradient")
     for level in reversed(treeplex.levels):
         best = np.maximum.reduceat(values[level.sequences], level.starts)
-        np.add.at(values, level.parents, best)
+        level.pass_up(best, values)
     return values
 
 

@@ -46,8 +46,13 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[tuple[Sequence
     """
     digest = hashlib.sha256()
     for treeplex in treeplexes:
-        for array in (treeplex.parents, treeplex.num_actions):
-            digest.update(array.astype("<i4").tobytes())
+        if treeplex.single_parent:
+            digest.update(treeplex.parents.astype("<i4").tobytes())
+        else:
+            inflow = treeplex.inflow
+            for array in (inflow.indptr, inflow.indices, *_digits(inflow.data)):
+                digest.update(array.astype("<i8").tobytes())
+        digest.update(treeplex.num_actions.astype("<i4").tobytes())
         digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
     for sequences, values in payoffs:
         digest.update(len(values).to_bytes(8, "little"))

@@ -1,18 +1,24 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from .errors import InvalidGameError, shown
+from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
-from .rules import Rules, check_rules
+from .public_from_rules import public_tree_from_rules
+from .public_from_tree import public_tree_from_infosets
+from .public_tree import PublicTree
+from .rules import Rules, check_rules, public_labels
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+    from .functional import Functional
 
 # Strategy modules import this one, so nothing here imports them.
 
@@ -31,8 +37,11 @@ class Game:
         How to load it again; by default the name.
     rules : Rules, optional
     tree : GameTree, optional
-    sequence_form : SequenceForm, optional
-        At least one of the three; the others follow from it where they can.
+    sequence_form : SequenceForm, or callable that returns one, optional
+        At least one of the three; the others follow from it where they can. A callable is called when the sequence form
+        is needed.
+    functionals : callable, optional
+        From this game to its named linear functionals of a player's plan; called when they are needed.
     reference_value : Fraction or float, optional
         Player 0's value in a zero-sum game, where it is known.
     reference_source : str
@@ -63,7 +72,8 @@ class Game:
         spec: str | None = None,
         rules: Rules | None = None,
         tree: GameTree | None = None,
-        sequence_form: SequenceForm | None = None,
+        sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
+        functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
         reference_value: Fraction | float | None = None,
         reference_source: str = "",
         citation: str = "",
@@ -74,7 +84,7 @@ class Game:
             check_rules(rules)
         if tree is not None and not isinstance(tree, GameTree):
             raise InvalidGameError(f"the tree of game {shown(name)} is {shown(tree)}, expected a GameTree")
-        if sequence_form is not None and not isinstance(sequence_form, SequenceForm):
+        if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
             )
@@ -86,9 +96,11 @@ class Game:
         self.reference_source = reference_source
         self.citation = citation
         self._plans: dict[int, Any] = {}
+        self._make_form = sequence_form if callable(sequence_form) else None
+        self._make_functionals = functionals
         if tree is not None:
             self.tree = tree
-        if sequence_form is not None:
+        if isinstance(sequence_form, SequenceForm):
             self.sequence_form = sequence_form
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,6 +109,12 @@ class Game:
 
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
+
+    def _repr_svg_(self) -> str | None:
+        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
+        from .interchange.drawing import svg_or_nothing
+
+        return svg_or_nothing(self)
 
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
@@ -117,19 +135,46 @@ class Game:
     @cached_property
     def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
-        return GameTree.from_rules(self._walkable())
+        with self._naming():
+            return GameTree.from_rules(self._walkable())
 
     @cached_property
     def sequence_form(self) -> SequenceForm:
         """The sequence form, streamed from the rules if there are any, in floats."""
-        if "tree" in self.__dict__:
-            return SequenceForm.from_tree(self.tree)
-        return SequenceForm.from_rules(self._walkable())
+        with self._naming():
+            if self._make_form is not None:
+                return self._make_form()
+            if "tree" in self.__dict__:
+                return SequenceForm.from_tree(self.tree)
+            return SequenceForm.from_rules(self._walkable())
 
     @cached_property
     def exact_sequence_form(self) -> SequenceForm:
         """The sequence form with probabilities and payoffs kept as fractions beside the floats."""
-        return SequenceForm.from_rules(self._walkable(), exact=True)
+        with self._naming():
+            return SequenceForm.from_rules(self._walkable(), exact=True)
+
+    @cached_property
+    def functionals(self) -> "Mapping[str, Functional]":
+        """Linear functionals of a player's plan that the game names, such as a risk."""
+        return {} if self._make_functionals is None else dict(self._make_functionals(self))
+
+    @cached_property
+    def public_tree(self) -> PublicTree:
+        """The public states, by the rules' ``public_state`` if they have it, otherwise derived from the infosets.
+
+        Raises
+        ------
+        InvalidGameError
+            If the public states that the rules give form no tree, or split an infoset.
+        UnsupportedProblemError
+            If the game has no histories, or no order in time; see
+            :func:`~treeplex.seqform.public_from_tree.public_tree_from_infosets`.
+        """
+        rules, form = self._walkable(), self.sequence_form  # the walk to the sequence form checks the rules
+        if public_labels(rules) is None:
+            return public_tree_from_infosets(rules, form)
+        return public_tree_from_rules(rules, form)
 
     @property
     def num_players(self) -> int:
@@ -164,9 +209,19 @@ class Game:
         plan: cp.Variable = self._plans[player]
         return plan
 
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Put the game's name before the message of one that is too large; rules do not know their name."""
+        try:
+            yield
+        except GameTooLargeError as error:
+            raise GameTooLargeError(f"{self.spec}: {error}") from None
+
     def _walkable(self) -> Rules:
         if self.rules is None:
-            raise InvalidGameError(f"{self.spec} was given as a sequence form: it has no histories to walk")
+            raise UnsupportedProblemError(
+                f"{self.spec} has no histories to walk: it was given as a sequence form, not as rules or a tree"
+            )
         return self.rules
 
 

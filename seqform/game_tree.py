@@ -1,6 +1,6 @@
 """Extensive-form games as networkx trees, checked."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import networkx as nx
 
+from .budget import Budget, Watch
 from .enumeration import Enumeration, describe_path, enumerate_game, in_order
 from .errors import InvalidGameError, shown
-from .rules import CHANCE, TERMINAL, Number, Rules, check_rules
+from .rules import CHANCE, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
     DiGraph = nx.DiGraph[Any]
@@ -28,7 +29,9 @@ class GameTree:
         moves, ``infoset`` (any hashable, unique among the player's infosets); a leaf has ``payoffs``, one number a
         player. An edge has ``action`` (any hashable, distinct among siblings) and, below chance, ``prob``. Numbers are
         ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a node's out-edges is the order
-        of its actions. The graph is neither changed nor copied: do not change it afterwards.
+        of its actions. Inner nodes may have the attribute ``public``, all or none: the label of the public state, as
+        :class:`~treeplex.seqform.rules.Rules` describes it. The graph is neither changed nor copied: do not change it
+        afterwards.
 
     Attributes
     ----------
@@ -81,8 +84,14 @@ class GameTree:
     def __repr__(self) -> str:
         return f"GameTree(num_players={self.num_players}, num_nodes={self.num_nodes})"
 
+    def _repr_svg_(self) -> str | None:
+        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
+        from .interchange.drawing import svg_or_nothing
+
+        return svg_or_nothing(self)
+
     @classmethod
-    def from_rules(cls, rules: Rules) -> "GameTree":
+    def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
         """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
 
         It takes about a kilobyte a node; a sequence form alone is built from rules directly with much less.
@@ -90,6 +99,8 @@ class GameTree:
         Parameters
         ----------
         rules : Rules
+        memory : int or str, optional
+            What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
 
         Returns
         -------
@@ -97,28 +108,33 @@ class GameTree:
 
         Raises
         ------
-        InvalidGameError, ImperfectRecallError
+        InvalidGameError, ImperfectRecallError, GameTooLargeError, InvalidMemoryError
             As :func:`~treeplex.seqform.enumeration.enumerate_game`.
         """
         check_rules(rules)
+        budget = Budget(memory)
+        budget.admit(rules, tree=True)
         try:
-            tree = cls(cls._written_out(rules))
+            tree = cls(cls._written_out(rules, Watch(budget)))
         except (TypeError, ValueError) as error:
             if not isinstance(error, InvalidGameError):
-                enumerate_game(rules)  # says which history the rules are wrong at
+                enumerate_game(rules, memory=memory)  # says which history the rules are wrong at
             raise
         if tree.num_players != rules.num_players:
-            enumerate_game(rules)
+            enumerate_game(rules, memory=memory)
         return tree
 
     @staticmethod
-    def _written_out(rules: Rules) -> DiGraph:
+    def _written_out(rules: Rules, watch: Watch) -> DiGraph:
         graph: DiGraph = nx.DiGraph()
         root = rules.initial_state()
         stack: list[tuple[Any, int | None, dict[str, Any]]] = [(root, None, {})]
+        label_of = public_labels(rules)
         while stack:
             state, parent, edge = stack.pop()
             node = len(graph)
+            if node + len(stack) >= watch.next:
+                watch.look_at_tree(node, len(stack))
             who = rules.player(state)
             if who == TERMINAL:
                 payoffs = rules.payoffs(state)
@@ -127,13 +143,16 @@ class GameTree:
                 graph.add_node(node, player=CHANCE)
                 stack.extend(
                     (rules.child(state, action), node, {"action": action, "prob": probability})
-                    for action, probability in reversed(rules.chance_outcomes(state))
+                    for action, probability in reversed(watch.held(rules.chance_outcomes(state), node))
                 )
             else:
                 graph.add_node(node, player=who, infoset=rules.infoset(state))
                 stack.extend(
-                    (rules.child(state, action), node, {"action": action}) for action in reversed(rules.actions(state))
+                    (rules.child(state, action), node, {"action": action})
+                    for action in reversed(watch.held(rules.actions(state), node))
                 )
+            if label_of is not None and who != TERMINAL:
+                graph.nodes[node]["public"] = label_of(state)
             if parent is not None:
                 graph.add_edge(parent, node, **edge)
         return graph
@@ -179,6 +198,15 @@ class GameTree:
         label: Hashable = self.graph.nodes[state]["infoset"]
         return label
 
+    @property
+    def public_state(self) -> Callable[[Hashable], Hashable] | None:
+        """From an inner node to the label of its public state; ``None`` if nodes do not have the attribute."""
+        return self._public_label if "public" in self.graph.nodes[self.root] else None
+
+    def _public_label(self, state: Hashable) -> Hashable:
+        label: Hashable = self.graph.nodes[state]["public"]
+        return label
+
     def payoffs(self, state: Hashable) -> Sequence[Number]:
         """Return the payoffs at a leaf."""
         payoffs: Sequence[Number] = _as_tuple(self.graph.nodes[state]["payoffs"])
@@ -190,6 +218,7 @@ class GameTree:
     def _check_nodes(self) -> int:
         """Check every node and edge for itself and return the number of players."""
         adjacency = self.graph.adj
+        labelled = "public" in self.graph.nodes[self.root]
         num_players: int | None = None
         players: dict[int, Hashable] = {}
         for node, attributes in self.graph.nodes(data=True):
@@ -204,6 +233,8 @@ class GameTree:
                 if who != CHANCE:
                     players.setdefault(who, node)
                 self._check_edges(node, who)
+                if ("public" in attributes) != labelled:
+                    self._refuse_public(node, labelled)
         assert num_players is not None  # a finite arborescence has a leaf
         for who, node in players.items():
             if who >= num_players:
@@ -238,6 +269,10 @@ class GameTree:
             except TypeError:
                 self._refuse(node, f"has infoset {shown(attributes['infoset'])}, expected a hashable label")
         return int(who)
+
+    def _refuse_public(self, node: Hashable, labelled: bool) -> NoReturn:
+        has, other = ("no", "has one") if labelled else ("the", "has none")
+        self._refuse(node, f"has {has} attribute 'public', but the root {other}: all inner nodes must have it, or none")
 
     def _check_edges(self, node: Hashable, who: int) -> None:
         actions: set[Hashable] = set()

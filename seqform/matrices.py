@@ -1,4 +1,4 @@
-"""Matrices that users give: checked, brought to one form, and read back as treeplexes."""
+"""Matrices that users give, read back as treeplexes."""
 
 from typing import Any
 
@@ -7,35 +7,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .errors import InvalidGameError, one_line
-from .polytope import Treeplex
-
-
-def canonical(matrix: Any, name: str) -> sp.csr_array:
-    """Return a copy of a matrix as CSR: floats, duplicates summed, columns sorted, zeros dropped.
-
-    Parameters
-    ----------
-    matrix : array_like or sparse
-    name : str
-        What to call it in messages.
-
-    Raises
-    ------
-    InvalidGameError
-        If it is no matrix of numbers, or a sparse one whose indices do not fit its shape.
-    """
-    try:
-        if sp.issparse(matrix) and hasattr(matrix, "check_format"):
-            matrix = matrix.copy()
-            matrix.check_format(full_check=True)  # scipy's compiled functions trust indices
-        result = sp.csr_array(matrix, dtype=np.float64, copy=True)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{name} is no matrix of numbers: {one_line(str(error))}") from None
-    if result.ndim != 2:
-        raise InvalidGameError(f"{name} has shape {result.shape}: a matrix is needed")
-    result.sum_duplicates()
-    result.eliminate_zeros()
-    return result
+from .polytope import INFLOW_TOLERANCE, Treeplex
+from .sparse_arrays import canonical
 
 
 def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str, right_name: str) -> Treeplex:
@@ -45,8 +18,8 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
     ----------
     matrix : array_like or sparse, shape (num_infosets + 1, num_sequences)
         One row with a single 1, for the empty sequence (column 0); every other row has a −1 at the infoset's parent
-        sequence and a 1 at each of its own sequences, which are contiguous and come after the parent. A row may be
-        multiplied by −1.
+        sequence and a 1 at each of its own sequences, which are contiguous and come after the parent. Several entries
+        −w in place of the −1 are the inflows of a flow polytope. A row may be multiplied by −1.
     right_side : array_like, shape (num_infosets + 1,)
         1 for the empty sequence's row, 0 for the others.
     name, right_name : str
@@ -68,7 +41,7 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         raise InvalidGameError(f"{right_name} is no vector of numbers: {one_line(str(error))}") from None
     if right.shape != (rows.shape[0],):
         raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry a row")
-    infosets: list[tuple[int, int, int]] = []  # first sequence, number of actions, parent sequence
+    infosets: list[tuple[int, int, int, float]] = []  # first sequence, number of actions, row, sign
     roots = 0
     for row in range(rows.shape[0]):
         columns = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
@@ -76,31 +49,40 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         if len(columns) == 1 and columns[0] == 0 and values[0] == right[row] != 0.0:
             roots += 1
             continue
-        # The parent comes before the infoset's own sequences, so its entry comes first and tells the row's sign.
-        sign = -1.0 if len(values) and values[0] == 1.0 else 1.0
-        parent = columns[sign * values == -1.0]
-        own = columns[sign * values == 1.0]
-        if len(parent) != 1 or len(own) != len(columns) - 1 or not len(own) or right[row] != 0.0:
+        # Inflows come before the infoset's own sequences, so the first entry is one of them and tells the row's sign.
+        sign = -1.0 if len(values) and values[0] > 0.0 else 1.0
+        own = columns[sign * values > 0.0]
+        before = columns[sign * values < 0.0]
+        if (
+            not len(before)
+            or not len(own)
+            or (np.abs(values[: len(before)]) > 1.0 + INFLOW_TOLERANCE).any()
+            or (sign * values[len(before) :] != 1.0).any()
+            or right[row] != 0.0
+        ):
             raise InvalidGameError(
-                f"row {row} of {name} is no infoset's: it needs one -1 (parent sequence), a 1 at each own sequence and "
-                f"a 0 in {right_name}"
+                f"row {row} of {name} is no infoset's: it needs one -1 (parent sequence) or several entries from -1 to "
+                f"0 (inflows), then a 1 at each own sequence, and a 0 in {right_name}"
             )
-        if own[-1] - own[0] != len(own) - 1 or parent[0] >= own[0]:
+        if own[-1] - own[0] != len(own) - 1 or before[-1] >= own[0]:
             raise InvalidGameError(
-                f"row {row} of {name} has own sequences {own.tolist()} and parent sequence {parent[0]}: own ones must "
+                f"row {row} of {name} has own sequences {own.tolist()} and parent sequence {before[-1]}: own ones must "
                 "be contiguous and come after the parent"
             )
-        infosets.append((int(own[0]), len(own), int(parent[0])))
+        infosets.append((int(own[0]), len(own), row, sign))
     infosets.sort()
-    firsts = [first for first, _, _ in infosets]
-    expected = (1 + np.cumsum([0, *(count for _, count, _ in infosets)])[:-1]).tolist()
-    covered = 1 + sum(count for _, count, _ in infosets)
-    if roots != 1 or firsts != expected or covered != rows.shape[1]:
+    firsts = [first for first, _, _, _ in infosets]
+    counts = [count for _, count, _, _ in infosets]
+    expected = (1 + np.cumsum([0, *counts])[:-1]).tolist()
+    if roots != 1 or firsts != expected or 1 + sum(counts) != rows.shape[1]:
         raise InvalidGameError(
             f"{name} is not the constraint matrix of a treeplex: one row must set column 0 (the empty sequence) to 1, "
             "and every other column must belong to exactly one infoset's row"
         )
-    return Treeplex([parent for _, _, parent in infosets], [count for _, count, _ in infosets])
+    ordered = sp.csr_array(rows[np.array([row for _, _, row, _ in infosets], dtype=np.intp)])
+    signs = np.repeat([sign for _, _, _, sign in infosets], np.diff(ordered.indptr))
+    ordered.data = np.maximum(-signs * ordered.data, 0.0)
+    return Treeplex.from_inflow(ordered, counts)
 
 
 def constant_of(matrix: Any, first: Treeplex, second: Treeplex, tolerance: float) -> float | None:

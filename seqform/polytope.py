@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidGameError, InvalidStrategyError, one_line, shown
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from .sparse_arrays import canonical, frozen
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 
 _LARGEST = 2**31 - 1
+#: How far the weight of an inflow may exceed one.
+INFLOW_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +35,31 @@ class Level:
         Where each infoset's run begins in ``sequences``, for ``ufunc.reduceat``.
     counts : ndarray of int32, shape (k,)
         Number of actions of each infoset.
-    parents : ndarray of int32, shape (k,)
-        Parent sequence of each infoset.
+    sources : ndarray of int32, shape (s,)
+        The sequences that lead to the infosets: the parent of each, infoset after infoset; in a flow polytope every
+        sequence once.
+    inflow : csr_array of float64, shape (k, s), or None
+        In a flow polytope, how much of each of ``sources`` leads to each infoset.
     """
 
     infosets: Integers
     sequences: Integers
     starts: Integers
     counts: Integers
-    parents: Integers
+    sources: Integers
+    inflow: sp.csr_array | None = None
+
+    def reach(self, plan: Floats) -> Floats:
+        """Return how much of a plan flows into each infoset, shape (k,)."""
+        above: Floats = plan[self.sources]
+        return above if self.inflow is None else self.inflow @ above
+
+    def pass_up(self, values: Floats, totals: Floats) -> None:
+        """Add a value of each infoset, shape (k,), to the ``totals`` of the sequences that lead to it."""
+        if self.inflow is None:
+            np.add.at(totals, self.sources, values)
+        else:
+            totals[self.sources] += self.inflow.T @ values
 
 
 class Treeplex:
@@ -49,6 +68,10 @@ class Treeplex:
     Sequence 0 is the empty sequence; every other one is an action at an infoset after the player's own past. The
     sequences of an infoset are contiguous, and infosets stand in topological order: an infoset comes after the one
     that its parent sequence belongs to. All arrays are read-only.
+
+    A player who may forget how it came to an infoset, but whose payoff and prospects do not depend on that, has a *flow
+    polytope* instead: several sequences lead to an infoset, each with a weight (:meth:`from_inflow`). It has no parent
+    sequences, and what needs a tree refuses it; ``single_parent`` tells the two apart.
 
     Parameters
     ----------
@@ -63,7 +86,7 @@ class Treeplex:
 
     Attributes
     ----------
-    parents, num_actions, offsets : ndarray of int32
+    num_actions, offsets : ndarray of int32
         Infoset ``i`` owns the sequences ``offsets[i]:offsets[i + 1]``; ``offsets[0]`` is 1.
     infoset_labels : tuple of hashable
     action_labels : tuple of tuple of hashable
@@ -76,7 +99,8 @@ class Treeplex:
 
     Notes
     -----
-    Row 0 of E says x(∅) = 1; row I + 1 says Σ_a x(I, a) − x(σ(I)) = 0; e = (1, 0, …, 0). Von Stengel, "Efficient
+    Row 0 of E says x(∅) = 1; row I + 1 says Σ_a x(I, a) − x(σ(I)) = 0; e = (1, 0, …, 0). In a flow polytope row I + 1
+    says Σ_a x(I, a) − Σ_s w(I, s) x(s) = 0, where w(I, s) is the inflow's weight. Von Stengel, "Efficient
     computation of behavior strategies", Games and Economic Behavior 14 (1996), equations 3–4. The name is from Hoda,
     Gilpin, Peña and Sandholm, "Smoothing techniques for computing Nash equilibria of sequential games", Mathematics of
     Operations Research 35 (2010).
@@ -102,12 +126,102 @@ class Treeplex:
         infoset_labels: Sequence[Hashable] | None = None,
         action_labels: Sequence[Sequence[Hashable]] | None = None,
     ) -> None:
-        self.parents = _int32(parents, "parents")
+        given = _int32(parents, "parents")
+        self._set_actions(num_actions, len(given), "parents")
+        early = given >= self.offsets[:-1]
+        if np.any(early | (given < 0)):
+            wrong = int(np.argmax(early | (given < 0)))
+            raise InvalidGameError(
+                f"infoset {wrong} has parent sequence {given[wrong]}: it must lie between 0 and "
+                f"{self.offsets[wrong] - 1}, before the infoset's own sequences"
+            )
+        self._parents: Integers | None = given
+        self._inflow: sp.csr_array | None = None
+        self._set_labels(infoset_labels, action_labels)
+
+    @classmethod
+    def from_inflow(
+        cls,
+        inflow: Any,
+        num_actions: npt.ArrayLike,
+        infoset_labels: Sequence[Hashable] | None = None,
+        action_labels: Sequence[Sequence[Hashable]] | None = None,
+    ) -> "Treeplex":
+        """Make a flow polytope: several sequences may lead to an infoset, each with a weight.
+
+        Parameters
+        ----------
+        inflow : array_like or sparse, shape (num_infosets, num_sequences)
+            Entry (I, s) is the probability that sequence s leads to infoset I. Every infoset has at least one that is
+            not zero, and those only at sequences before its own.
+        num_actions, infoset_labels, action_labels
+            As for the class.
+
+        Returns
+        -------
+        Treeplex
+            One with parent sequences, if every infoset has one inflow of weight 1.
+
+        Raises
+        ------
+        InvalidGameError
+            As for the class; also if a weight is no probability, an infoset has no inflow, or one from a sequence that
+            does not come before its own.
+
+        Notes
+        -----
+        Such a player has well-formed imperfect recall: Lanctot, Gibson, Burch, Zinkevich and Bowling, "No-regret
+        learning in extensive-form games with imperfect recall", ICML 2012. As strategies of normal-form games with
+        sequential strategies: Bošanský, Jiang, Tambe and Kiekintveld, "Combining compact representation and
+        incremental generation in large games with sequential strategies", AAAI 2015.
+
+        Examples
+        --------
+        Two steps: both first actions may lead to the second infoset, the second of them half of the time.
+
+        >>> from treeplex.seqform.polytope import Treeplex
+        >>> flow = Treeplex.from_inflow([[1, 0, 0, 0, 0], [0, 1, 0.5, 0, 0]], num_actions=[2, 2])
+        >>> flow.single_parent
+        False
+        >>> flow.uniform_plan()
+        array([1.   , 0.5  , 0.5  , 0.375, 0.375])
+        """
+        weights = canonical(inflow, "inflow")
+        self = cls.__new__(cls)
+        self._set_actions(num_actions, weights.shape[0], "inflow")
+        if weights.shape[1] != self.num_sequences:
+            raise InvalidGameError(
+                f"inflow has shape {weights.shape}, expected ({self.num_infosets}, {self.num_sequences}): one column a "
+                "sequence, the empty one first"
+            )
+        sound = (weights.data > 0.0) & (weights.data <= 1.0 + INFLOW_TOLERANCE)
+        if not sound.all():
+            wrong = int(np.argmin(sound))
+            raise InvalidGameError(
+                f"infoset {int(np.searchsorted(weights.indptr, wrong, side='right')) - 1} has inflow "
+                f"{weights.data[wrong]:g} from sequence {weights.indices[wrong]}, expected a probability"
+            )
+        counts = np.diff(weights.indptr)
+        if not counts.all():
+            raise InvalidGameError(f"infoset {int(np.argmin(counts))} has no inflow: at least one sequence leads to it")
+        latest = np.maximum.reduceat(weights.indices, weights.indptr[:-1]) if len(counts) else counts
+        if (latest >= self.offsets[:-1]).any():
+            wrong = int(np.argmax(latest >= self.offsets[:-1]))
+            raise InvalidGameError(
+                f"infoset {wrong} has inflow from sequence {latest[wrong]}, expected sequences before its own, which "
+                f"begin at {self.offsets[wrong]}"
+            )
+        single = bool((counts == 1).all() and (weights.data == 1.0).all())
+        self._parents = _read_only(weights.indices.astype(np.int32)) if single else None
+        self._inflow = None if single else frozen(weights)
+        self._set_labels(infoset_labels, action_labels)
+        return self
+
+    def _set_actions(self, num_actions: npt.ArrayLike, count: int, beside: str) -> None:
         self.num_actions = _int32(num_actions, "num_actions")
-        count = len(self.parents)
         if len(self.num_actions) != count:
             raise InvalidGameError(
-                f"num_actions has {len(self.num_actions)} entries, but parents has {count}: one each an infoset"
+                f"num_actions has {len(self.num_actions)} entries, but {beside} has {count}: one each an infoset"
             )
         if count and self.num_actions.min() < 1:
             empty = int(np.argmin(self.num_actions))
@@ -116,13 +230,11 @@ class Treeplex:
         if offsets[-1] > _LARGEST:
             raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
         self.offsets = _read_only(offsets.astype(np.int32))
-        early = self.parents >= self.offsets[:-1]
-        if np.any(early | (self.parents < 0)):
-            wrong = int(np.argmax(early | (self.parents < 0)))
-            raise InvalidGameError(
-                f"infoset {wrong} has parent sequence {self.parents[wrong]}: it must lie between 0 and "
-                f"{self.offsets[wrong] - 1}, before the infoset's own sequences"
-            )
+
+    def _set_labels(
+        self, infoset_labels: Sequence[Hashable] | None, action_labels: Sequence[Sequence[Hashable]] | None
+    ) -> None:
+        count = self.num_infosets
         try:
             self.infoset_labels: tuple[Hashable, ...] = (
                 tuple(range(count)) if infoset_labels is None else tuple(infoset_labels)
@@ -166,7 +278,7 @@ class Treeplex:
     @property
     def num_infosets(self) -> int:
         """Number of information sets."""
-        return len(self.parents)
+        return len(self.num_actions)
 
     @property
     def num_sequences(self) -> int:
@@ -175,16 +287,50 @@ class Treeplex:
 
     def __getstate__(self) -> dict[str, Any]:
         # What follows from these is not stored.
-        names = ("parents", "num_actions", "offsets", "infoset_labels", "action_labels")
+        names = ("_parents", "_inflow", "num_actions", "offsets", "infoset_labels", "action_labels")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for array in (self.parents, self.num_actions, self.offsets):
-            array.flags.writeable = False  # stored arrays come back writeable
+        # Stored arrays come back writeable.
+        for array in (self.num_actions, self.offsets, *(() if self._parents is None else (self._parents,))):
+            array.flags.writeable = False
+        if self._inflow is not None:
+            frozen(self._inflow)
 
     def __repr__(self) -> str:
-        return f"Treeplex(num_infosets={self.num_infosets}, num_sequences={self.num_sequences})"
+        flow = "" if self.single_parent else ", single_parent=False"
+        return f"Treeplex(num_infosets={self.num_infosets}, num_sequences={self.num_sequences}{flow})"
+
+    @property
+    def single_parent(self) -> bool:
+        """Whether one sequence leads to each infoset, with weight 1: false in a flow polytope."""
+        return self._parents is not None
+
+    @property
+    def parents(self) -> Integers:
+        """The parent sequence of each infoset, shape (num_infosets,).
+
+        Raises
+        ------
+        UnsupportedProblemError
+            In a flow polytope, whose infosets have several.
+        """
+        if self._parents is None:
+            raise UnsupportedProblemError(
+                "this needs a tree, in which one sequence leads to each infoset, and the player's plans form a flow "
+                "polytope, in which several do"
+            )
+        return self._parents
+
+    @cached_property
+    def inflow(self) -> sp.csr_array:
+        """How much of each sequence leads to each infoset, shape (num_infosets, num_sequences); read-only arrays."""
+        if self._inflow is not None:
+            return self._inflow
+        shape = (self.num_infosets, self.num_sequences)
+        starts = np.arange(self.num_infosets + 1, dtype=np.int32)
+        return frozen(sp.csr_array((np.ones(self.num_infosets), self.parents.copy(), starts), shape=shape))
 
     @cached_property
     def sequence_infosets(self) -> Integers:
@@ -194,8 +340,16 @@ class Treeplex:
 
     @cached_property
     def depths(self) -> Integers:
-        """Number of own decisions above each infoset, shape (num_infosets,)."""
-        return _read_only(depths_of(self.parents, self.sequence_infosets))
+        """Number of own decisions above each infoset, shape (num_infosets,); the most there are, in a flow polytope."""
+        if self._inflow is None:
+            return _read_only(depths_of(self.parents, self.sequence_infosets))
+        above = self.sequence_infosets[self._inflow.indices].tolist()
+        starts = self._inflow.indptr.tolist()
+        depths = [0] * (self.num_infosets + 1)
+        depths[-1] = -1  # where the empty sequence belongs
+        for infoset in range(self.num_infosets):
+            depths[infoset] = 1 + max(depths[owner] for owner in above[starts[infoset] : starts[infoset + 1]])
+        return _read_only(np.array(depths[:-1], dtype=np.int32))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -210,18 +364,26 @@ class Treeplex:
             sequences = np.arange(int(counts.sum()), dtype=np.int32) + np.repeat(
                 self.offsets[infosets] - starts, counts
             )
-            levels.append(
-                Level(infosets, sequences.astype(np.int32), starts, counts, self.parents[infosets]),
-            )
+            sources, inflow = self._sources(infosets)
+            levels.append(Level(infosets, sequences.astype(np.int32), starts, counts, sources, inflow))
         return tuple(levels)
+
+    def _sources(self, infosets: Integers) -> tuple[Integers, sp.csr_array | None]:
+        if self._inflow is None:
+            return self.parents[infosets], None
+        rows = self._inflow[infosets]
+        sources, columns = np.unique(rows.indices, return_inverse=True)
+        inflow = sp.csr_array((rows.data, columns.ravel(), rows.indptr), shape=(len(infosets), len(sources)))
+        return sources.astype(np.int32), inflow
 
     @cached_property
     def E(self) -> sp.csr_array:
         """The constraint matrix, shape (num_infosets + 1, num_sequences), float64; its arrays are read-only."""
-        infosets = np.arange(self.num_infosets, dtype=np.int32)
-        rows = np.concatenate([[0], infosets + 1, np.repeat(infosets + 1, self.num_actions)])
-        columns = np.concatenate([[0], self.parents, np.arange(1, self.num_sequences)])
-        values = np.concatenate([[1.0], np.full(self.num_infosets, -1.0), np.ones(self.num_sequences - 1)])
+        inflow = self.inflow.tocoo()
+        owners = self.sequence_infosets[1:] + 1
+        rows = np.concatenate([[0], inflow.coords[0] + 1, owners])
+        columns = np.concatenate([[0], inflow.coords[1], np.arange(1, self.num_sequences)])
+        values = np.concatenate([[1.0], -inflow.data, np.ones(self.num_sequences - 1)])
         return frozen(sp.csr_array((values, (rows, columns)), shape=(self.num_infosets + 1, self.num_sequences)))
 
     @cached_property
@@ -241,7 +403,7 @@ class Treeplex:
         return self.plan(self.uniform_behaviour())
 
     def plan(self, behaviour: npt.ArrayLike) -> Floats:
-        """Turn a behaviour strategy into a realization plan: x(I, a) = x(σ(I)) · b(I, a).
+        """Turn a behaviour strategy into a realization plan: x(I, a) = x(σ(I)) · b(I, a), along all inflows.
 
         Parameters
         ----------
@@ -255,8 +417,21 @@ class Treeplex:
         plan = self.checked_vector(behaviour, "behaviour strategy")
         plan[0] = 1.0
         for level in self.levels:
-            plan[level.sequences] *= np.repeat(plan[level.parents], level.counts)
+            plan[level.sequences] *= np.repeat(level.reach(plan), level.counts)
         return plan
+
+    def reach(self, plan: Floats) -> Floats:
+        """Return the probability with which a plan comes to each infoset as far as it depends on it.
+
+        Parameters
+        ----------
+        plan : ndarray of float64, shape (num_sequences,)
+
+        Returns
+        -------
+        ndarray of float64, shape (num_infosets,)
+        """
+        return plan[self._parents] if self._parents is not None else self.inflow @ plan
 
     def behaviour(self, plan: npt.ArrayLike) -> Floats:
         """Turn a realization plan into a behaviour strategy: b(I, a) = x(I, a) / Σ_a x(I, a).
@@ -375,13 +550,6 @@ def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) ->
         ancestor[above] = ancestor[jump]
         above = above[ancestor[above] >= 0]
     return depths
-
-
-def frozen(matrix: sp.csr_array) -> sp.csr_array:
-    """Make the arrays of a sparse matrix read-only, and return it."""
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    return matrix
 
 
 def is_hashable(value: Any) -> bool:

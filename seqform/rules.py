@@ -1,6 +1,6 @@
 """The protocol in which games are written: states, who moves, what follows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
@@ -22,6 +22,17 @@ class Rules(Protocol):
     A state is any immutable object that the rules choose (a tuple, a string); nothing but these methods looks into
     it. The order of ``actions`` and ``chance_outcomes`` fixes the order of children, and with it the order of infosets
     and sequences: a depth-first walk in that order numbers an infoset when it first meets it.
+
+    Notes
+    -----
+    Rules may have one more method, ``public_state(state)``: a hashable label, at every state but leaves, of what
+    everybody knows there. Labels change with every action (if only by who has moved), stay as they are at a private
+    deal, and agree all over an infoset; :func:`~treeplex.seqform.public_from_rules.public_tree_from_rules` says what
+    else they have to keep. Without it, or with ``public_state = None``, public states are derived from the infosets.
+
+    Rules that know how large their game is may say so in a method ``size()`` that returns a
+    :class:`~treeplex.seqform.game_size.GameSize`: a game that is too large for the memory is then refused before it is
+    walked.
     """
 
     @property
@@ -71,3 +82,8 @@ def check_rules(rules: Any) -> None:
     for member in _MEMBERS:
         if not hasattr(rules, member):
             raise InvalidGameError(f"{shown(rules)} is no game's rules: it has no {member}")
+
+
+def public_labels(rules: Any) -> Callable[[Any], Hashable] | None:
+    """Return the rules' optional method ``public_state``, or ``None`` if they have none."""
+    return getattr(rules, "public_state", None)

@@ -12,12 +12,14 @@ import scipy.sparse as sp
 
 from .enumeration import enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
+from .factored import FactoredPayoff
 from .fingerprint import fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
 from .leaves import LeafTable
-from .matrices import canonical, constant_of, polytope_from_constraints
-from .polytope import Floats, Treeplex, frozen
+from .matrices import constant_of, polytope_from_constraints
+from .polytope import Floats, Treeplex
 from .rules import Rules
+from .sparse_arrays import canonical, frozen
 
 
 class SequenceForm:
@@ -34,6 +36,8 @@ class SequenceForm:
     payoff_matrices : two array_like or sparse, optional
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
         (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
+    factored : FactoredPayoff, optional
+        For two players in a zero-sum game, in place of the matrices: player 0's payoffs as a product of two factors.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
 
@@ -41,6 +45,7 @@ class SequenceForm:
     ----------
     treeplexes : tuple of Treeplex
     leaves : LeafTable or None
+    factored : FactoredPayoff or None
     num_nodes : int or None
 
     Raises
@@ -71,6 +76,8 @@ class SequenceForm:
         leaves: LeafTable | None = None,
         payoff_matrices: Sequence[Any] | None = None,
         num_nodes: int | None = None,
+        *,
+        factored: FactoredPayoff | None = None,
     ) -> None:
         try:
             self.treeplexes = tuple(treeplexes)
@@ -81,11 +88,16 @@ class SequenceForm:
                 f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one a player"
             )
         self.leaves = leaves
+        self.factored = factored
         self.num_nodes = num_nodes
-        if (leaves is None) == (payoff_matrices is None):
-            raise InvalidGameError("a sequence form needs a leaf table or payoff matrices, one of the two")
+        if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
+            raise InvalidGameError(
+                "a sequence form needs a leaf table, payoff matrices or factored payoffs, one of the three"
+            )
         if leaves is not None:
             self._check_leaves(leaves)
+        if factored is not None:
+            self._check_factored(factored)
         self._given_matrices = None if payoff_matrices is None else self._checked_matrices(payoff_matrices)
 
     def _check_leaves(self, leaves: LeafTable) -> None:
@@ -105,6 +117,16 @@ class SequenceForm:
                     f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected one from 0 to "
                     f"{treeplex.num_sequences - 1}"
                 )
+
+    def _check_factored(self, factored: FactoredPayoff) -> None:
+        if not isinstance(factored, FactoredPayoff):
+            raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
+        shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
+        if factored.shape != shape:
+            raise InvalidGameError(
+                f"the factored payoffs have shape {factored.shape}, expected {shape}: one row a sequence of player 0, "
+                "one column a sequence of player 1"
+            )
 
     def _checked_matrices(self, payoff_matrices: Sequence[Any]) -> tuple[sp.csr_array, sp.csr_array]:
         shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
@@ -146,7 +168,7 @@ class SequenceForm:
         )
 
     @classmethod
-    def from_rules(cls, rules: Rules, exact: bool = False) -> "SequenceForm":
+    def from_rules(cls, rules: Rules, exact: bool = False, memory: int | str | None = None) -> "SequenceForm":
         """Stream a game's rules into arrays, without building a tree.
 
         Parameters
@@ -154,6 +176,9 @@ class SequenceForm:
         rules : Rules
         exact : bool
             Keep probabilities and payoffs as fractions too, for :meth:`exact_payoffs`.
+        memory : int or str, optional
+            What building may take, in bytes or as text such as ``"8GB"``. By default the environment variable
+            ``TREEPLEX_MEMORY``, and without it half of the memory that is available.
 
         Returns
         -------
@@ -161,7 +186,7 @@ class SequenceForm:
 
         Raises
         ------
-        InvalidGameError, ImperfectRecallError
+        InvalidGameError, ImperfectRecallError, GameTooLargeError, InvalidMemoryError
             As :func:`~treeplex.seqform.enumeration.enumerate_game`.
 
         Examples
@@ -170,7 +195,7 @@ class SequenceForm:
         >>> SequenceForm.from_rules(load_game("kuhn").rules)
         SequenceForm(sequences=[13, 13], infosets=[6, 6])
         """
-        found = enumerate_game(rules, exact=exact)
+        found = enumerate_game(rules, exact=exact, memory=memory)
         return cls(found.treeplexes, found.leaves, num_nodes=found.num_nodes)
 
     @classmethod
@@ -276,11 +301,20 @@ class SequenceForm:
         """Number of leaves; ``None`` if the game was given as matrices."""
         return None if self.leaves is None else len(self.leaves)
 
+    @property
+    def nnz(self) -> int | None:
+        """Number of non-zeros of the payoff matrix, or of its factors; ``None`` unless there are two players."""
+        if self.factored is not None:
+            return self.factored.nnz
+        return int(self.A.nnz) if self.num_players == 2 else None
+
     @cached_property
     def is_zero_sum(self) -> bool:
         """Whether the players' payoffs sum to zero everywhere, within 1e-9 of the largest."""
         if self.leaves is not None:
             return self.leaves.is_zero_sum
+        if self.factored is not None:
+            return True
         assert self._given_matrices is not None
         first, second = self._given_matrices
         return bool(abs(first + second).max() <= 1e-9 * (abs(first).max() or 1.0))
@@ -314,6 +348,8 @@ class SequenceForm:
         """The largest absolute payoff at a leaf (in the matrices, if the game was given so); 1 if all are zero."""
         if self.leaves is not None:
             return self.leaves.payoff_scale
+        if self.factored is not None:
+            return self.factored.largest or 1.0
         return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
@@ -350,6 +386,8 @@ class SequenceForm:
 
     @cached_property
     def _first_matrix(self) -> sp.csr_array:
+        if self.factored is not None:
+            return self.factored.matrix
         return self._assemble(0) if self._given_matrices is None else self._given_matrices[0]
 
     @cached_property
@@ -407,6 +445,8 @@ class SequenceForm:
             For two players A y and Bᵀ x.
         """
         player = self._checked_player(player)
+        if self.factored is not None:
+            return self.factored.times(plans[1]) if player == 0 else -self.factored.transposed_times(plans[0])
         if self.num_players == 2:
             matrix = self.payoff_matrix(player)
             product: Floats = matrix @ plans[1] if player == 0 else matrix.T @ plans[0]
@@ -416,6 +456,9 @@ class SequenceForm:
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
+        if self.factored is not None:
+            payoff = float(plans[0] @ self.factored.times(plans[1]))
+            return np.array([payoff, -payoff])
         if self.num_players == 2:
             return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])
         assert self.leaves is not None
@@ -461,6 +504,8 @@ class SequenceForm:
         """
         if self._given_matrices is not None:
             return fingerprint(self.treeplexes, map(matrix_entries, self._given_matrices))
+        if self.factored is not None:
+            return fingerprint(self.treeplexes, [matrix_entries(self.payoff_matrix(player)) for player in (0, 1)])
         assert self.leaves is not None
         weighted = self.leaves.chance[:, None] * self.leaves.payoffs
         return fingerprint(self.treeplexes, leaf_entries(self.leaves.sequences, weighted))

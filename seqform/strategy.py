@@ -1,6 +1,5 @@
 """Strategies and profiles: realization plans that know their game."""
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from .errors import InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
+from .interchange.archive import read_archive, write_archive
 from .polytope import Floats, Treeplex
 from .sequence_form import SequenceForm
 
@@ -203,10 +203,11 @@ class Strategy:
         treeplex = self.treeplex
         actions: dict[Hashable, None] = {a: None for labels in treeplex.action_labels for a in labels}
         rows = [["infoset", "reach", *map(str, actions)]]
+        reach = treeplex.reach(self.plan)
         for number, label in enumerate(treeplex.infoset_labels):
             played = self._distribution(number)
             cells = [f"{played[action]:.{digits}f}" if action in played else "" for action in actions]
-            rows.append([str(label), f"{self.plan[treeplex.parents[number]]:.{digits}f}", *cells])
+            rows.append([str(label), f"{reach[number]:.{digits}f}", *cells])
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         return "\n".join(
             "  ".join(
@@ -436,8 +437,7 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
     }
     arrays = {f"behaviour_{strategy.player}": strategy.behaviour for strategy in strategies}
     try:
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, metadata=np.array(json.dumps(metadata)), **arrays)  # type: ignore[arg-type]
+        write_archive(path, metadata, arrays)
     except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {one_line(reason)}") from None
@@ -447,16 +447,14 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     form = sequence_form_of(game)
     named = one_line(str(path))
     try:
-        # Opened here, since numpy leaves a damaged archive's file open.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            metadata = json.loads(str(archive["metadata"][()]))
-            if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
-                raise InvalidStrategyError(
-                    f"{named} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
-                    f"expected {_FILE_FORMAT!r} version {_FILE_VERSION}"
-                )
-            name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
-            vectors = {int(player): archive[f"behaviour_{player}"] for player in metadata["players"]}
+        metadata, vectors = read_archive(path)
+        if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
+            raise InvalidStrategyError(
+                f"{named} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
+                f"expected {_FILE_FORMAT!r} version {_FILE_VERSION}"
+            )
+        name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
+        found = {int(player): vectors[f"behaviour_{player}"] for player in metadata["players"]}
     except FileNotFoundError:
         raise InvalidStrategyError(f"{named}: no such file") from None
     except InvalidStrategyError:
@@ -468,6 +466,6 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
             f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "
             f"{one_line(fingerprint)}, expected {form.fingerprint}"
         )
-    if not vectors:
+    if not found:
         raise InvalidStrategyError(f"{named} holds no strategy")
-    return {player: Strategy(game, player, vector) for player, vector in sorted(vectors.items())}
+    return {player: Strategy(game, player, vector) for player, vector in sorted(found.items())}

@@ -1,12 +1,11 @@
 """The methods by name: frozen hyper-parameters, and the problems that each serves."""
 
 import dataclasses
-import difflib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from ..seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, nearest
 
 if TYPE_CHECKING:
     from ..models.problems import Problem
@@ -295,9 +294,8 @@ def find_method(name: str, **options: Any) -> Method:
     if name in _HIGHS_VARIANTS:
         name, options = "highs", {"algorithm": _HIGHS_VARIANTS[name], **options}
     if name not in _METHODS:
-        close = difflib.get_close_matches(str(name), method_names(), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UnknownMethodError(f"unknown method {name!r}: there are {', '.join(method_names())}{hint}")
+        hint = nearest(str(name), method_names())
+        raise UnknownMethodError(f"unknown method {name!r}{hint}; expected one of {', '.join(method_names())}")
     fields = [entry.name for entry in dataclasses.fields(_METHODS[name])]
     for option in options:
         if option not in fields:

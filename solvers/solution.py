@@ -192,7 +192,7 @@ class Solution:
                 "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
                 "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
                 "leaves": form.num_leaves,
-                "nnz": int(form.A.nnz) if form.num_players == 2 else None,
+                "nnz": form.nnz,
             },
         }
         return json_ready(record)  # type: ignore[no-any-return]

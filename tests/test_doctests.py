@@ -31,6 +31,8 @@ def module_names() -> list[str]:
 def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
+    for needed in getattr(module, "__doctest_requires__", ()):  # optional libraries that its examples need
+        pytest.importorskip(needed)
     results = doctest.testmod(module, optionflags=FLAGS)
     assert results.failed == 0, f"{results.failed} of {results.attempted} examples failed; see the output above"
 

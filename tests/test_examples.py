@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import load_game
+from treeplex import families, load_game
 
 REPOSITORY = Path(__file__).parents[1]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 GAMES = (REPOSITORY / "docs" / "reference" / "games.md").read_text(encoding="utf-8")
+PAGES = sorted((REPOSITORY / "docs" / "reference" / "games").glob("*.md"))
 
 
 def run_example(name: str, *arguments: str) -> str:
@@ -82,17 +83,22 @@ def test_readme_shows_what_its_example_prints() -> None:
 
 
 def table_rows(page: str) -> list[list[str]]:
-    """Read the rows of the table of values, which begin with a game in backticks and end with three sizes."""
+    """Read the rows of the table of values: a game in backticks, its value, then sizes."""
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| `")
     ]
-    return [row for row in rows if len(row) >= 5 and row[-1].replace(",", "").isdigit()]
+    return [row for row in rows if len(row) >= 5 and row[2][0].isdigit()]
+
+
+def sizes_of(players: list[int]) -> str:
+    """Write a size of each player as the tables do: once, if all have the same."""
+    return ", ".join(f"{size:,}" for size in (players if len(set(players)) > 1 else players[:1]))
 
 
 @pytest.mark.parametrize(
     ("spec", "value", "sizes"),
     [
-        pytest.param(row[0].strip("`"), row[1], row[-3:], id=f"{page}-{row[0].strip('`')}")
+        pytest.param(row[0].strip("`"), row[1], row[2:], id=f"{page}-{row[0].strip('`')}")
         for page, text in (("README", README), ("games", GAMES))
         for row in table_rows(text)
         if row[0] != "`goofspiel:cards=6`"  # seconds
@@ -107,6 +113,42 @@ def test_tables_of_games_are_true(spec: str, value: str, sizes: list[str]) -> No
     else:
         assert game.reference_value is not None
         assert float(Fraction(value.replace("−", "-"))) == float(game.reference_value)
-    found = (form.treeplexes[0].num_sequences, form.treeplexes[0].num_infosets, form.num_leaves)
-    assert [f"{size:,}" for size in found] == sizes
-    assert len({treeplex.num_sequences for treeplex in form.treeplexes}) == 1
+    assert sizes[0] == sizes_of([treeplex.num_sequences for treeplex in form.treeplexes])
+    assert sizes[1] == sizes_of([treeplex.num_infosets for treeplex in form.treeplexes])
+    assert sizes[2] == ("–" if form.num_leaves is None else f"{form.num_leaves:,}")
+    if sizes[3:]:
+        # A flow has no histories, and so neither leaves nor public states.
+        assert sizes[3] == ("–" if form.num_leaves is None else str(game.public_tree.num_levels))
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes"),
+    [
+        pytest.param(row[0].strip("`"), row[1:], id=row[0].strip("`"))
+        for page in PAGES
+        for row in table_rows(page.read_text(encoding="utf-8"))
+        if row[0].strip("`").partition(":")[0] == page.stem and len(row[3]) < len("100,000")  # larger take seconds
+    ],
+)
+def test_sizes_on_the_pages_of_games_are_true(spec: str, sizes: list[str]) -> None:
+    game = load_game(spec)
+    form = game.sequence_form
+    assert game.spec == spec
+    found = [
+        sizes_of([treeplex.num_sequences for treeplex in form.treeplexes]),
+        sizes_of([treeplex.num_infosets for treeplex in form.treeplexes]),
+    ]
+    if form.num_leaves is None or form.num_nodes is None:
+        assert sizes == [*found, "–", "–", "–", "–"]
+    else:
+        public = game.public_tree
+        assert sizes == [
+            *found,
+            *(f"{size:,}" for size in (form.num_leaves, form.num_nodes, public.num_states, public.num_levels)),
+        ]
+
+
+def test_every_family_has_a_page_and_a_row() -> None:
+    names = {family.name for family in families()}
+    assert {page.stem for page in PAGES} == names
+    assert {row[0].strip("`").partition(":")[0] for row in table_rows(GAMES)} == names

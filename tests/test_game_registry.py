@@ -9,7 +9,20 @@ import pytest
 from treeplex import Game, InvalidGameError, UnknownGameError, families, load_game
 from treeplex.models.games import Goofspiel, Kuhn, Leduc, RockPaperScissors
 
-NAMES = ["kuhn", "leduc", "liars_dice", "goofspiel", "matching_pennies", "rps", "repeated_rps"]
+NAMES = [
+    "kuhn",
+    "leduc",
+    "liars_dice",
+    "goofspiel",
+    "matching_pennies",
+    "rps",
+    "repeated_rps",
+    "depth_limited_figure_2",
+    "coin",
+    "depth_limited_figure_10",
+    "gadget_trap_1",
+    "gadget_trap_2",
+]
 
 
 def test_families_are_listed_in_order():
@@ -51,6 +64,8 @@ def test_every_family_says_what_it_is(family):
         ("matching_pennies", {}),
         ("rps", {"rock": "1", "paper": "1", "scissors": "1"}),
         ("repeated_rps", {"rock": "1", "paper": "1", "scissors": "1", "rounds": "2"}),
+        ("coin", {}),
+        ("gadget_trap_1", {}),
     ],
 )
 def test_parameters_and_their_defaults(name, parameters):
@@ -210,6 +225,11 @@ def test_unknown_keywords_are_refused():
         ("matching_pennies", Fraction(0)),
         ("rps:rock=1/2,paper=1/4,scissors=1/20", Fraction(0)),
         ("repeated_rps:rounds=3", Fraction(0)),
+        ("depth_limited_figure_2", Fraction(-4, 3)),
+        ("coin", Fraction(0)),
+        ("depth_limited_figure_10", Fraction(1, 2)),
+        ("gadget_trap_1", Fraction(0)),
+        ("gadget_trap_2", Fraction(0)),
     ],
 )
 def test_reference_values(spec, value):

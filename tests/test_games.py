@@ -1,14 +1,21 @@
 """The families of games: their trees walked to the end, hand-played histories, and OpenSpiel's games beside them."""
 
+import itertools
 import random
 from collections import Counter
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import pytest
+from optimal_plans import optimal_range
 
-from treeplex import CHANCE, TERMINAL, InvalidGameError
+from treeplex import CHANCE, TERMINAL, InvalidGameError, load_game
 from treeplex.models.games import (
+    Coin,
+    DepthLimitedFigure2,
+    DepthLimitedFigure10,
+    GadgetTrap1,
+    GadgetTrap2,
     Goofspiel,
     Kuhn,
     Leduc,
@@ -104,6 +111,11 @@ SIZES = [
     (RockPaperScissors(), 13, 9, (4, 1)),
     (RepeatedRockPaperScissors(), 121, 81, (31, 10)),
     (RepeatedRockPaperScissors(rounds=3), 1093, 729, (274, 91)),
+    (DepthLimitedFigure2(), 15, 8, [(3, 1), (7, 3)]),
+    (Coin(), 15, 8, [(3, 1), (5, 2)]),
+    (DepthLimitedFigure10(), 9, 5, [(3, 1), (5, 2)]),
+    (GadgetTrap1(), 19, 15, [(6, 1), (4, 1)]),
+    (GadgetTrap2(), 33, 25, [(6, 1), (6, 2)]),
 ]
 
 
@@ -337,6 +349,42 @@ def test_biased_rock_paper_scissors_has_its_known_equilibrium():
     assert list(equilibrium.values()) == [Fraction(1, 16), Fraction(10, 16), Fraction(5, 16)]
     for answer in "RPS":
         assert sum(chance * rules.payoffs(move + answer)[0] for move, chance in equilibrium.items()) == 0
+
+
+BIASED = "rock=1/2,paper=1/4,scissors=1/20"
+BIASED_EQUILIBRIUM = {"R": 1 / 16, "P": 10 / 16, "S": 5 / 16}
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_biased_rock_paper_scissors_has_no_other_equilibrium(player):
+    game = load_game(f"rps:{BIASED}")
+    for move, chance in BIASED_EQUILIBRIUM.items():
+        assert optimal_range(game, player, "_", move) == pytest.approx([chance, chance], abs=1e-6)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_each_round_of_the_repeated_biased_game_has_the_equilibrium_of_one(player):
+    game = load_game(f"repeated_rps:{BIASED}")
+    for label in game.sequence_form.treeplexes[player].infoset_labels:
+        reach = BIASED_EQUILIBRIUM[label[1 + player]] if len(label) > 1 else 1
+        for move, chance in BIASED_EQUILIBRIUM.items():
+            assert optimal_range(game, player, label, move) == pytest.approx([reach * chance] * 2, abs=1e-6)
+
+
+def test_the_second_round_is_the_one_shot_game_after_every_first_one():
+    stakes = dict(item.split("=") for item in BIASED.split(","))
+    twice, once = RepeatedRockPaperScissors(**stakes), RockPaperScissors(**stakes)
+    moves = list(itertools.product("RPS", repeat=2))
+    for first in moves:
+        before = play(twice, *first)
+        won = once.payoffs("".join(first))[0]
+        assert (twice.player(before), twice.infoset(before)) == (0, f"_{first[0]}{first[1]}")
+        for second in moves:
+            after = play(twice, *first, *second)
+            assert twice.player(after) == TERMINAL
+            assert twice.payoffs(after)[0] - won == once.payoffs("".join(second))[0]
+            # Player 1 sees the first round, and nothing of the second.
+            assert twice.infoset(play(twice, *first, second[0])) == twice.infoset(before)
 
 
 def test_floats_are_read_as_decimals():

@@ -56,6 +56,11 @@ VALUES = {
     "rps": (0.0, EXACT),
     "rps:rock=0.1,paper=1/3": (0.0, EXACT),
     "repeated_rps": (0.0, EXACT),
+    "depth_limited_figure_2": (-4 / 3, EXACT),
+    "coin": (0.0, EXACT),
+    "depth_limited_figure_10": (1 / 2, EXACT),
+    "gadget_trap_1": (0.0, EXACT),
+    "gadget_trap_2": (0.0, EXACT),
 }
 MORE_VALUES = {
     "leduc:ranks=6": (-0.1045436, 5e-8),
@@ -554,9 +559,9 @@ def test_another_method_starts_from_the_strategies_alone():
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("cfr++", "unknown method 'cfr\\+\\+': there are highs, .*; did you mean cfr\\+?"),
-        ("simplex", "unknown method 'simplex': there are highs, highs-simplex"),
-        ("", "unknown method '': there are"),
+        ("cfr++", "unknown method 'cfr\\+\\+' \\(did you mean cfr\\+\\?\\); expected one of highs, "),
+        ("simplex", "unknown method 'simplex'.*; expected one of highs, highs-simplex"),
+        ("", "unknown method ''; expected one of"),
         (None, "method is None, expected a name or hyper-parameters"),
         (CFR, "expected a name or hyper-parameters"),
         (7, "method is 7, expected a name or hyper-parameters"),

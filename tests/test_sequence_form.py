@@ -41,6 +41,11 @@ SMALL = [
     "matching_pennies",
     "rps:rock=0.1,paper=1/3",
     "repeated_rps",
+    "depth_limited_figure_2",
+    "coin",
+    "depth_limited_figure_10",
+    "gadget_trap_1",
+    "gadget_trap_2",
 ]
 
 # Sequences and infosets of players 0 and 1, leaves, histories, non-zeros of A.
@@ -410,7 +415,7 @@ def test_what_is_no_payoff_matrix_is_refused(payoffs, others, labels, message):
 
 
 def test_a_sequence_form_needs_payoffs():
-    with pytest.raises(InvalidGameError, match="needs a leaf table or payoff matrices"):
+    with pytest.raises(InvalidGameError, match="needs a leaf table, payoff matrices or factored"):
         SequenceForm([Treeplex([0], [2]), Treeplex([0], [2])])
 
 
@@ -449,7 +454,7 @@ def test_a_game_of_a_sequence_form_has_no_histories():
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]]), name="pennies")
     assert (game.num_players, repr(game)) == (2, "Game('pennies')")
     for walk in ("tree", "exact_sequence_form"):
-        with pytest.raises(InvalidGameError, match="pennies was given as a sequence form: it has no histories to walk"):
+        with pytest.raises(UnsupportedProblemError, match="pennies has no histories to walk"):
             getattr(game, walk)
     with pytest.raises(InvalidGameError, match="game 'nothing' needs rules, a tree or a sequence form"):
         Game("nothing")
@@ -742,7 +747,7 @@ ZEROS = np.zeros((3, 3))
         (lambda: SequenceForm(PENNIES, payoff_matrices=3), "the payoff matrices are 3, expected two"),
         (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS, "x"]), "payoff matrix of player 1 is no matrix"),
         (lambda: SequenceForm(PENNIES * 2, payoff_matrices=[ZEROS] * 4), "for two players, but there are 4"),
-        (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "one of the two"),
+        (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "one of the three"),
         (lambda: SequenceForm(PENNIES, leaves=[1]), r"the leaves are \[1\], expected a LeafTable"),
         (lambda: SequenceForm(3, leaf_table()), "the treeplexes are 3, expected"),
         (lambda: SequenceForm([], leaf_table()), r"the treeplexes are \[\], expected"),

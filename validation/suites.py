@@ -131,6 +131,14 @@ _QUICK = Suite(
         *_cases("liars_dice:wild=false", ("cvxpy", _INTERIOR), ("cfr+", 1e-4)),
         *_cases("goofspiel:cards=4", ("cvxpy", _INTERIOR), ("cfr+", 1e-4), ("pcfr+", 1e-4)),
         *_cases("goofspiel:cards=5", ("highs-ipm", _INTERIOR), ("dcfr", 1e-4), ("pcfr+", 1e-4)),
+        *_cases("transit:width=2", ("highs-ipm", _INTERIOR), ("cvxpy", _INTERIOR), ("cfr", 1e-2), ("cfr+", 1e-4)),
+        *_cases("transit:width=2,model=A", ("dcfr", 1e-4), ("pcfr+", 1e-4)),
+        *_cases("transit:width=3", ("highs-ipm", _INTERIOR), ("dcfr", 1e-3), ("pcfr+", 1e-3)),
+        *_cases("depth_limited_figure_2", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
+        *_cases("coin", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
+        *_cases("depth_limited_figure_10", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
+        *_cases("gadget_trap_1", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
+        *_cases("gadget_trap_2", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
     ),
 )
 
@@ -147,6 +155,10 @@ _FULL = Suite(
         *_cases("leduc:players=3,ranks=4,merge_suits=true", ("cfr+", 1e-2), ("dcfr", 1e-2), exact=None),
         *_cases("liars_dice:sides=6", ("dcfr", 1e-4), ("pcfr+", 1e-4), exact="highs-ipm", digits=_INTERIOR),
         *_cases("goofspiel:cards=6", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm", digits=_INTERIOR),
+        *_cases("transit:width=3,model=A", ("cfr+", 1e-3), ("dcfr", 1e-3)),
+        *_cases("transit:width=4", ("dcfr", 1e-3), ("pcfr+", 1e-4), exact="highs-ipm-crossover"),
+        *_cases("transit:width=4,model=A", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm-crossover"),
+        *_cases("transit:width=6", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm", digits=_INTERIOR),
     ),
 )
 

@@ -1,6 +1,11 @@
 """Games by name: one file a family, one registry."""
 
+from .coin import Coin
+from .depth_limited_figure_2 import DepthLimitedFigure2
+from .depth_limited_figure_10 import DepthLimitedFigure10
 from .family import Family, Reference
+from .gadget_trap_1 import GadgetTrap1
+from .gadget_trap_2 import GadgetTrap2
 from .goofspiel import Goofspiel
 from .kuhn import Kuhn
 from .leduc import Leduc
@@ -12,7 +17,12 @@ from .repeated_rps import RepeatedRockPaperScissors
 from .rps import RockPaperScissors
 
 __all__ = [
+    "Coin",
+    "DepthLimitedFigure2",
+    "DepthLimitedFigure10",
     "Family",
+    "GadgetTrap1",
+    "GadgetTrap2",
     "Goofspiel",
     "Kuhn",
     "Leduc",

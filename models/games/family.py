@@ -107,8 +107,12 @@ class Family:
             name=self.name,
             parameters=self.values(rules),
             spec=self.spec(rules),
-            rules=rules,
+            **self.parts(rules),
             reference_value=None if known is None else known.value,
             reference_source="" if known is None else known.source,
             citation=self.citation,
         )
+
+    def parts(self, rules: Any) -> dict[str, Any]:
+        """Return what :class:`~treeplex.Game` is made of: the rules, unless a family knows better."""
+        return {"rules": rules}

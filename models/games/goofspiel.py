@@ -1,13 +1,19 @@
 """Goofspiel with imperfect information: bids stay hidden, only who won each round is told."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
+from ...seqform.game_size import GameSize
 from ...seqform.rules import CHANCE, TERMINAL
 from .family import Family, Reference
 from .parameters import About, check_parameters
+from .sizes import goofspiel_size
+
+# In a label of an infoset, a bid that the other player is not told: all but tied ones.
+_UNTOLD_BID = re.compile(r"\d+(?=[wl])")
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,10 @@ class Goofspiel:
         """Number of players: two."""
         return 2
 
+    def size(self) -> GameSize:
+        """Return how large the game is."""
+        return goofspiel_size(self.cards, self.order == "random")
+
     # A state is one of
     #   (0, label 0, hand 0, label 1, hand 1, lead of player 0, prize, prizes to come),
     #   (1, label 1, hand 1, the state before player 0's bid, that bid),
@@ -141,6 +151,11 @@ class Goofspiel:
     def infoset(self, state: Any) -> str:
         """Return the mover's own bids, and how each round ended."""
         return state[1]  # type: ignore[no-any-return]
+
+    def public_state(self, state: Any) -> str:
+        """Return how each round ended for player 0, a tied bid with it, and ``?`` once player 0 has bid."""
+        told = _UNTOLD_BID.sub("", state[3][1] if state[0] == 1 else state[1])
+        return told + "?" if state[0] == 1 else told
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return each player's points minus the other's, or the sign of that."""

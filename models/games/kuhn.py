@@ -1,11 +1,13 @@
 """Kuhn poker, for two or more players."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidGameError
+from ...seqform.game_size import GameSize
 from ...seqform.rules import CHANCE, TERMINAL
 from .cards import rank_names
 from .family import Family, Reference
@@ -78,6 +80,23 @@ class Kuhn:
         """Number of players."""
         return self.players
 
+    def size(self) -> GameSize:
+        """Return how large the game is.
+
+        Until somebody bets there is one course of actions, and after a bet the others answer in all possible ways.
+        """
+        deals = [math.perm(len(self._deck), dealt) for dealt in range(self.players + 1)]
+        answers = 2 ** (self.players - 1)
+        decisions = self.players * answers  # passes so far, or a first bet of any player and some of the answers
+        leaves = 1 + self.players * answers
+        infosets = len(self._deck) * answers
+        return GameSize(
+            nodes=sum(deals[:-1]) + deals[-1] * (decisions + leaves),
+            leaves=deals[-1] * leaves,
+            sequences=(1 + 2 * infosets,) * self.players,
+            infosets=(infosets,) * self.players,
+        )
+
     # A state is the cards dealt so far, one a player, and the actions so far as one string.
 
     def initial_state(self) -> tuple[tuple[str, ...], str]:
@@ -113,6 +132,10 @@ class Kuhn:
         """Return the mover's card, ``_`` and all actions so far."""
         hands, history = state
         return f"{hands[len(history) % self.players]}_{history}"
+
+    def public_state(self, state: Any) -> str:
+        """Return all actions so far."""
+        return state[1]  # type: ignore[no-any-return]
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return what each player wins or loses, in antes."""

@@ -6,10 +6,12 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidGameError
+from ...seqform.game_size import GameSize
 from ...seqform.rules import CHANCE, TERMINAL
 from .cards import MAX_NAMED_SUITS, rank_names, suit_names
 from .family import Family, Reference
 from .parameters import About, check_parameters
+from .sizes import leduc_size
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,10 @@ class Leduc:
         """Number of players."""
         return self.players
 
+    def size(self) -> GameSize:
+        """Return how large the game is."""
+        return leduc_size(self.players, len(self._copies), max(self._copies.values()), self.raises)
+
     # A state is (who moves, private cards, public card or "", what everybody has seen, stakes, players who have not
     # folded, bets and raises in this round, how many players have still to act in it).
 
@@ -154,6 +160,10 @@ class Leduc:
     def infoset(self, state: Any) -> str:
         """Return the mover's card and what everybody has seen."""
         return state[1][state[0]] + state[3]  # type: ignore[no-any-return]
+
+    def public_state(self, state: Any) -> str:
+        """Return what everybody has seen: ``_``, the actions and the public card."""
+        return state[3]  # type: ignore[no-any-return]
 
     def payoffs(self, state: Any) -> Sequence[int | Fraction]:
         """Return what each player wins or loses, in antes."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+from ...seqform.game_size import GameSize
 from ...seqform.rules import CHANCE, TERMINAL
 from .family import Family, Reference
 from .parameters import About, check_parameters
@@ -72,22 +73,36 @@ class LiarsDice:
     wild: Annotated[bool, About("the highest face counts for every face")] = True
     _bids: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _rank: dict[str, int] = field(init=False, repr=False, compare=False)
-    _actions: tuple[tuple[str, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_parameters(self)
         quantities = range(1, self.players * self.dice + 1)
         bids = tuple(f"{quantity}x{face}" for quantity in quantities for face in range(1, self.sides + 1))
-        # The actions by how many of the bids are too low by now.
-        actions = (bids, *((*bids[low:], _CHALLENGE) for low in range(1, len(bids) + 1)))
         object.__setattr__(self, "_bids", bids)
         object.__setattr__(self, "_rank", {bid: rank for rank, bid in enumerate(bids, start=1)})
-        object.__setattr__(self, "_actions", actions)
 
     @property
     def num_players(self) -> int:
         """Number of players."""
         return self.players
+
+    def size(self) -> GameSize:
+        """Return how large the game is.
+
+        The bids of a history are any set of bids in rising order, and so the player who has made none of `k` bids yet
+        moves after `k` modulo the number of players. Actions are counted by the bids that they lead to.
+        """
+        rolls = math.comb(self.sides + self.dice - 1, self.dice)
+        courses = 2 ** len(self._bids)
+        turns = _sets_by_remainder(len(self._bids), self.players)  # courses of bids after which each player moves
+        challenges = [turn - (player == 0) for player, turn in enumerate(turns)]  # there must be a bid
+        bids = challenges[1:] + challenges[:1]  # every bid is the last of one course, and then the next player moves
+        return GameSize(
+            nodes=sum(rolls**rolled for rolled in range(self.players)) + rolls**self.players * (2 * courses - 1),
+            leaves=rolls**self.players * (courses - 1),
+            sequences=tuple(1 + rolls * (bid + challenge) for bid, challenge in zip(bids, challenges, strict=True)),
+            infosets=tuple(rolls * turn for turn in turns),
+        )
 
     @cached_property
     def _rolls(self) -> tuple[tuple[str, Fraction], ...]:
@@ -99,6 +114,12 @@ class LiarsDice:
                 orders //= math.factorial(repeated)
             rolls.append((".".join(map(str, faces)), Fraction(orders, self.sides**self.dice)))
         return tuple(rolls)
+
+    @cached_property
+    def _actions(self) -> tuple[tuple[str, ...], ...]:
+        """The actions by how many of the bids are too low by now; a game too large to walk never asks for them."""
+        bids = self._bids
+        return bids, *((*bids[low:], _CHALLENGE) for low in range(1, len(bids) + 1))
 
     # A state is (everybody's dice, label of the bids, how many bids are too low by now, who moves); the mover is
     # TERMINAL after a challenge, and who made it then stands fifth.
@@ -134,6 +155,10 @@ class LiarsDice:
         hands, bids, _, mover = state
         return f"{hands[mover]}{bids}"
 
+    def public_state(self, state: Any) -> str:
+        """Return all bids so far."""
+        return state[1]  # type: ignore[no-any-return]
+
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return 1 for the winner of the challenge and -1 for the loser."""
         hands, _, low, _, challenger = state
@@ -145,6 +170,23 @@ class LiarsDice:
         payoffs[bidder] = 1 if matches >= int(quantity) else -1
         payoffs[challenger] = -payoffs[bidder]
         return tuple(payoffs)
+
+
+def _sets_by_remainder(elements: int, divisor: int) -> list[int]:
+    """Return how many subsets of so many elements have a size of each remainder.
+
+    They are the coefficients of (1 + x)^elements modulo x^divisor - 1; powers are taken by squaring.
+    """
+    power = [1] + [0] * (divisor - 1)
+    for bit in f"{elements:b}":
+        squared = [0] * divisor
+        for i, first in enumerate(power):
+            for j, second in enumerate(power):
+                squared[(i + j) % divisor] += first * second
+        power = squared
+        if bit == "1":
+            power = [number + power[remainder - 1] for remainder, number in enumerate(power)]
+    return power
 
 
 def _reference(rules: LiarsDice) -> Reference | None:

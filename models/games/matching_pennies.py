@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from ...seqform.game_size import GameSize
 from ...seqform.rules import TERMINAL
 from .family import Family, Reference
 
@@ -38,6 +39,10 @@ class MatchingPennies:
         """Number of players: two."""
         return 2
 
+    def size(self) -> GameSize:
+        """Return how large the game is."""
+        return GameSize(nodes=7, leaves=4, sequences=(3, 3), infosets=(1, 1))
+
     # A state is the sides chosen so far.
 
     def initial_state(self) -> str:
@@ -63,6 +68,10 @@ class MatchingPennies:
     def infoset(self, state: Any) -> str:
         """Return the mover's only infoset."""
         return "_"
+
+    def public_state(self, state: Any) -> str:
+        """Return ``_``, and ``?`` once player 0 has chosen."""
+        return "_?" if state else "_"
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return 1 for the winner and -1 for the loser."""

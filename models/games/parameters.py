@@ -42,7 +42,7 @@ class Parameter:
     name : str
         As in ``game:name=value``.
     kind : type
-        ``int``, ``bool``, ``float``, ``Fraction`` or ``str`` (one of `choices`).
+        ``int``, ``bool``, ``float``, ``Fraction`` or ``str`` (one of `choices`, if there are any).
     default : object
         ``None`` where it depends on the other parameters; `shown` then says how.
     description : str
@@ -71,6 +71,8 @@ class Parameter:
             return "true or false"
         if self.choices:
             return "one of " + ", ".join(self.choices)
+        if self.kind is str:
+            return "text"
         noun = "an integer" if self.kind is int else "a number"
         if self.minimum is None:
             return noun if self.maximum is None else f"{noun} of at most {self.maximum}"
@@ -103,6 +105,8 @@ class Parameter:
             return value if isinstance(value, bool) else _refuse()
         if self.choices:
             return value if value in self.choices else _refuse()
+        if self.kind is str:
+            return value if isinstance(value, str) else _refuse()
         if isinstance(value, bool):
             _refuse()
         number: int | float | Fraction

@@ -3,11 +3,27 @@
 To add a family, write its rules and its ``FAMILY`` in a file of its own and list it in :data:`_FAMILIES`.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import InvalidGameError, UnknownGameError, one_line, shown
-from . import goofspiel, kuhn, leduc, liars_dice, matching_pennies, repeated_rps, rps
+from ...seqform.errors import InvalidGameError, UnknownGameError, nearest, one_line, shown
+from . import (
+    coin,
+    depth_limited_figure_2,
+    depth_limited_figure_10,
+    gadget_trap_1,
+    gadget_trap_2,
+    goofspiel,
+    kuhn,
+    leduc,
+    liars_dice,
+    matching_pennies,
+    repeated_rps,
+    rps,
+    transit,
+)
 from .family import Family
+from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -20,6 +36,12 @@ _FAMILIES = (
     matching_pennies.FAMILY,
     rps.FAMILY,
     repeated_rps.FAMILY,
+    transit.FAMILY,
+    depth_limited_figure_2.FAMILY,
+    coin.FAMILY,
+    depth_limited_figure_10.FAMILY,
+    gadget_trap_1.FAMILY,
+    gadget_trap_2.FAMILY,
 )
 
 
@@ -28,16 +50,17 @@ def families() -> tuple[Family, ...]:
     return _FAMILIES
 
 
-def load_game(spec: str, **parameters: Any) -> "Game":
-    """Return a game by name and parameters.
+def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
+    """Return a game by name and parameters, from a file, or from OpenSpiel.
 
     Parameters
     ----------
-    spec : str
-        ``name`` or ``name:key=value,key=value``. Integers, decimals, fractions (``1/3``), ``true`` and ``false``, or
-        one of a parameter's choices.
+    spec : str or path-like
+        ``name`` or ``name:key=value,key=value``: integers, decimals, fractions (``1/3``), ``true`` and ``false``, or
+        one of a parameter's choices. Or the name of a file that ends with ``.efg``, ``.graphml``, ``.json`` or
+        ``.npz``. Or ``openspiel:`` and a game as OpenSpiel names it.
     **parameters
-        Parameters by keyword; they take precedence over those in `spec`.
+        Parameters by keyword; they take precedence over those in `spec`. Only for games by name.
 
     Returns
     -------
@@ -49,15 +72,25 @@ def load_game(spec: str, **parameters: Any) -> "Game":
         If there is no such game, `spec` is no text, or the game has no such parameter.
     InvalidGameError
         If `spec` cannot be read, or a value is not what its parameter takes.
+    GameFileError
+        If there is no such file, or it cannot be read.
+    MissingExtraError
+        If OpenSpiel is needed, and not installed.
 
     Examples
     --------
     >>> load_game("leduc:ranks=6,suits=2", merge_suits=True).parameters["ranks"]
     6
     """
+    if isinstance(spec, os.PathLike):
+        spec = os.fspath(spec)
     if not isinstance(spec, str):
         raise UnknownGameError(f"{shown(spec)} is no game's name; expected text such as 'leduc:ranks=6'")
     name, colon, text = (part.strip() for part in spec.partition(":"))
+    if colon and name.lower() == OPENSPIEL:
+        return load_openspiel(text, parameters)
+    if names_file(spec, family=name in [family.name for family in _FAMILIES]):
+        return game_from_file(spec, parameters)
     family = _family(name)
     values: dict[str, Any] = _read(family, text) if colon else {}
     for key in parameters:
@@ -69,7 +102,10 @@ def _family(name: str) -> Family:
     known = {family.name: family for family in _FAMILIES}
     if name not in known:
         listed = ", ".join(known)
-        raise UnknownGameError(f"unknown game {_quoted(name)}{_nearest(name, known)}; expected one of {listed}")
+        raise UnknownGameError(
+            f"unknown game {_quoted(name)}{nearest(name.replace('-', '_'), known)}; expected one of {listed}, a file "
+            f"({', '.join(SUFFIXES)}) or {OPENSPIEL}:NAME"
+        )
     return known[name]
 
 
@@ -95,15 +131,9 @@ def _read(family: Family, text: str) -> dict[str, Any]:
 def _check_known(family: Family, key: str) -> None:
     known = [each.name for each in family.parameters]
     if key not in known:
+        hint = nearest(key.replace("-", "_"), known)
         expected = f"expected one of {', '.join(known)}" if known else "it takes none"
-        raise UnknownGameError(f"{family.name}: unknown parameter {_quoted(key)}{_nearest(key, known)}; {expected}")
-
-
-def _nearest(name: str, known: Any) -> str:
-    import difflib
-
-    nearest = difflib.get_close_matches(name.lower().replace("-", "_"), list(known), n=1)
-    return f" (did you mean {nearest[0]}?)" if nearest else ""
+        raise UnknownGameError(f"{family.name}: unknown parameter {_quoted(key)}{hint}; {expected}")
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
+from ...seqform.game_size import GameSize
 from ...seqform.rules import TERMINAL
 from .family import Family
 from .parameters import About
@@ -29,6 +30,10 @@ class RepeatedRockPaperScissors(RockPaperScissors):
     *Sizes*, a player: 31 sequences and 10 infosets in two rounds, 81 leaves. The value is 0, for the game is
     symmetric. The repeated biased game is ``repeated_rps:rock=1/2,paper=1/4,scissors=1/20``.
 
+    With positive stakes the only equilibrium plays every round as the one round of
+    :class:`~treeplex.models.games.RockPaperScissors`: after any first round the second is that game again, with what
+    was won before added.
+
     References
     ----------
     D. Milec, O. Kubicek, V. Lisy (2021), "Continual depth-limited responses for computing counter-strategies in
@@ -47,6 +52,17 @@ class RepeatedRockPaperScissors(RockPaperScissors):
     name: ClassVar[str] = "repeated_rps"
 
     rounds: Annotated[int, About("number of rounds", minimum=1, maximum=100)] = 2
+
+    def size(self) -> GameSize:
+        """Return how large the game is."""
+        leaves = 9**self.rounds
+        infosets = (leaves - 1) // 8  # 1 + 9 + 81 + …
+        return GameSize(
+            nodes=(3 * leaves - 1) // 2,  # 1 + 3 + 9 + …
+            leaves=leaves,
+            sequences=(1 + 3 * infosets,) * 2,
+            infosets=(infosets,) * 2,
+        )
 
     def player(self, state: Any) -> int:
         """Return who moves."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
+from ...seqform.game_size import GameSize
 from ...seqform.rules import TERMINAL
 from .family import Family, Reference
 from .parameters import About, check_parameters
@@ -61,6 +62,10 @@ class RockPaperScissors:
         """Number of players: two."""
         return 2
 
+    def size(self) -> GameSize:
+        """Return how large the game is."""
+        return GameSize(nodes=13, leaves=9, sequences=(4, 4), infosets=(1, 1))
+
     # A state is the moves made so far.
 
     def initial_state(self) -> str:
@@ -86,6 +91,10 @@ class RockPaperScissors:
     def infoset(self, state: Any) -> str:
         """Return the mover's only infoset."""
         return "_"
+
+    def public_state(self, state: Any) -> str:
+        """Return what the mover knows, and ``?`` once player 0 has moved in this round."""
+        return self.infoset(state) + "?" * (len(state) % 2)
 
     def payoffs(self, state: Any) -> Sequence[Fraction]:
         """Return the stake for the winner and its negative for the loser."""

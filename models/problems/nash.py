@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
 from ...seqform.polytope import Floats
 from ...seqform.strategy import Profile, check_same_game
-from ..linear_program import LinearProgram, stack
+from ..linear_program import LinearProgram, slices, stack
 from .problem import Certificate
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class Nash:
         LinearProgram
             Column blocks ``plan`` (x) and ``values`` (q); row blocks ``plan`` (E x = e) and ``response``
             (Fᵀ q − Aᵀ x ≤ 0). A and q are in units of A's mean absolute entry, since solvers' tolerances are absolute
-            and E and F hold ones; the objective is in payoff units.
+            and E and F hold ones; the objective is in payoff units. Where the payoffs are factored, A = L R, a block of
+            free columns ``factors`` (z) and of rows ``factors`` (z − Lᵀ x = 0) stand between x and the response
+            (Fᵀ q − Rᵀ z ≤ 0), and A is never made.
 
         Raises
         ------
@@ -89,15 +92,29 @@ class Nash:
         num_plan, num_values = own.num_sequences, other.num_infosets + 1
         num_rows, num_responses = own.num_infosets + 1, other.num_sequences
         unit = self._unit()
+        factored = form.factored
+        if factored is None:
+            num_factors = 0
+            blocks: list[list[sp.sparray | None]] = [[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]
+        else:
+            num_factors = factored.num_factors
+            blocks = [
+                [form.E, None, None],
+                [None, factored.right.T * -1.0, form.F.T],
+                [factored.left.T * (-1.0 / unit), sp.eye_array(num_factors), None],
+            ]
+        lengths = {"plan": num_plan, "factors": num_factors, "values": num_values}
+        heights = {"plan": num_rows, "response": num_responses, "factors": num_factors}
+        bound = np.repeat([0.0, -np.inf, -np.inf], list(lengths.values()))
         return LinearProgram(
-            objective=np.concatenate([np.zeros(num_plan), unit * form.f]),
-            matrix=stack([[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]),
-            row_lower=np.concatenate([form.e, np.full(num_responses, -np.inf)]),
-            row_upper=np.concatenate([form.e, np.zeros(num_responses)]),
-            column_lower=np.concatenate([np.zeros(num_plan), np.full(num_values, -np.inf)]),
-            column_upper=np.full(num_plan + num_values, np.inf),
-            columns={"plan": slice(0, num_plan), "values": slice(num_plan, num_plan + num_values)},
-            rows={"plan": slice(0, num_rows), "response": slice(num_rows, num_rows + num_responses)},
+            objective=np.concatenate([np.zeros(num_plan + num_factors), unit * form.f]),
+            matrix=stack(blocks),
+            row_lower=np.concatenate([form.e, np.full(num_responses, -np.inf), np.zeros(num_factors)]),
+            row_upper=np.concatenate([form.e, np.zeros(num_responses + num_factors)]),
+            column_lower=bound,
+            column_upper=np.full(len(bound), np.inf),
+            columns=slices(lengths),
+            rows=slices(heights),
         )
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
@@ -118,9 +135,14 @@ class Nash:
         form = self.game.sequence_form
         plan = self.game.plan(0)
         values = cp.Variable(form.F.shape[0], name="values")
+        if form.factored is None:
+            payoffs, definition = form.A.T @ plan, []
+        else:
+            factors = cp.Variable(form.factored.num_factors, name="factors")
+            payoffs, definition = form.factored.right.T @ factors, [factors == form.factored.left.T @ plan]
         return cp.Problem(
             cp.Maximize(form.f @ values),
-            [form.F.T @ values <= form.A.T @ plan, form.E @ plan == form.e],
+            [form.F.T @ values <= payoffs, form.E @ plan == form.e, *definition],
         )
 
     def read_cvxpy(self, solved: "cp.Problem") -> Sequence[Floats]:
@@ -164,7 +186,8 @@ class Nash:
         return certificate.exploitability
 
     def _unit(self) -> float:
-        entries = self.game.sequence_form.A.data
+        form = self.game.sequence_form
+        entries = form.A.data if form.factored is None else form.factored.left.data
         return float(np.abs(entries).mean()) if len(entries) else 1.0
 
     def _require_two_players(self) -> None:

@@ -1,9 +1,8 @@
 """The problems by name."""
 
-import difflib
 from typing import Any
 
-from ...seqform.errors import UnsupportedProblemError
+from ...seqform.errors import UnsupportedProblemError, nearest
 from .nash import Nash
 
 #: Every problem under its name.
@@ -25,7 +24,6 @@ def find_problem(name: str) -> type[Any]:
     'Nash'
     """
     if name not in PROBLEMS:
-        close = difflib.get_close_matches(str(name).casefold(), list(PROBLEMS), n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
+        hint = nearest(str(name), PROBLEMS)
         raise UnsupportedProblemError(f"unknown problem {name!r}{hint}; expected one of {', '.join(PROBLEMS)}")
     return PROBLEMS[name]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import numpy as np
 
+from ...models.highs_model import highs_model
 from ...models.linear_program import LinearProgram
 from ...models.problems import Problem
 from ...seqform.errors import UnknownMethodError
@@ -121,17 +122,9 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     HiGHS minimises an objective whose largest coefficient is 1, since its tolerances are absolute; what it says of
     duals and objective is to be multiplied by :func:`_objective_factor`.
     """
-    rows, columns = program.shape
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = columns, rows
+    model = highs_model(program)
     model.sense_ = highspy.ObjSense.kMinimize
     model.col_cost_ = program.objective / _objective_factor(program)
-    model.col_lower_, model.col_upper_ = program.column_lower, program.column_upper
-    model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = program.matrix.indptr
-    model.a_matrix_.index_ = program.matrix.indices
-    model.a_matrix_.value_ = program.matrix.data
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):

@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .layout import KernelLayout
-from .loop import BLOCK, CONSTANT, POWER, GameArrays, StateArrays, run_loop
+from .loop import (
+    BLOCK,
+    CONSTANT,
+    POWER,
+    FactorArrays,
+    GameArrays,
+    PayoffArrays,
+    PolytopeArrays,
+    StateArrays,
+    run_loop,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -148,16 +159,23 @@ class Kernel:
     game: GameArrays = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        arrays = (getattr(self.layout, name) for name in GameArrays._fields)
-        self.game = GameArrays(*(np.require(array, requirements=["C", "A", "W", "E"]) for array in arrays))
+        def arrays(names: tuple[str, ...]) -> list[NDArray[Any]]:
+            return [np.require(getattr(self.layout, name), requirements=["C", "A", "W", "E"]) for name in names]
+
+        self.game = GameArrays(
+            PolytopeArrays(*arrays(PolytopeArrays._fields)),
+            PayoffArrays(*arrays(PayoffArrays._fields)),
+            FactorArrays(*arrays(FactorArrays._fields)),
+        )
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
         return Kernel, (self.layout,)  # the game's arrays are the layout's
 
     def initial_state(self) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour."""
-        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 2)]
-        state = KernelState(StateArrays._make([*vectors, _zeros((2, BLOCK)), np.array([0, 1], dtype=np.int64)]))
+        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
+        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK))
+        state = KernelState(StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)]))
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
             state.arrays.behaviour[start : start + count * arity] = 1.0 / arity
@@ -171,7 +189,7 @@ class Kernel:
         arrays.plan[:] = 0.0
         arrays.plan[layout.bases[:-1]] = 1.0
         for start, count, arity, first in layout.buckets.tolist():
-            above = arrays.plan[layout.parents[first : first + count]]
+            above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
 
@@ -286,7 +304,8 @@ class Kernel:
         vector = np.array(plan, dtype=np.float64)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        arrays = StateArrays(vector, vector, vector, vector, gradient, average, np.zeros((2, BLOCK)), clock)
+        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK))
+        arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
         return self.run(KernelState(arrays), CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:

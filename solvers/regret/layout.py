@@ -30,6 +30,7 @@ from .placement import (
 )
 
 if TYPE_CHECKING:
+    from ...seqform.factored import FactoredPayoff
     from ...seqform.sequence_form import SequenceForm
 
 
@@ -53,7 +54,12 @@ class KernelLayout:
     bucket_ranges : ndarray of uint32, shape (num_players + 1,)
         Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
     parents : ndarray of uint32, shape (num_infosets of all players,)
-        The position of each infoset's parent sequence, bucket after bucket.
+        The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
+    inflow_starts, inflow_sources : ndarray of uint32
+        In flows, place ``p``, counted as in ``parents``, has the inflows ``inflow_starts[p]:inflow_starts[p
+        + 1]``: positions of the sequences that lead to it.
+    inflow_weights : ndarray of float64
+        How much of each does.
     run_columns, run_ranges, run_starts, runs : ndarray of uint32
         Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``;
         column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that
@@ -75,6 +81,14 @@ class KernelLayout:
         Any other number of players: the leaves' sequences. Empty for two.
     leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
         Payoffs, chance multiplied in.
+    holding_starts, holding_positions : ndarray of uint32
+        Two players, payoffs in ``num_factors`` factors: for player ``i``'s gradient, factor ``k`` is held by the
+        opponent's positions ``holding_starts[i * num_factors + k]`` and on, as much as ``holding_amounts`` says.
+    paying_ranges, paying_rows, paying_starts, paying_factors : ndarray of uint32
+        Player ``i`` has the rows ``paying_ranges[i]:paying_ranges[i + 1]``; row ``r`` is for position
+        ``paying_rows[r]``, which a factor of ``paying_factors`` from ``paying_starts[r]`` on pays, as much as
+        ``paying_amounts`` says for each unit held.
+    holding_amounts, paying_amounts : ndarray of float64
     unit : float
         All payoffs here are in units of this one, the largest: stakes do not matter to the loop.
     """
@@ -86,6 +100,9 @@ class KernelLayout:
     buckets: Unsigned
     bucket_ranges: Unsigned
     parents: Unsigned
+    inflow_starts: Unsigned
+    inflow_sources: Unsigned
+    inflow_weights: Floats
     run_columns: Unsigned
     run_ranges: Unsigned
     run_starts: Unsigned
@@ -102,12 +119,35 @@ class KernelLayout:
     cell_values: Floats
     leaf_positions: Unsigned
     leaf_payoffs: Floats
+    holding_starts: Unsigned
+    holding_positions: Unsigned
+    holding_amounts: Floats
+    paying_ranges: Unsigned
+    paying_rows: Unsigned
+    paying_starts: Unsigned
+    paying_factors: Unsigned
+    paying_amounts: Floats
     unit: float
 
     @property
     def size(self) -> int:
         """Length of the kernel's vectors."""
         return int(self.bases[-1])
+
+    @property
+    def num_factors(self) -> int:
+        """Number of factors of the payoff, 0 if it is not factored."""
+        return (len(self.holding_starts) - 1) // 2
+
+    def reach(self, plan: Floats, first: int, count: int) -> Floats:
+        """Return how much of a kernel vector leads to the infosets at ``count`` places from ``first`` on."""
+        if len(self.parents):
+            return plan[self.parents[first : first + count]]
+        starts = self.inflow_starts[first : first + count + 1].astype(np.int64)
+        inflows = slice(starts[0], starts[-1])
+        amounts = self.inflow_weights[inflows] * plan[self.inflow_sources[inflows]]
+        owners = np.repeat(np.arange(count), np.diff(starts))
+        return np.bincount(owners, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
     def to_user(self, player: int, vector: Floats) -> Floats:
         """Return a player's part of a kernel vector in the user's order of sequences.
@@ -153,15 +193,19 @@ def build_layout(sequence_form: SequenceForm) -> KernelLayout:
     -------
     KernelLayout
     """
-    treeplexes = sequence_form.treeplexes
-    parents = [treeplex.parents for treeplex in treeplexes]
-    offsets = [treeplex.offsets for treeplex in treeplexes]
+    offsets = [treeplex.offsets for treeplex in sequence_form.treeplexes]
+    if all(treeplex.single_parent for treeplex in sequence_form.treeplexes):
+        treeplexes = Treeplexes([treeplex.parents for treeplex in sequence_form.treeplexes], offsets)
+    else:
+        inflows = [treeplex.inflow for treeplex in sequence_form.treeplexes]
+        treeplexes = Treeplexes([], offsets, inflows, [treeplex.depths for treeplex in sequence_form.treeplexes])
+    if sequence_form.factored is not None:
+        return _factored_layout(treeplexes, sequence_form.factored)
     leaves = sequence_form.leaves
     if leaves is not None:
-        return layout_from_leaves(parents, offsets, leaves.sequences, leaves.chance, leaves.payoffs)
-    A = sequence_form.A
+        return _layout_from_leaves(treeplexes, leaves.sequences, leaves.chance, leaves.payoffs)
     B = None if sequence_form.is_zero_sum else sequence_form.payoff_matrix(1)
-    return layout_from_matrices(parents, offsets, A, B)
+    return _layout_from_matrices(treeplexes, sequence_form.A, B)
 
 
 def layout_from_matrices(
@@ -184,13 +228,17 @@ def layout_from_matrices(
     -------
     KernelLayout
     """
+    return _layout_from_matrices(Treeplexes(parents, offsets), A, B)
+
+
+def _layout_from_matrices(treeplexes: Treeplexes, A: Any, B: Any) -> KernelLayout:
     A = sparse.coo_array(A)
     B = -A if B is None else sparse.coo_array(B)
     rows, columns = (np.concatenate([A.coords[axis], B.coords[axis]]).astype(np.int64) for axis in (0, 1))
     payoffs = np.zeros((2, len(rows)))
     payoffs[0, : A.nnz], payoffs[1, A.nnz :] = A.data, B.data
     unit = _largest(payoffs)
-    return _two_player_layout(Treeplexes(parents, offsets), rows, columns, payoffs / unit, unit)
+    return _two_player_layout(treeplexes, rows, columns, payoffs / unit, unit)
 
 
 def layout_from_leaves(
@@ -216,30 +264,78 @@ def layout_from_leaves(
     -------
     KernelLayout
     """
+    return _layout_from_leaves(Treeplexes(parents, offsets), sequences, chance, payoffs)
+
+
+def _layout_from_leaves(
+    treeplexes: Treeplexes, sequences: ArrayLike, chance: ArrayLike, payoffs: ArrayLike
+) -> KernelLayout:
     leaves = np.asarray(sequences, dtype=np.int64)
     amounts = np.asarray(payoffs, dtype=np.float64)
     unit = _largest(amounts)
     weighted = np.asarray(chance, dtype=np.float64)[:, None] * (amounts / unit)
     num_players = weighted.shape[1]
-    treeplexes = Treeplexes(parents, offsets)
     if num_players == 2:
         return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T, unit)
-    places = treeplexes.place([no_lanes(len(parent)) for parent in treeplexes.parents])
+    places = treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
-    nothing = np.zeros(0, dtype=np.uint32)
-    return KernelLayout(
-        **places.fields,
-        run_columns=nothing, run_ranges=np.zeros(3, dtype=np.uint32), run_starts=np.zeros(1, dtype=np.uint32),
-        runs=nothing, patterns=np.zeros(0), block_columns=nothing.reshape(0, 3),
-        block_ranges=np.zeros(3, dtype=np.uint32), block_starts=np.zeros(1, dtype=np.uint32), blocks=nothing,
-        cell_columns=nothing, cell_ranges=np.zeros(3, dtype=np.uint32), cell_starts=np.zeros(1, dtype=np.uint32),
-        cell_rows=nothing, cell_values=np.zeros(0),
-        leaf_positions=unsigned(positions),
-        leaf_payoffs=np.ascontiguousarray(payoff_sums),
-        unit=unit,
-    )  # fmt: skip
+    payoff_fields = _nothing(num_players) | {
+        "leaf_positions": unsigned(positions),
+        "leaf_payoffs": np.ascontiguousarray(payoff_sums),
+    }
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
+
+
+def _nothing(num_players: int) -> dict[str, Any]:
+    """Return the layout's payoff fields where there are none of a kind."""
+    none, numbers = np.zeros(0, dtype=np.uint32), np.zeros(0)
+    ranges, starts = np.zeros(3, dtype=np.uint32), np.zeros(1, dtype=np.uint32)
+    return {
+        "run_columns": none, "run_ranges": ranges, "run_starts": starts, "runs": none, "patterns": numbers,
+        "block_columns": none.reshape(0, 3), "block_ranges": ranges, "block_starts": starts, "blocks": none,
+        "cell_columns": none, "cell_ranges": ranges, "cell_starts": starts, "cell_rows": none, "cell_values": numbers,
+        "leaf_positions": none.reshape(0, num_players), "leaf_payoffs": numbers.reshape(0, num_players),
+        "holding_starts": starts, "holding_positions": none, "holding_amounts": numbers,
+        "paying_ranges": ranges, "paying_rows": none, "paying_starts": starts, "paying_factors": none,
+        "paying_amounts": numbers,
+    }  # fmt: skip
+
+
+def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
+    """Lay out a zero-sum game of two players whose payoff is in factors."""
+    places = treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
+    unit = factored.largest or 1.0
+    # Each player's factors by its sequences, in the kernel's order of positions.
+    own = [factored.left / unit, factored.right.T.tocsr()]
+    by_position = []
+    for player in (0, 1):
+        order = np.argsort(places.positions[player], kind="stable")
+        by_position.append((own[player][order], places.positions[player][order]))
+    holding, paying, rows = [], [], []
+    for player in (0, 1):
+        theirs, positions = by_position[1 - player]
+        by_factor = sparse.csr_array(theirs.T)
+        by_factor.sort_indices()
+        holding.append((np.diff(by_factor.indptr), positions[by_factor.indices], by_factor.data))
+        mine, positions = by_position[player]
+        paid = np.diff(mine.indptr) > 0
+        rows.append(positions[paid])
+        paying.append((np.diff(mine.indptr)[paid], mine.indices, mine.data if player == 0 else -mine.data))
+    holding_counts, holding_positions, holding_amounts = map(np.concatenate, zip(*holding, strict=True))
+    paying_counts, paying_factors, paying_amounts = map(np.concatenate, zip(*paying, strict=True))
+    payoff_fields = _nothing(2) | {
+        "holding_starts": unsigned(starts_of(holding_counts)),
+        "holding_positions": unsigned(holding_positions),
+        "holding_amounts": holding_amounts,
+        "paying_ranges": unsigned(starts_of(np.array([len(positions) for positions in rows]))),
+        "paying_rows": unsigned(np.concatenate(rows)),
+        "paying_starts": unsigned(starts_of(paying_counts)),
+        "paying_factors": unsigned(paying_factors),
+        "paying_amounts": paying_amounts,
+    }
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
 
 
 def _two_player_layout(
@@ -284,26 +380,23 @@ def _two_player_layout(
     run_columns, run_ranges, run_starts, run_rows = _joined(runs)
     block_columns, block_ranges, block_starts, block_rows = _joined(blocks)
     cell_columns, cell_ranges, cell_starts, cell_rows = _joined(cells)
-    return KernelLayout(
-        **places.fields,
-        run_columns=unsigned(run_columns[0]),
-        run_ranges=unsigned(run_ranges),
-        run_starts=unsigned(2 * run_starts),
-        runs=unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
-        block_columns=unsigned(block_columns.T),
-        block_ranges=unsigned(block_ranges),
-        block_starts=unsigned(2 * block_starts),
-        blocks=unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
-        patterns=patterns.ravel(),
-        cell_columns=unsigned(cell_columns[0]),
-        cell_ranges=unsigned(cell_ranges),
-        cell_starts=unsigned(cell_starts),
-        cell_rows=unsigned(cell_rows),
-        cell_values=np.concatenate([pieces.values[:, 0] for pieces in cells]),
-        leaf_positions=np.zeros((0, 2), dtype=np.uint32),
-        leaf_payoffs=np.zeros((0, 2)),
-        unit=unit,
-    )
+    payoff_fields = _nothing(2) | {
+        "run_columns": unsigned(run_columns[0]),
+        "run_ranges": unsigned(run_ranges),
+        "run_starts": unsigned(2 * run_starts),
+        "runs": unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
+        "block_columns": unsigned(block_columns.T),
+        "block_ranges": unsigned(block_ranges),
+        "block_starts": unsigned(2 * block_starts),
+        "blocks": unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
+        "patterns": patterns.ravel(),
+        "cell_columns": unsigned(cell_columns[0]),
+        "cell_ranges": unsigned(cell_ranges),
+        "cell_starts": unsigned(cell_starts),
+        "cell_rows": unsigned(cell_rows),
+        "cell_values": np.concatenate([pieces.values[:, 0] for pieces in cells]),
+    }
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
 
 
 @dataclass(frozen=True, eq=False)

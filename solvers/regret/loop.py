@@ -47,13 +47,25 @@ def compiled(function: Any, cache: bool = False) -> Any:
     return njit(no_cpython_wrapper=True, **options)(function)
 
 
-class GameArrays(NamedTuple):
-    """The arrays of a :class:`KernelLayout` that the compiled functions read."""
+# The arrays of a KernelLayout that the compiled functions read, in the parts that each of them needs: a call copies the
+# descriptions of all arrays that it is given.
+
+
+class PolytopeArrays(NamedTuple):
+    """The players' polytopes."""
 
     bases: Any
     buckets: Any
     bucket_ranges: Any
     parents: Any
+    inflow_starts: Any
+    inflow_sources: Any
+    inflow_weights: Any
+
+
+class PayoffArrays(NamedTuple):
+    """The payoffs, cell by cell."""
+
     run_columns: Any
     run_ranges: Any
     run_starts: Any
@@ -72,6 +84,27 @@ class GameArrays(NamedTuple):
     leaf_payoffs: Any
 
 
+class FactorArrays(NamedTuple):
+    """The payoffs, where they are kept in factors."""
+
+    holding_starts: Any
+    holding_positions: Any
+    holding_amounts: Any
+    paying_ranges: Any
+    paying_rows: Any
+    paying_starts: Any
+    paying_factors: Any
+    paying_amounts: Any
+
+
+class GameArrays(NamedTuple):
+    """A game."""
+
+    polytopes: PolytopeArrays
+    payoffs: PayoffArrays
+    factors: FactorArrays
+
+
 class StateArrays(NamedTuple):
     """The vectors over positions that an iteration changes, and the scratch it needs."""
 
@@ -81,6 +114,7 @@ class StateArrays(NamedTuple):
     plan_sums: Any
     gradient: Any
     average: Any
+    factors: Any
     scratch: Any
     clock: Any  # updates done, and the number of updates at which the certificate is computed next
 
@@ -119,51 +153,94 @@ _add_run: Any = intrinsic(_add_run_in_registers)
 
 
 @compiled
-def _add_gradient(game: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
-    """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
-    num_players = np.uint64(len(game.bases)) - ONE
-    if num_players == TWO:
-        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
-        runs, patterns = game.runs, game.patterns
-        for c in range(np.uint64(game.run_ranges[player]), np.uint64(game.run_ranges[player + ONE])):
-            column = np.uint64(game.run_columns[c])
-            if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
-                for k in range(np.uint64(game.run_starts[c]), np.uint64(game.run_starts[c + ONE]), TWO):
-                    _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
-        blocks = game.blocks
-        for c in range(np.uint64(game.block_ranges[player]), np.uint64(game.block_ranges[player + ONE])):
-            column, other_column = np.uint64(game.block_columns[c, 0]), np.uint64(game.block_columns[c, 1])
-            reach, other_reach = plan[column] * scale, plan[other_column] * scale
-            if reach + other_reach != 0.0:
-                stride = np.uint64(game.block_columns[c, 2])
-                for k in range(np.uint64(game.block_starts[c]), np.uint64(game.block_starts[c + ONE]), TWO):
-                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
-                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
-                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
-        for c in range(np.uint64(game.cell_ranges[player]), np.uint64(game.cell_ranges[player + ONE])):
-            reach = plan[game.cell_columns[c]] * scale
-            if reach != 0.0:
-                for k in range(np.uint64(game.cell_starts[c]), np.uint64(game.cell_starts[c + ONE])):
-                    gradient[game.cell_rows[k]] += reach * game.cell_values[k]
-        return
-    for leaf in range(np.uint64(len(game.leaf_payoffs))):
-        reach = scale
-        for other in range(num_players):
-            if other != player:
-                reach *= plan[game.leaf_positions[leaf, other]]
-        gradient[game.leaf_positions[leaf, player]] += reach * game.leaf_payoffs[leaf, player]
+def _add_factored(factors: Any, player: Any, plan: Any, scale: Any, gradient: Any, amounts: Any) -> None:
+    """Do what :func:`_add_gradient` does where the payoff is kept in factors."""
+    num_factors = np.uint64(len(amounts))
+    first = player * num_factors
+    for k in range(num_factors):
+        held = 0.0
+        for j in range(
+            np.uint64(factors.holding_starts[first + k]), np.uint64(factors.holding_starts[first + k + ONE])
+        ):
+            held += factors.holding_amounts[j] * plan[factors.holding_positions[j]]
+        amounts[k] = held * scale
+    for r in range(np.uint64(factors.paying_ranges[player]), np.uint64(factors.paying_ranges[player + ONE])):
+        paid = 0.0
+        for j in range(np.uint64(factors.paying_starts[r]), np.uint64(factors.paying_starts[r + ONE])):
+            paid += factors.paying_amounts[j] * amounts[factors.paying_factors[j]]
+        gradient[factors.paying_rows[r]] += paid
 
 
 @compiled
-def _bottom_up(game: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any) -> None:
+def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
+    """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
+    if num_players == TWO:
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        runs, patterns = payoffs.runs, payoffs.patterns
+        for c in range(np.uint64(payoffs.run_ranges[player]), np.uint64(payoffs.run_ranges[player + ONE])):
+            column = np.uint64(payoffs.run_columns[c])
+            if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
+                for k in range(np.uint64(payoffs.run_starts[c]), np.uint64(payoffs.run_starts[c + ONE]), TWO):
+                    _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
+        blocks = payoffs.blocks
+        for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
+            column, other_column = np.uint64(payoffs.block_columns[c, 0]), np.uint64(payoffs.block_columns[c, 1])
+            reach, other_reach = plan[column] * scale, plan[other_column] * scale
+            if reach + other_reach != 0.0:
+                stride = np.uint64(payoffs.block_columns[c, 2])
+                for k in range(np.uint64(payoffs.block_starts[c]), np.uint64(payoffs.block_starts[c + ONE]), TWO):
+                    row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
+                    gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
+                    gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        for c in range(np.uint64(payoffs.cell_ranges[player]), np.uint64(payoffs.cell_ranges[player + ONE])):
+            reach = plan[payoffs.cell_columns[c]] * scale
+            if reach != 0.0:
+                for k in range(np.uint64(payoffs.cell_starts[c]), np.uint64(payoffs.cell_starts[c + ONE])):
+                    gradient[payoffs.cell_rows[k]] += reach * payoffs.cell_values[k]
+    else:
+        for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
+            reach = scale
+            for other in range(num_players):
+                if other != player:
+                    reach *= plan[payoffs.leaf_positions[leaf, other]]
+            gradient[payoffs.leaf_positions[leaf, player]] += reach * payoffs.leaf_payoffs[leaf, player]
+
+
+@compiled
+def _pass_up(polytopes: Any, first: Any, values: Any, count: Any, gradient: Any) -> None:
+    """Add the values of a flow's infosets, from place ``first`` on, to the sequences that lead to them."""
+    for i in range(count):
+        for k in range(
+            np.uint64(polytopes.inflow_starts[first + i]), np.uint64(polytopes.inflow_starts[first + i + ONE])
+        ):
+            gradient[polytopes.inflow_sources[k]] += polytopes.inflow_weights[k] * values[i]
+
+
+@compiled
+def _reach(polytopes: Any, first: Any, plan: Any, count: Any, reach: Any) -> None:
+    """Write how much of a plan leads to a flow's infosets, from place ``first`` on."""
+    for i in range(count):
+        total = 0.0
+        for k in range(
+            np.uint64(polytopes.inflow_starts[first + i]), np.uint64(polytopes.inflow_starts[first + i + ONE])
+        ):
+            total += polytopes.inflow_weights[k] * plan[polytopes.inflow_sources[k]]
+        reach[i] = total
+
+
+@compiled
+def _bottom_up(
+    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any
+) -> None:
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
-    values, totals, parents = state.scratch[0], state.scratch[1], game.parents
-    first_bucket, b = np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])
+    values, totals, parents = state.scratch[0], state.scratch[1], polytopes.parents
+    flow = len(parents) == 0
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
-        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
-        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         uniform = 1.0 / np.float64(arity)
         # Short loops over few arrays each: LLVM vectorises a loop only if it needs few overlap tests.
         for low in range(ZERO, size, STEP):
@@ -210,24 +287,31 @@ def _bottom_up(game: Any, player: Any, state: Any, positive: Any, negative: Any,
                     for i in range(count):
                         divisor, share = (totals[i], 0.0) if totals[i] > 0.0 else (1.0, uniform)
                         behaviour[there + i] = behaviour[there + i] / divisor + share
-            for i in range(count):
-                gradient[parents[first + low + i]] += values[i]
-    gradient[game.bases[player]] = 0.0
+            if flow:
+                _pass_up(polytopes, first + low, values, count, gradient)
+            else:
+                for i in range(count):
+                    gradient[parents[first + low + i]] += values[i]
+    gradient[polytopes.bases[player]] = 0.0
 
 
 @compiled
-def _top_down(game: Any, player: Any, state: Any, decay: Any) -> None:
+def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
-    reach, parents = state.scratch[0], game.parents
-    plan_sums[game.bases[player]] = plan_sums[game.bases[player]] * decay + 1.0
-    for b in range(np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])):
-        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
-        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+    reach, parents = state.scratch[0], polytopes.parents
+    flow = len(parents) == 0
+    plan_sums[polytopes.bases[player]] = plan_sums[polytopes.bases[player]] * decay + 1.0
+    for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         for low in range(ZERO, size, STEP):
             count = min(STEP, size - low)
-            for i in range(count):
-                reach[i] = plan[parents[first + low + i]]
+            if flow:
+                _reach(polytopes, first + low, plan, count, reach)
+            else:
+                for i in range(count):
+                    reach[i] = plan[parents[first + low + i]]
             for action in range(arity):
                 offset = start + action * size + low
                 for i in range(count):
@@ -236,14 +320,15 @@ def _top_down(game: Any, player: Any, state: Any, decay: Any) -> None:
 
 
 @compiled
-def _best_response(game: Any, player: Any, gradient: Any, scratch: Any) -> Any:
+def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
-    values, parents = scratch[0], game.parents
-    first_bucket, b = np.uint64(game.bucket_ranges[player]), np.uint64(game.bucket_ranges[player + ONE])
+    values, parents = scratch[0], polytopes.parents
+    flow = len(parents) == 0
+    first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
-        start, size = np.uint64(game.buckets[b, 0]), np.uint64(game.buckets[b, 1])
-        arity, first = np.uint64(game.buckets[b, 2]), np.uint64(game.buckets[b, 3])
+        start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
+        arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
         for low in range(ZERO, size, STEP):
             count = min(STEP, size - low)
             for i in range(count):
@@ -253,25 +338,32 @@ def _best_response(game: Any, player: Any, gradient: Any, scratch: Any) -> Any:
                 for i in range(count):
                     values[i] = max(values[i], gradient[offset + i])
                     gradient[offset + i] = 0.0
-            for i in range(count):
-                gradient[parents[first + low + i]] += values[i]
-    value = gradient[game.bases[player]]
-    gradient[game.bases[player]] = 0.0
+            if flow:
+                _pass_up(polytopes, first + low, values, count, gradient)
+            else:
+                for i in range(count):
+                    gradient[parents[first + low + i]] += values[i]
+    value = gradient[polytopes.bases[player]]
+    gradient[polytopes.bases[player]] = 0.0
     return value
 
 
 @compiled
 def _exploitability(game: Any, state: Any, row: Any) -> Any:
     """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``."""
-    num_players = np.uint64(len(game.bases)) - ONE
+    bases = game.polytopes.bases
+    num_players = np.uint64(len(bases)) - ONE
     plan, gradient = state.average, state.gradient
     nash_conv = 0.0
     for player in range(num_players):
-        _add_gradient(game, player, plan, 1.0, gradient)
+        if len(state.factors):
+            _add_factored(game.factors, player, plan, 1.0, gradient, state.factors)
+        else:
+            _add_gradient(game.payoffs, num_players, player, plan, 1.0, gradient)
         payoff = 0.0
-        for s in range(np.uint64(game.bases[player]), np.uint64(game.bases[player + ONE])):
+        for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
-        value = _best_response(game, player, gradient, state.scratch)
+        value = _best_response(game.polytopes, player, gradient, state.scratch)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
@@ -286,7 +378,8 @@ def run_loop(
 
     The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
     """
-    num_players = np.uint64(len(game.bases)) - ONE
+    bases = game.polytopes.bases
+    num_players = np.uint64(len(bases)) - ONE
     positive, negative, floor, prediction, power = rule[0], rule[1], rule[2], rule[3], rule[4]
     positive_factor, negative_factor = positive, negative
     t, next_check = state.clock[0], state.clock[1]
@@ -296,9 +389,9 @@ def run_loop(
     while True:
         if t >= next_check and rows < len(history_iterations):
             for player in range(num_players):
-                base = np.uint64(game.bases[player])
+                base = np.uint64(bases[player])
                 total = 0.0 if last_iterate else state.plan_sums[base]
-                for s in range(base, np.uint64(game.bases[player + ONE])):
+                for s in range(base, np.uint64(bases[player + ONE])):
                     state.average[s] = state.plan_sums[s] / total if total > 0.0 else state.plan[s]
             exploitability = _exploitability(game, state, history_values[rows, 1:])
             history_iterations[rows] = t
@@ -322,13 +415,16 @@ def run_loop(
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
-                _top_down(game, actor, state, decay)
+                _top_down(game.polytopes, actor, state, decay)
                 continue
             if tilted:
-                for s in range(np.uint64(game.bases[actor]), np.uint64(game.bases[actor + ONE])):
+                for s in range(np.uint64(bases[actor]), np.uint64(bases[actor + ONE])):
                     state.gradient[s] = tilt[s]
-            _add_gradient(game, actor, state.plan, scales[actor], state.gradient)
-            _bottom_up(game, actor, state, positive_factor, negative_factor, floor, prediction)
+            if len(state.factors):
+                _add_factored(game.factors, actor, state.plan, scales[actor], state.gradient, state.factors)
+            else:
+                _add_gradient(game.payoffs, num_players, actor, state.plan, scales[actor], state.gradient)
+            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
 

@@ -22,18 +22,37 @@ WIDTH = 4
 
 
 class Treeplexes:
-    """The permutation and the buckets of all players' treeplexes."""
+    """The permutation and the buckets of all players' treeplexes.
 
-    def __init__(self, parents: Sequence[ArrayLike], offsets: Sequence[ArrayLike]) -> None:
+    Parameters
+    ----------
+    parents : array_like of int, one a player
+        The parent sequence of each infoset; not read of flows.
+    offsets : array_like of int, one a player
+        Where each infoset's sequences begin.
+    inflows : csr_array, one a player, and depths : ndarray of int, one a player
+        For flow polytopes: what leads to each infoset, and how many levels lie above it. Given for all players or none.
+    """
+
+    def __init__(
+        self,
+        parents: Sequence[ArrayLike],
+        offsets: Sequence[ArrayLike],
+        inflows: Sequence[Any] = (),
+        depths: Sequence[ArrayLike] = (),
+    ) -> None:
         self.parents = [np.asarray(parent, dtype=np.int64) for parent in parents]
+        self.inflows = inflows
         self.offsets = [np.asarray(offset, dtype=np.int64) for offset in offsets]
-        self.num_players = len(self.parents)
+        self.num_players = len(self.offsets)
         self.counts = [np.diff(offset) for offset in self.offsets]
         self.owners = [np.repeat(np.arange(-1, len(c)), np.append(1, c)) for c in self.counts]
         self.actions = [
             np.arange(o[-1]) - np.append(0, o)[w + 1] for o, w in zip(self.offsets, self.owners, strict=True)
         ]
-        levels = [depths_of(p, w).astype(np.int64) for p, w in zip(self.parents, self.owners, strict=True)]
+        levels = [np.asarray(depth, dtype=np.int64) for depth in depths] or [
+            depths_of(p, w).astype(np.int64) for p, w in zip(self.parents, self.owners, strict=True)
+        ]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
     def place(self, lanes: Sequence[Lanes]) -> Places:
@@ -43,6 +62,7 @@ class Treeplexes:
         positions: list[Integers] = []
         strides: list[Integers] = []
         bucket_parents: list[Integers] = []
+        inflows: list[tuple[Integers, Integers, Floats]] = []
         num_parents = 0
         for player in range(self.num_players):
             level, arity = self.kinds[player]
@@ -67,16 +87,25 @@ class Treeplexes:
             stride[order] = size[bucket]
             owner = self.owners[player][1:]
             position = np.append(bases[-1], first_position[owner] + self.actions[player][1:] * stride[owner])
-            # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
-            parent = np.full(size.sum(), bases[-1] + 1)
-            parent[parent_starts[bucket] - num_parents + place] = position[self.parents[player][order]]
+            places = parent_starts[bucket] - num_parents + place
+            if self.inflows:
+                inflow = self.inflows[player]
+                counts = np.zeros(size.sum(), dtype=np.int64)
+                counts[places] = np.diff(inflow.indptr)[order]
+                entries = inflow[order[np.argsort(places)]]
+                inflows.append((counts, position[entries.indices], entries.data))
+            else:
+                # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
+                parent = np.full(size.sum(), bases[-1] + 1)
+                parent[places] = position[self.parents[player][order]]
+                bucket_parents.append(parent)
             positions.append(position)
             strides.append(np.append(0, stride[owner]))
-            bucket_parents.append(parent)
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
             bases.append(int(starts[-1]))
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
+        inflow_counts, sources, weights = map(list, zip(*inflows, strict=True)) if inflows else ([], [], [])
         fields = {
             "num_players": self.num_players,
             "num_sequences": tuple(len(position) for position in positions),
@@ -84,7 +113,10 @@ class Treeplexes:
             "bases": unsigned(bases),
             "buckets": unsigned(np.concatenate(buckets)),
             "bucket_ranges": unsigned(bucket_ranges),
-            "parents": unsigned(np.concatenate(bucket_parents)),
+            "parents": unsigned(np.concatenate([*bucket_parents, np.zeros(0)])),
+            "inflow_starts": unsigned(starts_of(np.concatenate([*inflow_counts, np.zeros(0)]))),
+            "inflow_sources": unsigned(np.concatenate([*sources, np.zeros(0)])),
+            "inflow_weights": np.concatenate([*weights, np.zeros(0)]),
         }
         return Places(positions, strides, fields)
 
@@ -135,7 +167,7 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) 
     for ``WIDTH`` cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's
     order: a wrong or missed match costs speed, nothing else.
     """
-    sizes = [len(parent) for parent in treeplexes.parents]
+    sizes = [len(count) for count in treeplexes.counts]
     owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     ends = owners[0][inner], owners[1][inner] + sizes[0]

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from .errors import ExitStatus, nearest
+from ...seqform.errors import nearest
+from .errors import ExitStatus
+from .export import export
 from .games import games
 from .info import info
 from .solve import solve
@@ -90,7 +92,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, validate):
+for command in (games, info, solve, validate, export):
     app.command(cls=Command)(command)
 
 

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .errors import CommandLineError
-
 if TYPE_CHECKING:
     from ...seqform.game import Game
+
+#: What help says of GAME.
+GAME_HELP = (
+    "NAME or NAME:key=value,… as treeplex games lists them; a file (.efg, .graphml, .json, .npz); or openspiel:NAME."
+)
 
 
 def tolerance(text: str) -> float:
@@ -69,21 +72,9 @@ def load(spec: str) -> "Game":
 
     Raises
     ------
-    CommandLineError
-        If it names a file or a game of OpenSpiel.
     TreeplexError
         If there is no such game, or it cannot be read.
     """
     from ...models.games import load_game
-    from ...seqform.errors import UnknownGameError
 
-    try:
-        return load_game(spec)
-    except UnknownGameError:
-        name = spec.partition(":")[0].strip()
-        if name.casefold() == "openspiel" or any(character in name for character in "./\\"):
-            raise CommandLineError(
-                f"{spec!r}: game files and OpenSpiel games cannot be read yet; write the game as rules or as a "
-                "networkx tree"
-            ) from None
-        raise
+    return load_game(spec)

@@ -1,12 +1,10 @@
 """Exit statuses, and errors as one line on standard error."""
 
 import contextlib
-import difflib
 import enum
 import errno
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 #: Set to 1, this environment variable lets an unexpected error show its traceback.
@@ -46,19 +44,6 @@ def print_error(message: str) -> None:
     """Print ``error: …`` on standard error, if that is still open."""
     with contextlib.suppress(OSError):
         print(f"error: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean …?)`` if one of the known names is close to the one given, else nothing.
-
-    Examples
-    --------
-    >>> from treeplex.validation.cli.errors import nearest
-    >>> nearest("slove", ["games", "solve"])
-    ' (did you mean solve?)'
-    """
-    close = difflib.get_close_matches(name.casefold(), list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def describe(error: Exception) -> str:

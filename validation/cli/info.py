@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import load
+from .arguments import GAME_HELP, load
 from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows, write_json
 from .progress import waiting
 
@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 Infosets = list[list[dict[str, Any]]]
 
+#: Up to so many histories public states are counted without being asked for: about a second at most.
+_QUICK = 200_000
+
 
 def info(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="NAME or NAME:key=value,… as treeplex games lists them.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
     infosets: Annotated[
         bool, typer.Option("--infosets", help="List every infoset, its actions and its parent sequence.")
+    ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Count public states however large the game is, or say why there are none.")
     ] = False,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
@@ -32,7 +38,9 @@ def info(
     loaded = load(game)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
-    record = game_record(loaded, time.perf_counter() - begun)
+    seconds = time.perf_counter() - begun
+    with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
+        record = game_record(loaded, seconds, _public_sizes(loaded, public))
     records: Infosets | None = None
     if infosets:
         from .labels import infoset_records
@@ -44,7 +52,27 @@ def info(
     return 0
 
 
-def game_record(game: "Game", build_seconds: float) -> dict[str, Any]:
+def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
+    """Return how many public states and levels a game has; ``None`` if it has none or they would take long.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If they are wanted, and the game has none.
+    """
+    from ...seqform.errors import UnsupportedProblemError
+
+    if not wanted and (game.sequence_form.num_nodes or 0) > _QUICK:
+        return None
+    try:
+        return game.public_tree.num_states, game.public_tree.num_levels
+    except UnsupportedProblemError:
+        if wanted:
+            raise
+        return None
+
+
+def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int] | None = None) -> dict[str, Any]:
     """Return what there is to know about a game as plain data, ready for JSON."""
     from fractions import Fraction
 
@@ -64,8 +92,16 @@ def game_record(game: "Game", build_seconds: float) -> dict[str, Any]:
         "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
         "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
         "levels": [len(treeplex.levels) for treeplex in form.treeplexes],
-        "nnz": int(form.A.nnz) if form.num_players == 2 else None,
+        "public_states": None if public_sizes is None else public_sizes[0],
+        "public_levels": None if public_sizes is None else public_sizes[1],
+        "nnz": form.nnz,
+        "factored": form.factored is not None,
         "zero_sum": form.is_zero_sum,
+        "single_parent": all(treeplex.single_parent for treeplex in form.treeplexes),
+        "functionals": {
+            name: {"player": functional.player, "description": functional.description}
+            for name, functional in game.functionals.items()
+        },
         "largest_payoff": form.payoff_scale,
         "value": None if value is None else float(value),
         "value_exact": str(value) if isinstance(value, Fraction) else None,
@@ -88,12 +124,14 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         "game": Text(record["game"], style="bold cyan"),
         "parameters": values or "none",
         "players": f"{record['players']}, {'zero-sum' if record['zero_sum'] else 'general-sum'}",
-        "histories": f"{_count(record['nodes'])}, {_count(record['leaves'])} of them leaves",
+        "histories": _histories(record),
         "sequences": listed(record["sequences"]),
         "infosets": listed(record["infosets"]),
         "levels": f"{listed(record['levels'])} (own decisions in a row)",
-        "payoff matrix": f"{_count(record['nnz'])} non-zeros" if record["nnz"] is not None else "a table of leaves",
+        "public tree": _public(record),
+        "payoffs": _payoffs(record),
         "largest payoff": f"{record['largest_payoff']:g}",
+        **({"functionals": _functionals(record)} if record["functionals"] else {}),
         "value": "not known" if value is None else f"{value}{source}",
         "citation": record["citation"] or "none",
         "fingerprint": record["fingerprint"],
@@ -108,15 +146,43 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
 def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
     """Print a player's infosets a line each, plainly, for there may be many thousands."""
     rows = [("infoset", "actions", "after")]
-    rows += [(one["infoset"], " ".join(one["actions"]), one["parent"] or "the start") for one in records]
+    rows += [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows]
     typer.echo(f"player {player}: {len(records):,} infosets")
     typer.echo("\n".join(f"  {line}" for line in lines))
 
 
-def _count(number: int | None) -> str:
-    return "not known" if number is None else f"{number:,}"
+def _before(record: dict[str, Any]) -> str:
+    """Return what leads to an infoset, with its weights where there are several."""
+    if "parent" in record:
+        return record["parent"] or "the start"
+    return ", ".join(f"{name or 'the start'} ({weight:g})" for name, weight in record["inflow"])
+
+
+def _payoffs(record: dict[str, Any]) -> str:
+    if record["nnz"] is None:
+        return "a table of leaves"
+    return f"{'two factors, ' if record['factored'] else ''}{record['nnz']:,} non-zeros"
+
+
+def _functionals(record: dict[str, Any]) -> str:
+    return "; ".join(
+        f"{name} (player {one['player']}): {one['description']}" for name, one in record["functionals"].items()
+    )
+
+
+def _histories(record: dict[str, Any]) -> str:
+    if not record["single_parent"]:
+        return "none: plans are flows, several sequences lead to an infoset"
+    return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"
+
+
+def _public(record: dict[str, Any]) -> str:
+    states, levels = record["public_states"], record["public_levels"]
+    if states is not None:
+        return f"{states:,} public states on {levels:,} levels"
+    return "none, without histories" if record["nodes"] is None else "not counted; see --public"
 
 
 def _shown(value: Any) -> str:

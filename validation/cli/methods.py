@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import CommandLineError, nearest
+from ...seqform.errors import nearest
+from .errors import CommandLineError
 
 if TYPE_CHECKING:
     from ...seqform.game import Game

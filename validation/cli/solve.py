@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import load, seconds, tolerance, whole
+from .arguments import GAME_HELP, load, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .methods import check_start, choose_method, load_start
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
@@ -19,7 +19,7 @@ _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterati
 
 
 def solve(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="NAME or NAME:key=value,… as treeplex games lists them.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
     problem: Annotated[str, typer.Option(metavar="P", help="What to solve: nash.")] = "nash",
     method: Annotated[
         str,

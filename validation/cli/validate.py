@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...seqform.errors import nearest
 from ..figures import decimals, magnitude
-from .errors import CommandLineError, ExitStatus, nearest, print_error
+from .errors import CommandLineError, ExitStatus, print_error
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 
 if TYPE_CHECKING:

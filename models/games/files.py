@@ -1,0 +1,140 @@
+"""Games that are not in the registry: files, and OpenSpiel's."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...seqform.errors import GameFileError, UnknownGameError, nearest, one_line, shown
+
+if TYPE_CHECKING:
+    from ...seqform.game import Game
+
+#: What begins the name of a game of OpenSpiel.
+OPENSPIEL = "openspiel"
+#: The files that a game is read from, by suffix.
+SUFFIXES = (".efg", ".graphml", ".json", ".npz")
+
+_WITH_PARAMETERS = re.compile(
+    rf"(.+(?:{'|'.join(map(re.escape, SUFFIXES))})):[^:/\\]*=[^/\\]*", re.IGNORECASE | re.DOTALL
+)
+_LIKE_A_SUFFIX = re.compile(r"[^=]*\.[a-zA-Z]\w{0,9}", re.DOTALL)
+
+
+def names_file(spec: str, family: bool) -> bool:
+    """Return whether a text names a file rather than a game of the registry.
+
+    Parameters
+    ----------
+    spec : str
+    family : bool
+        Whether it begins as a game of the registry does; then it names a file only if there is one.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.files import names_file
+    >>> names_file("poker.efg", family=False), names_file("poker:cards=4", family=False)
+    (True, False)
+    """
+    if family:
+        return Path(spec).suffix.lower() in SUFFIXES and _exists(spec)
+    return (
+        "/" in spec
+        or "\\" in spec
+        or _LIKE_A_SUFFIX.fullmatch(spec) is not None
+        or _exists(spec)
+        or (_WITH_PARAMETERS.fullmatch(spec) is not None)
+    )
+
+
+def _exists(spec: str) -> bool:
+    try:
+        return bool(spec.strip()) and Path(spec).exists()
+    except (OSError, ValueError):  # too long a name, a zero byte in it
+        return False
+
+
+def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "Game":
+    """Read a game from a file: its name is the file's without the suffix.
+
+    Parameters
+    ----------
+    path : str
+        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` holds matrices.
+    parameters : mapping, optional
+        Refused if there are any.
+
+    Returns
+    -------
+    Game
+
+    Raises
+    ------
+    GameFileError
+        If there is no such file, its suffix is another one, it cannot be read, or parameters are given.
+    InvalidGameError, ImperfectRecallError
+        If what it holds is no game. Every message names the file.
+    """
+    from ...seqform.game import Game
+    from ...seqform.interchange.files import naming
+
+    given = [f"{key}={one_line(str(value), 40)}" for key, value in (parameters or {}).items()]
+    extended = None if _exists(path) else _WITH_PARAMETERS.fullmatch(path)
+    if extended is not None:
+        given, path = [path[extended.end(1) + 1 :], *given], extended[1]
+    with naming(path):
+        if given:
+            raise GameFileError(f"a game in a file takes no parameters, received {one_line(', '.join(given))}")
+        suffix = Path(path).suffix.lower()
+        name = Path(path).stem
+        if suffix not in SUFFIXES:
+            _refuse_suffix(path, suffix)
+        if suffix == ".npz":
+            from ...seqform.interchange.matrix_file import read_matrices
+
+            return Game(name, spec=path, sequence_form=read_matrices(path))
+        return Game(name, spec=path, tree=_read_tree(path, suffix))
+
+
+def _read_tree(path: str, suffix: str) -> Any:
+    if suffix == ".efg":
+        from ...seqform.interchange.efg_reader import read_efg
+
+        return read_efg(Path(path))
+    if suffix == ".graphml":
+        from ...seqform.interchange.graphml import read_graphml
+
+        return read_graphml(path)
+    from ...seqform.interchange.node_link import read_json
+
+    return read_json(path)
+
+
+def _refuse_suffix(path: str, suffix: str) -> None:
+    if _exists(path) and Path(path).is_dir():
+        raise GameFileError("it is a directory, expected a file")
+    hint = nearest(suffix, SUFFIXES)
+    said = f"the suffix {shown(suffix, 40)} is none" if suffix else "there is no suffix"
+    raise GameFileError(f"{said} that games are read from{hint}; expected one of {', '.join(SUFFIXES)}")
+
+
+def load_openspiel(text: str, parameters: Mapping[str, Any] | None = None) -> "Game":
+    """Load a game of OpenSpiel by what follows ``openspiel:``.
+
+    Raises
+    ------
+    UnknownGameError
+        If OpenSpiel has no such game, or parameters are given beside the text.
+    InvalidGameError
+        If it cannot be read, or is of a kind that cannot be written out.
+    MissingExtraError
+        If OpenSpiel is not installed.
+    """
+    from ...seqform.interchange.openspiel import openspiel_game
+
+    if parameters:
+        raise UnknownGameError(
+            f"{OPENSPIEL}: parameters belong to the text, such as 'openspiel:kuhn_poker(players=3)'; received "
+            f"{one_line(', '.join(parameters))} beside it"
+        )
+    return openspiel_game(text)

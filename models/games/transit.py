@@ -1,0 +1,213 @@
+"""The transit game: crossing a patrolled grid."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from ...seqform.errors import InvalidGameError, shown
+from .family import Family, Reference
+from .parameters import About, check_parameters
+from .transit_grid import Grid
+
+if TYPE_CHECKING:
+    from ...seqform.functional import Functional
+    from ...seqform.game import Game
+
+
+@dataclass(frozen=True)
+class Transit:
+    """The transit game: an evader crosses a grid from west to east, and a patroller tries to meet it.
+
+    The grid has `width` rows and twice as many columns. The evader (player 0) chooses a cell to start from; the
+    patroller (player 1) starts at its base. At each of `horizon` steps both move at once, to one of the eight cells
+    around or nowhere. A move fails with probability `failure`, and the player stays where it is; the first step and
+    staying never fail. Each player sees only where it is itself. The evader is gone once it is in the eastern column;
+    the patroller goes on, and should be back at its base at the end: the functional ``risk`` is the probability that it
+    is not, which constraints may bound.
+
+    Parameters
+    ----------
+    width : int
+        Rows of the grid.
+    model : {"B", "A"}
+        What an encounter is, see Notes.
+    horizon : int, optional
+        Number of steps, ``2 * width + 4`` if not given.
+    failure : Fraction
+        Probability that a move fails.
+    encounter_cost : Fraction
+        What each encounter costs the evader.
+    escape_reward : Fraction
+        What reaching the eastern column pays.
+    time_cost : Fraction
+        What each step costs the evader that does not escape in it.
+    base : str, optional
+        The patroller's base, ``r`` row ``c`` column, both from 0, as in ``r0c3``; ``r0c`` `width` − 1 if not given.
+    starts : str, optional
+        Cells that the evader may start from, joined by ``+``, as in ``r0c0+r1c0``; the western column if not given.
+    form : {"flow", "histories"}
+        ``flow``: what a player does depends on time and cell alone, and its plans form a flow polytope. ``histories``:
+        the whole tree, with perfect recall, for very small games. Values are equal, since neither player's payoff
+        or prospects depend on how it came to a cell.
+
+    Notes
+    -----
+    *Model B* follows the paper's words. In each step the evader loses `encounter_cost` if both come to stand in the
+    same cell or swap cells along an edge; standing together counts at every step, before the first step not, and
+    diagonals that cross at different edges do not. It wins `escape_reward` if it arrives in the east, otherwise
+    loses `time_cost`; both may fall together with an encounter.
+
+    *Model A* follows public code of related games. An encounter is of states and intended moves: both in the same
+    cell before the step, aiming at the same cell, or aiming at each other's cells, at most one a step. It overrides
+    the reward, which is `escape_reward` − `time_cost` · t for aiming at the eastern column at step t = 0, 1, …, even if
+    the move fails; never escaping costs nothing.
+
+    *Infosets* are ``start`` (the evader's choice) and time and cell, as in ``t3r0c4``; actions are compass directions
+    and ``stay``. In ``histories`` form an infoset is all that its player has done and seen, as in ``r0c0-E-SE!``, where
+    ``!`` marks a move that failed.
+
+    *Sizes*: 5,558 and 6,732 actions at infosets with width 6 (the evader's choice of the start counted), 23,278 and
+    28,786 with width 10. The payoff is kept in factors, who is where and on which edge at each time: about three
+    non-zeros an action, where a matrix of all encounters has 0.6 million with width 10.
+
+    References
+    ----------
+    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI. With a bounded risk and the parameters of here:
+    T. Davis, K. Waugh, M. Bowling (2019), "Solving large extensive-form games with strategy constraints", AAAI,
+    arXiv:1809.07893.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> game = load_game("transit:width=2")
+    >>> game.sequence_form
+    SequenceForm(sequences=[223, 279], infosets=[43, 55])
+    >>> round(solve(Nash(game)).value, 6)
+    -0.019619
+    """
+
+    name: ClassVar[str] = "transit"
+
+    width: Annotated[int, About("rows of the grid, which has twice as many columns", minimum=2, maximum=100)] = 4
+    model: Annotated[Literal["B", "A"], About("the paper's words (B) or public code's conventions (A)")] = "B"
+    horizon: Annotated[int | None, About("number of steps", minimum=1, maximum=1000, shown="2 * width + 4")] = None
+    failure: Annotated[Fraction, About("probability that a move fails", minimum=0, maximum=1)] = Fraction(1, 10)
+    encounter_cost: Annotated[Fraction, About("what an encounter costs the evader")] = Fraction(1)
+    escape_reward: Annotated[Fraction, About("what reaching the eastern column pays")] = Fraction(1)
+    time_cost: Annotated[Fraction, About("what a step without escape costs the evader")] = Fraction(1, 50)
+    base: Annotated[str | None, About("the patroller's base", shown="r0c(width-1)")] = None
+    starts: Annotated[str | None, About("where the evader may start, as in r0c0+r1c0", shown="the western column")] = (
+        None
+    )
+    form: Annotated[Literal["flow", "histories"], About("flow polytopes, or the tree of all histories")] = "flow"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        grid = self.grid
+        defaults = {
+            "horizon": 2 * self.width + 4,
+            "base": grid.label(self.width - 1),
+            "starts": "+".join(grid.label(row * grid.columns) for row in range(grid.rows)),
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
+        if len(set(self.start_cells)) < len(self.start_cells):
+            raise InvalidGameError(f"{self.name}: starts = {shown(self.starts)}; expected no cell twice")
+        for cell in self.start_cells:
+            if grid.in_east(cell):
+                raise InvalidGameError(
+                    f"{self.name}: starts = {shown(self.starts)}; expected no cell of the eastern column, where the "
+                    "evader has escaped"
+                )
+        _ = self.base_cell  # refuses what is none
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid."""
+        return Grid(self.width)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps: the horizon."""
+        assert self.horizon is not None
+        return self.horizon
+
+    @cached_property
+    def base_cell(self) -> int:
+        """The number of the patroller's base."""
+        return self._cell("base", self.base)
+
+    @cached_property
+    def start_cells(self) -> tuple[int, ...]:
+        """The numbers of the cells that the evader may start from."""
+        return tuple(self._cell("starts", name.strip()) for name in str(self.starts).split("+"))
+
+    def _cell(self, parameter: str, name: str | None) -> int:
+        assert name is not None
+        try:
+            return self.grid.cell(name)
+        except InvalidGameError as error:
+            raise InvalidGameError(f"{self.name}: {parameter}: {error}") from None
+
+
+class TransitFamily(Family):
+    """The transit game, which is built as flow polytopes rather than walked."""
+
+    def parts(self, rules: Transit) -> dict[str, Any]:
+        """Return the flow form, or the rules of the tree; both with the functional ``risk``."""
+        if rules.form == "histories":
+            from .transit_histories import TransitHistories
+
+            return {"rules": TransitHistories(rules), "functionals": _functionals}
+        return {"sequence_form": _FlowForm(rules), "functionals": _functionals}
+
+
+@dataclass(frozen=True)
+class _FlowForm:
+    """Makes the flow form when it is called; a function of a module, so that games can be pickled."""
+
+    rules: Transit
+
+    def __call__(self) -> Any:
+        from .transit_flow import transit_sequence_form
+
+        return transit_sequence_form(self.rules)
+
+
+def _functionals(game: "Game") -> "Mapping[str, Functional]":
+    from ...seqform.functional import Functional
+    from .transit_flow import risk_coefficients, risk_of_histories, walkers
+
+    rules = Transit(**game.parameters)
+    if rules.form == "flow":
+        coefficients = risk_coefficients(rules, walkers(rules)[1])
+    else:
+        coefficients = risk_of_histories(rules, game.sequence_form.treeplexes[1])
+    return {"risk": Functional(1, coefficients, "probability that the patroller is away from the base at the end")}
+
+
+# By width, the other parameters at their defaults.
+_VALUES = {
+    "A": {2: -0.806271404, 3: -0.338045228, 4: -0.128733038},
+    "B": {2: -0.019618671, 3: 0.194089355, 4: 0.255168831},
+}
+
+
+def _reference(rules: Transit) -> Reference | None:
+    value = _VALUES[rules.model].get(rules.width)
+    if value is None or rules != Transit(width=rules.width, model=rules.model, form=rules.form):
+        return None
+    return Reference(value, "the linear program, its bounds within 1e-9 of each other")
+
+
+FAMILY = TransitFamily(
+    rules=Transit,
+    summary="Crossing a patrolled grid: an evader, and a patroller who should be back at its base",
+    citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI; T. Davis, K. Waugh, M. Bowling (2019), "
+    "AAAI, arXiv:1809.07893",
+    reference=_reference,
+)

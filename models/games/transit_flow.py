@@ -1,0 +1,257 @@
+"""The transit game as two flow polytopes over (time, cell) and a payoff in factors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...seqform.budget import Budget
+from ...seqform.factored import FactoredPayoff
+from ...seqform.polytope import Floats, Treeplex
+from ...seqform.sequence_form import SequenceForm
+from .transit_grid import DIRECTIONS, FAILED, Grid
+from .transit_size import flow_size
+
+if TYPE_CHECKING:
+    from .transit import Transit
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """One player's flow polytope, and what each of its moves does.
+
+    Attributes
+    ----------
+    treeplex : Treeplex
+    sequences : ndarray of int64, shape (num_moves,)
+        The sequence of each move. A choice of the start is a sequence too, but no move.
+    times, cells, targets : ndarray of int64, shape (num_moves,)
+        When and where the move is made, and where it leads if it does not fail.
+    success : ndarray of float64, shape (num_moves,)
+        Probability that it does not.
+    """
+
+    treeplex: Treeplex
+    sequences: Integers
+    times: Integers
+    cells: Integers
+    targets: Integers
+    success: Floats
+
+
+# Bytes at the peak of building, a sequence of either player: arrays of its moves, and text for its labels.
+_SEQUENCE = 430
+
+
+def transit_sequence_form(rules: "Transit") -> SequenceForm:
+    """Return the transit game in sequence form: player 0 evades, player 1 patrols.
+
+    Raises
+    ------
+    GameTooLargeError
+        If it would take more than the budget of :mod:`treeplex.seqform.budget`.
+    """
+    sequences = sum(flow_size(rules).sequences)
+    Budget().require(_SEQUENCE * sequences, f"the game has {sequences:,} sequences: its sequence form")
+    evader, patroller = walkers(rules)
+    factors = _factors_of_words if rules.model == "B" else _factors_of_code
+    return SequenceForm((evader.treeplex, patroller.treeplex), factored=factors(rules, evader, patroller))
+
+
+def walkers(rules: "Transit") -> tuple[Walker, Walker]:
+    """Return the evader and the patroller."""
+    return _walker(rules, rules.start_cells, ends_in_east=True), _walker(rules, [rules.base_cell], ends_in_east=False)
+
+
+def targets_of(grid: Grid) -> Integers:
+    """Return where each direction leads from each cell, shape (num_cells, 9); −1 off the grid."""
+    targets = np.full((grid.num_cells, len(DIRECTIONS)), -1)
+    places = {name: place for place, name in enumerate(DIRECTIONS)}
+    for cell in range(grid.num_cells):
+        for name, target in grid.steps(cell).items():
+            targets[cell, places[name]] = target
+    return targets
+
+
+def east_of(grid: Grid) -> npt.NDArray[np.bool_]:
+    """Return whether each cell lies in the easternmost column, shape (num_cells,)."""
+    return np.array([grid.in_east(cell) for cell in range(grid.num_cells)])
+
+
+def reachable(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> npt.NDArray[np.bool_]:
+    """Return where a player may have to move at each time, shape (horizon, num_cells)."""
+    table, in_east = targets_of(rules.grid), east_of(rules.grid)
+    mask = np.zeros((rules.steps, rules.grid.num_cells), dtype=bool)
+    mask[0, list(starts)] = True
+    for time in range(1, rules.steps):
+        mask[time] = mask[time - 1]
+        if time == 1 or rules.failure < 1:
+            targets = table[mask[time - 1]]
+            mask[time, targets[targets >= 0]] = True
+        if ends_in_east:
+            mask[time] &= ~in_east
+    return mask
+
+
+def risk_coefficients(rules: "Transit", patroller: Walker) -> Floats:
+    """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    last = patroller.times == rules.steps - 1
+    home = np.where(patroller.targets == rules.base_cell, patroller.success, 0.0)
+    home += np.where(patroller.cells == rules.base_cell, 1.0 - patroller.success, 0.0)
+    coefficients = np.zeros(patroller.treeplex.num_sequences)
+    coefficients[patroller.sequences[last]] = 1.0 - home[last]
+    return coefficients
+
+
+def risk_of_histories(rules: "Transit", treeplex: Treeplex) -> Floats:
+    """Return what :func:`risk_coefficients` does, for the tree of histories."""
+    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
+    coefficients = np.zeros(treeplex.num_sequences)
+    for number, label in enumerate(treeplex.infoset_labels):
+        moves = str(label).split("-")[1:]
+        if len(moves) != rules.steps - 1:
+            continue
+        cell, chance = rules.base_cell, 1.0
+        for time, move in enumerate(moves):
+            name = move.removesuffix(FAILED)
+            if time > 0 and name != "stay":
+                chance *= float(rules.failure if move != name else 1 - rules.failure)
+            cell = cell if move != name else steps[cell][name]
+        for place, (name, target) in enumerate(steps[cell].items()):
+            success = 1.0 if name == "stay" or not moves else 1.0 - float(rules.failure)
+            home = success * (target == rules.base_cell) + (1.0 - success) * (cell == rules.base_cell)
+            coefficients[treeplex.offsets[number] + place] = chance * (1.0 - home)
+    return coefficients
+
+
+def _walker(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> Walker:
+    grid = rules.grid
+    choice = ends_in_east  # the evader chooses where to start
+    mask = reachable(rules, starts, ends_in_east)
+    times, cells = np.nonzero(mask)
+    numbers = np.full(mask.shape, -1)
+    numbers[times, cells] = np.arange(len(times)) + choice
+    table = targets_of(grid)
+    owners, directions = np.nonzero(table[cells] >= 0)
+    times, cells, targets = times[owners], cells[owners], table[cells[owners], directions]
+    sequences = np.arange(len(owners)) + 1 + (len(starts) if choice else 0)
+    success = np.where((targets == cells) | (times == 0), 1.0, 1.0 - float(rules.failure))
+
+    infosets, sources, weights = [], [], []
+    for destinations, chances in ((targets, success), (cells, 1.0 - success)):
+        leads = (times + 1 < rules.steps) & (chances > 0.0)
+        into = numbers[times[leads] + 1, destinations[leads]]
+        goes_on = into >= 0
+        infosets.append(into[goes_on])
+        sources.append(sequences[leads][goes_on])
+        weights.append(chances[leads][goes_on])
+    infosets.append(numbers[0, list(starts)])
+    sources.append(np.arange(1, len(starts) + 1) if choice else np.zeros(1, dtype=np.int64))
+    weights.append(np.ones(len(starts)))
+    counts = np.bincount(owners)
+    labels = [f"t{time}{grid.label(cell)}" for time, cell in zip(*np.nonzero(mask), strict=True)]
+    compass = np.array(list(DIRECTIONS))
+    actions: list[tuple[str, ...]] = [
+        tuple(names.tolist()) for names in np.split(compass[directions], np.cumsum(counts)[:-1])
+    ]
+    if choice:
+        infosets.append(np.zeros(1, dtype=np.int64))
+        sources.append(np.zeros(1, dtype=np.int64))
+        weights.append(np.ones(1))
+        counts = np.append(len(starts), counts)
+        labels.insert(0, "start")
+        actions.insert(0, tuple(grid.label(cell) for cell in starts))
+    entries = np.concatenate(weights), (np.concatenate(infosets), np.concatenate(sources))
+    inflow = sp.coo_array(entries, shape=(len(counts), 1 + int(counts.sum())))
+    treeplex = Treeplex.from_inflow(inflow, counts, labels, actions)
+    return Walker(treeplex, sequences, times, cells, targets, success)
+
+
+# A factor is a number that tells a meeting apart from every other; each player's sequences hold some of it. A factor's
+# entries are (numbers, sequences, amounts).
+_Entries = list[tuple[Integers, Integers, Floats]]
+
+
+def _factors_of_words(rules: "Transit", evader: Walker, patroller: Walker) -> FactoredPayoff:
+    """Return what model B pays: players meet where their moves lead, or on the edge that they swap along."""
+    size = rules.grid.num_cells
+    loss = -float(rules.encounter_cost)
+    entries: list[_Entries] = []
+    for walker, amount, forward in ((evader, loss, True), (patroller, 1.0, False)):
+        moved = walker.targets != walker.cells
+        ends = (walker.cells, walker.targets) if forward else (walker.targets, walker.cells)
+        edges = ((walker.times * size + ends[0]) * size + ends[1])[moved]
+        arrivals = (walker.times * size + walker.targets) * size + walker.targets
+        failures = ((walker.times * size + walker.cells) * size + walker.cells)[moved]
+        entries.append(
+            [
+                (arrivals, walker.sequences, amount * walker.success),
+                (failures, walker.sequences[moved], amount * (1.0 - walker.success[moved])),
+                (edges, walker.sequences[moved], amount * walker.success[moved]),
+            ]
+        )
+    escapes = np.where(east_of(rules.grid)[evader.targets], evader.success, 0.0)
+    rewards = escapes * float(rules.escape_reward) - (1.0 - escapes) * float(rules.time_cost)
+    return _assembled(evader, patroller, rewards, entries[0], entries[1])
+
+
+def _factors_of_code(rules: "Transit", evader: Walker, patroller: Walker) -> FactoredPayoff:
+    """Return what model A pays: an encounter is of two states and intended targets, and overrides an escape.
+
+    Moves meet if they begin in the same cell, aim at the same cell, or swap cells: the sum of the three indicators,
+    less one where both moves are the same, for such a pair has the first two. Staying is no swap.
+    """
+    size = rules.grid.num_cells
+    reward = np.where(
+        east_of(rules.grid)[evader.targets], float(rules.escape_reward) - float(rules.time_cost) * evader.times, 0.0
+    )
+    entries: list[_Entries] = []
+    for walker, amounts, forward in (
+        (evader, -float(rules.encounter_cost) - reward, True),
+        (patroller, np.ones(len(patroller.times)), False),
+    ):
+        moved = walker.targets != walker.cells
+        ends = (walker.cells, walker.targets) if forward else (walker.targets, walker.cells)
+        # Four kinds of factors, told apart by the number of the kind.
+        keys = [
+            walker.times * size + walker.cells,
+            walker.times * size + walker.targets,
+            ((walker.times * size + ends[0]) * size + ends[1])[moved],
+            (walker.times * size + walker.cells) * size + walker.targets,
+        ]
+        of_kind = [amounts, amounts, amounts[moved], -amounts if forward else amounts]
+        owners = [walker.sequences, walker.sequences, walker.sequences[moved], walker.sequences]
+        entries.append(
+            [(4 * key + kind, owners[kind], of_kind[kind]) for kind, key in enumerate(keys)],
+        )
+    return _assembled(evader, patroller, reward, entries[0], entries[1])
+
+
+def _assembled(evader: Walker, patroller: Walker, rewards: Floats, left: _Entries, right: _Entries) -> FactoredPayoff:
+    """Put the factors that both players can hold in order; one more, of which the patroller holds 1, pays rewards."""
+    sides = [[np.concatenate(parts) for parts in zip(*entries, strict=True)] for entries in (left, right)]
+    shared = np.intersect1d(sides[0][0], sides[1][0])
+    factors = []
+    for keys, sequences, amounts in sides:
+        kept = np.isin(keys, shared) & (amounts != 0.0)
+        factors.append((sequences[kept], np.searchsorted(shared, keys[kept]), amounts[kept]))
+    (rows, columns, amounts), (owners, numbers, held) = factors
+    reward = np.full(len(rewards), len(shared))
+    return FactoredPayoff(
+        sp.coo_array(
+            (
+                np.concatenate([amounts, rewards]),
+                (np.concatenate([rows, evader.sequences]), np.concatenate([columns, reward])),
+            ),
+            shape=(evader.treeplex.num_sequences, len(shared) + 1),
+        ),
+        sp.coo_array(
+            (np.append(held, 1.0), (np.append(numbers, len(shared)), np.append(owners, 0))),
+            shape=(len(shared) + 1, patroller.treeplex.num_sequences),
+        ),
+    )

@@ -1,0 +1,177 @@
+"""The transit game as a tree: every history of both players, with perfect recall. For very small games."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...seqform.game_size import GameSize
+from ...seqform.rules import CHANCE, TERMINAL
+from .transit_grid import FAILED
+from .transit_size import histories_size
+
+if TYPE_CHECKING:
+    from .transit import Transit
+
+
+class State(NamedTuple):
+    """Where a play of the transit game stands. Moves are made in turn, but neither player sees the other's."""
+
+    time: int
+    evader: int | None  # its cell; None once it has escaped
+    patroller: int
+    evader_seen: str
+    patroller_seen: str
+    tally: tuple[int, int, int]  # escapes, encounters and delays that are paid for
+    evader_aim: int | None = None  # where the move of this step leads, once it is made
+    patroller_aim: int | None = None
+    evader_end: int | None = None  # where it did lead, once that is known
+
+
+@dataclass(frozen=True)
+class TransitHistories:
+    """The rules of the transit game, history by history.
+
+    Infosets hold all that their player has done and seen: the start, then each move, with ``!`` if it failed, as in
+    ``r0c0-E-SE!``.
+
+    Parameters
+    ----------
+    game : Transit
+        The parameters.
+    """
+
+    game: "Transit"
+
+    @property
+    def num_players(self) -> int:
+        """Number of players: two."""
+        return 2
+
+    def size(self) -> GameSize:
+        """Return the size of the tree."""
+        return histories_size(self.game)
+
+    def initial_state(self) -> State:
+        """Return the state before the evader chooses where to start."""
+        return State(-1, None, self.game.base_cell, "start", self.game.grid.label(self.game.base_cell), (0, 0, 0))
+
+    def player(self, state: State) -> int:
+        """Return who moves."""
+        if state.time == self.game.steps:
+            return TERMINAL
+        if state.time < 0:
+            return 0
+        if state.evader is not None and state.evader_aim is None:
+            return 0
+        return 1 if state.patroller_aim is None else CHANCE
+
+    def actions(self, state: State) -> Sequence[str]:
+        """Return the directions that lead to a cell; at first the cells to start from."""
+        if state.time < 0:
+            return tuple(self.game.grid.label(cell) for cell in self.game.start_cells)
+        return self._steps[self._mover(state)][0]
+
+    def chance_outcomes(self, state: State) -> Sequence[tuple[str, Fraction]]:
+        """Return whether the move in question succeeds."""
+        failure = self.game.failure
+        return [(name, chance) for name, chance in (("moves", 1 - failure), ("fails", failure)) if chance]
+
+    def child(self, state: State, action: str) -> State:
+        """Return the state after a choice, or after a move has succeeded or failed."""
+        time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, patroller_aim, evader_end = state
+        if time < 0:
+            return State(0, self.game.grid.cell(action), patroller, action, patroller_seen, tally)
+        if patroller_aim is None:
+            aim = self._steps[self._mover(state)][1][action]
+            if evader is not None and evader_aim is None:
+                return State(time, evader, patroller, f"{evader_seen}-{action}", patroller_seen, tally, aim)
+            patroller_seen = f"{patroller_seen}-{action}"
+            return self._settled(
+                State(time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, aim, None)
+            )
+        failed = action == "fails"
+        if evader is not None and evader_end is None:
+            end = evader if failed else evader_aim
+            evader_seen = evader_seen + FAILED if failed else evader_seen
+            return self._settled(
+                State(time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, patroller_aim, end)
+            )
+        patroller_seen = patroller_seen + FAILED if failed else patroller_seen
+        return self._next_step(state, patroller_seen, evader_end, patroller if failed else patroller_aim)
+
+    def infoset(self, state: State) -> str:
+        """Return what the mover has done and seen."""
+        return state.patroller_seen if self.player(state) == 1 else state.evader_seen
+
+    def payoffs(self, state: State) -> Sequence[Fraction]:
+        """Return the evader's payoff and its negative."""
+        return self._payoffs[state.tally]
+
+    @cached_property
+    def _payoffs(self) -> "_Payoffs":
+        return _Payoffs(self.game)
+
+    @cached_property
+    def _steps(self) -> list[tuple[tuple[str, ...], dict[str, int]]]:
+        """Each cell's directions, and where they lead."""
+        steps = map(self.game.grid.steps, range(self.game.grid.num_cells))
+        return [(tuple(leading), leading) for leading in steps]
+
+    def _mover(self, state: State) -> int:
+        """Return the cell of whoever moves."""
+        return state.patroller if state.evader is None or state.evader_aim is not None else state.evader
+
+    def _settled(self, state: State) -> State:
+        """Go on past moves that cannot fail."""
+        certain = state.time == 0 or self.game.failure == 0
+        end = state.evader_end
+        if state.evader is not None and end is None:
+            if not certain and state.evader_aim != state.evader:
+                return state
+            end = state.evader_aim
+        assert state.patroller_aim is not None
+        if certain or state.patroller_aim == state.patroller:
+            return self._next_step(state, state.patroller_seen, end, state.patroller_aim)
+        return state if end is state.evader_end else state._replace(evader_end=end)
+
+    def _next_step(self, state: State, patroller_seen: str, evader_end: int | None, patroller_end: int) -> State:
+        """Pay for the step and begin the next one."""
+        evader, tally = None, state.tally
+        if evader_end is not None:
+            paid = self._pay(state, evader_end, patroller_end)
+            tally = tally[0] + paid[0], tally[1] + paid[1], tally[2] + paid[2]
+            evader = None if self._in_east[evader_end] else evader_end
+        return State(state.time + 1, evader, patroller_end, state.evader_seen, patroller_seen, tally)
+
+    @cached_property
+    def _in_east(self) -> list[bool]:
+        return [self.game.grid.in_east(cell) for cell in range(self.game.grid.num_cells)]
+
+    def _pay(self, state: State, evader_end: int, patroller_end: int) -> tuple[int, int, int]:
+        """Return the escapes, encounters and delays that a step counts."""
+        if self.game.model == "B":
+            swapped = (evader_end, patroller_end) == (state.patroller, state.evader)
+            escaped = self._in_east[evader_end]
+            return escaped, swapped or evader_end == patroller_end, not escaped
+        aims = state.evader_aim, state.patroller_aim
+        if state.evader == state.patroller or aims[0] == aims[1] or aims == (state.patroller, state.evader):
+            return 0, 1, 0
+        assert aims[0] is not None
+        return (1, 0, state.time) if self._in_east[aims[0]] else (0, 0, 0)
+
+
+class _Payoffs(dict[tuple[int, int, int], tuple[Fraction, Fraction]]):
+    """Both players' payoffs by tally, each worked out once."""
+
+    def __init__(self, game: "Transit") -> None:
+        super().__init__()
+        self.game = game
+
+    def __missing__(self, tally: tuple[int, int, int]) -> tuple[Fraction, Fraction]:
+        escapes, encounters, delays = tally
+        game = self.game
+        payoff = escapes * game.escape_reward - encounters * game.encounter_cost - delays * game.time_cost
+        self[tally] = payoff, -payoff
+        return self[tally]

@@ -1,0 +1,368 @@
+"""Game trees as pictures, by matplotlib."""
+
+import io
+import itertools
+import warnings
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import GameFileError, MissingExtraError, UnsupportedProblemError, one_line, shown
+from ..game import Game
+from ..game_size import size_of
+from ..game_tree import GameTree
+from ..rules import CHANCE, TERMINAL
+from .files import refusing_unwritable, writing_whole
+from .picture_text import colour_of, edge_text, infoset_members, label_text, number_text
+from .tree_layout import depths_of_nodes, tidy_positions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Trees of more nodes are refused: nobody could read them.
+MAX_NODES = 300
+#: The formats that a picture is written in, by suffix.
+PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
+
+# Sizes in points.
+_NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 12.0, 4.0, 6.0, 6.0
+#: With more leaves than this a tree grows to the right, so that labels, which are wide, stand below each other.
+_MANY_LEAVES = 12
+
+
+def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = None) -> "Figure":
+    """Draw a game tree.
+
+    Players' decisions are boxes in their colour with the infoset's label, chance nodes are grey dots, leaves show the
+    payoffs. Edges show actions, below chance with probabilities; dashed arcs join the nodes of an infoset.
+
+    Parameters
+    ----------
+    tree : GameTree or Game
+        Of at most 300 nodes.
+    direction : {"down", "right"}, optional
+        Where the tree grows to; by default down if it has few leaves, and to the right if it has many.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        As large as the tree needs. It belongs to no window: ``figure.savefig("tree.pdf")`` writes it.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the tree has too many nodes, or `direction` is another one.
+    InvalidGameError
+        If the game was given as a sequence form, which has no tree.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.drawing import draw
+    >>> figure = draw(load_game("matching_pennies"))
+    >>> figure.savefig("pennies.png")
+    """
+    tree = _small_tree(tree)
+    if direction not in (None, "down", "right"):
+        raise UnsupportedProblemError(f"direction is {shown(direction)}, expected 'down' or 'right'")
+    _require_matplotlib()
+    leaves = sum(not tree.graph.adj[node] for node in tree.graph)
+    down = leaves <= _MANY_LEAVES if direction is None else direction == "down"
+    with _quiet():
+        return _Drawing(tree, down).figure()
+
+
+def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
+    """Draw a game tree to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
+
+    The same tree gives the same file. Errors as :func:`draw`.
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is another one, or the file cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in PICTURE_SUFFIXES:
+        raise GameFileError(f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png or .pdf")
+    content = picture(draw(tree, direction), suffix[1:])
+    with refusing_unwritable(path), writing_whole(path) as passing:
+        passing.write_bytes(content)
+
+
+def picture(figure: "Figure", kind: str) -> bytes:
+    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date."""
+    import matplotlib as mpl
+
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
+    stream = io.BytesIO()
+    # Identifiers in an SVG file are random without a salt.
+    with _quiet(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
+        figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
+    return stream.getvalue()
+
+
+def svg_or_nothing(tree: GameTree | Game) -> str | None:
+    """Return a tree as SVG, for notebooks; ``None`` if it is too large, has no tree, or matplotlib is not installed."""
+    try:
+        return picture(draw(tree), "svg").decode()
+    except Exception:  # a notebook then shows the repr: a display must not raise
+        return None
+
+
+def _small_tree(tree: GameTree | Game) -> GameTree:
+    """Return the tree, or refuse it before one too large is written out."""
+    if isinstance(tree, GameTree):
+        count, name = f"{tree.num_nodes:,}", "the tree"
+        large = tree.num_nodes > MAX_NODES
+    elif isinstance(tree, Game) and isinstance(tree.rules, GameTree):
+        return _small_tree(tree.rules)
+    elif isinstance(tree, Game):
+        size = None if tree.rules is None else size_of(tree.rules)
+        counted = size.nodes if size is not None else len(list(itertools.islice(_states(tree), MAX_NODES + 1)))
+        large = counted > MAX_NODES
+        count, name = f"more than {MAX_NODES}" if size is None else f"{counted:,}", tree.spec
+    else:
+        raise UnsupportedProblemError(f"{shown(tree)} is no game: a GameTree or a Game is needed")
+    if large:
+        raise UnsupportedProblemError(
+            f"{name} has {count} nodes, too many for a picture that can be read: expected at most {MAX_NODES}; write "
+            "it as DOT (treeplex export --format dot), for Graphviz to lay out"
+        )
+    return tree.tree if isinstance(tree, Game) else tree
+
+
+def _states(game: Game) -> Iterator[Any]:
+    """Walk the histories of a game one by one."""
+    if game.rules is None:
+        yield game.tree.root  # raises: there are none
+    rules = game.rules
+    assert rules is not None
+    stack = [rules.initial_state()]
+    while stack:
+        state = stack.pop()
+        yield state
+        who = rules.player(state)
+        if who != TERMINAL:
+            actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
+            stack.extend(rules.child(state, action) for action in actions)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("a picture needs matplotlib: pip install 'treeplex[plot]'") from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep matplotlib from warning of characters that its font does not have: it shows a box for them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph ")
+        yield
+
+
+class _Drawing:
+    """One picture; all lengths are in points, "along" a level or "across" the levels."""
+
+    def __init__(self, tree: GameTree, down: bool) -> None:
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import TextToPath
+
+        self.tree, self.down = tree, down
+        self._fonts = {size: FontProperties(size=size) for size in (_NODE_FONT, _EDGE_FONT)}
+        self._measure = TextToPath()
+        self.edge_texts = {child: edge_text(edge) for _, child, edge in tree.graph.edges(data=True)}
+        self.edge_sizes = {node: self._size([text], _EDGE_FONT, 1.5) for node, text in self.edge_texts.items()}
+        self.node_texts = {node: self._node_text(node) for node in tree.graph}
+        self.node_sizes = {node: self._node_size(node) for node in tree.graph}
+        self.depths = depths_of_nodes(tree)
+        self.arcs = self._lanes()
+        self.across = self._levels()
+        self.along = self._positions()
+
+    def _node_text(self, node: Hashable) -> list[str]:
+        """Return what stands at a node: a label, or a payoff a player."""
+        attributes = self.tree.graph.nodes[node]
+        if "payoffs" in attributes:
+            texts = [number_text(payoff) for payoff in self.tree.payoffs(node)]
+            return texts if self.down else [*(f"{text}," for text in texts[:-1]), texts[-1]]
+        return [] if attributes["player"] == CHANCE else [label_text(attributes["infoset"])]
+
+    def _node_size(self, node: Hashable) -> tuple[float, float]:
+        texts = self.node_texts[node]
+        if not texts:
+            return _DOT, _DOT
+        if self.down or len(texts) == 1:
+            return self._size(texts, _NODE_FONT, _PADDING)
+        return sum(self._width(text, _NODE_FONT) + _BLANK for text in texts) + _BLANK, 1.25 * _NODE_FONT
+
+    def _width(self, text: str, font: float) -> float:
+        return float(self._measure.get_text_width_height_descent(text, self._fonts[font], ismath=False)[0])
+
+    def _size(self, lines: list[str], font: float, padding: float) -> tuple[float, float]:
+        """Return width and height of lines of text with room around them."""
+        return max(self._width(line, font) for line in lines) + 2 * padding, 1.25 * font * len(lines) + padding
+
+    def _lanes(self) -> list[tuple[int, Hashable, Hashable, int]]:
+        """Return the arcs between neighbours of an infoset: player, two nodes, and a lane.
+
+        Arcs of one level whose spans overlap run in different lanes, so that they can be told apart.
+        """
+        places = {node: place for place, node in enumerate(self.depths)}  # depth first: the order along every level
+        spans = [
+            (places[one], places[other], player, one, other)
+            for (player, _), nodes in infoset_members(self.tree).items()
+            for one, other in itertools.pairwise(nodes)
+        ]
+        arcs = []
+        ends: dict[int, list[int]] = {}  # by level, where each lane is free again
+        for first, last, player, one, other in sorted(spans, key=lambda span: span[:2]):
+            lanes = ends.setdefault(self.depths[one], [])
+            lane = next((number for number, end in enumerate(lanes) if end <= first), len(lanes))
+            lanes[lane : lane + 1] = [last]
+            arcs.append((player, one, other, lane))
+        return arcs
+
+    def _levels(self) -> list[float]:
+        """Return where each level stands."""
+        side = 1 if self.down else 0
+        count = max(self.depths.values()) + 1
+        node_room, edge_room, lanes = [0.0] * count, [0.0] * count, [0] * count
+        for node, depth in self.depths.items():
+            node_room[depth] = max(node_room[depth], self.node_sizes[node][side])
+            if node in self.edge_sizes:
+                edge_room[depth] = max(edge_room[depth], self.edge_sizes[node][side])
+        for _, node, _, lane in self.arcs:
+            lanes[self.depths[node]] = max(lanes[self.depths[node]], lane + 1)
+        places = [node_room[0] / 2]
+        for depth in range(1, count):
+            gap = edge_room[depth] + 22.0 + _LANE * lanes[depth - 1]
+            places.append(places[-1] + node_room[depth - 1] / 2 + gap + node_room[depth] / 2)
+        return places
+
+    def _target(self, child: Hashable) -> float:
+        """Return where across the levels edges to a node end: boxes hide what is below them, payoffs do not."""
+        half = 0.0 if self.tree.graph.adj[child] else self.node_sizes[child][1 if self.down else 0] / 2
+        return self.across[self.depths[child]] - half
+
+    def _span(self, parent: Hashable, child: Hashable) -> tuple[float, float]:
+        """Return which part of the edge between two nodes can be seen, from 0 to 1."""
+        start, side = self.across[self.depths[parent]], 1 if self.down else 0
+        border = self.across[self.depths[child]] - self.node_sizes[child][side] / 2
+        length = self._target(child) - start
+        return self.node_sizes[parent][side] / 2 / length, (border - start) / length
+
+    def _label_place(self, parent: Hashable, child: Hashable) -> float:
+        """Return where an edge's label stands: nearer to the child, for edges part on the way."""
+        first, last = self._span(parent, child)
+        return 0.4 * first + 0.6 * last
+
+    def _positions(self) -> dict[Hashable, float]:
+        side = 0 if self.down else 1
+        labels = {node: size[side] + 2.0 for node, size in self.edge_sizes.items()}
+        nodes = {node: max(size[side], labels.get(node, 0.0)) for node, size in self.node_sizes.items()}
+        apart = {child: labels[child] / self._label_place(parent, child) for parent, child in self.tree.graph.edges}
+        return tidy_positions(self.tree, nodes, apart, 8.0 if self.down else 3.0)
+
+    def place(self, node: Hashable) -> tuple[float, float]:
+        """Return x to the right and y downwards."""
+        along, across = self.along[node], self.across[self.depths[node]]
+        return (along, across) if self.down else (across, along)
+
+    def _line(self, parent: Hashable, child: Hashable) -> list[tuple[float, float]]:
+        end = (self.along[child], self._target(child))
+        return [self.place(parent), end if self.down else end[::-1]]
+
+    def _label_point(self, parent: Hashable, child: Hashable) -> tuple[float, float]:
+        (x0, y0), (x1, y1) = self._line(parent, child)
+        at = self._label_place(parent, child)
+        return x0 + at * (x1 - x0), y0 + at * (y1 - y0)
+
+    def figure(self) -> "Figure":
+        """Return the picture."""
+        from matplotlib.figure import Figure
+
+        boxes = [(self.place(node), size) for node, size in self.node_sizes.items()]
+        boxes += [(self._label_point(*edge), self.edge_sizes[edge[1]]) for edge in self.tree.graph.edges]
+        ends = [(x + sign * width / 2, y + sign * height / 2) for (x, y), (width, height) in boxes for sign in (-1, 1)]
+        left, right = min(x for x, _ in ends) - _BORDER, max(x for x, _ in ends) + _BORDER
+        top, bottom = min(y for _, y in ends) - _BORDER, max(y for _, y in ends) + _BORDER
+        key = self._key()
+        lacking = sum(width for _, _, width in key) + 2 * _BORDER - (right - left)
+        if lacking > 0:
+            left, right = left - lacking / 2, right + lacking / 2
+        top -= 1.5 * _NODE_FONT
+        figure = Figure(figsize=((right - left) / 72, (bottom - top) / 72))
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set(xlim=(left, right), ylim=(bottom, top))
+        axes.set_axis_off()
+        self._draw_edges(axes)
+        self._draw_infosets(axes)
+        for node in self.tree.graph:
+            self._draw_node(axes, node)
+        x = left + _BORDER
+        for name, colour, width in key:
+            _write(axes, x, top + _BORDER, name, colour, ha="left")
+            x += width
+        return figure
+
+    def _key(self) -> list[tuple[str, str, float]]:
+        """Return what the colours mean: names, colours and widths."""
+        players = sorted({int(node["player"]) for _, node in self.tree.graph.nodes(data=True) if "player" in node})
+        names = [("chance" if player == CHANCE else f"player {player}", colour_of(player)) for player in players]
+        return [(name, colour, self._width(name, _NODE_FONT) + 3 * _BLANK) for name, colour in names]
+
+    def _draw_edges(self, axes: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        lines = []
+        for parent, child in self.tree.graph.edges:
+            lines.append(self._line(parent, child))
+            x, y = self._label_point(parent, child)
+            plain = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            _write(axes, x, y, self.edge_texts[child], "#333333", size=_EDGE_FONT, zorder=3, bbox=plain)
+        axes.add_collection(LineCollection(lines, colors="#999999", linewidths=0.8, zorder=1), autolim=False)
+
+    def _draw_infosets(self, axes: Any) -> None:
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path as Curve
+
+        side = 1 if self.down else 0
+        for player, one, other, lane in self.arcs:
+            ends = [self.place(one), self.place(other)]
+            out = max(self.node_sizes[node][side] for node in (one, other)) / 2 + _LANE * (lane + 1)
+            # A cubic curve comes three quarters of the way to its control points.
+            move = (0.0, out / 0.75) if self.down else (out / 0.75, 0.0)
+            bent = [(x + move[0], y + move[1]) for x, y in ends]
+            curve = Curve([ends[0], *bent, ends[1]], [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
+            dashes = {"linestyle": (0, (4, 3)), "linewidth": 0.9}
+            axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=colour_of(player), zorder=2, **dashes))
+
+    def _draw_node(self, axes: Any, node: Hashable) -> None:
+        x, y = self.place(node)
+        texts = self.node_texts[node]
+        player = self.tree.graph.nodes[node].get("player")
+        if player is not None and player != CHANCE:
+            box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour_of(player), "linewidth": 1.1}
+            _write(axes, x, y, texts[0], colour_of(player), bbox=box)
+        elif player is not None:
+            axes.plot([x], [y], marker="o", markersize=_DOT, color=colour_of(CHANCE), zorder=4)
+        elif self.down:
+            for who, text in enumerate(texts):
+                _write(axes, x, y + 1.2 * _NODE_FONT * (who - (len(texts) - 1) / 2), text, colour_of(who))
+        else:
+            x -= self.node_sizes[node][0] / 2 - _BLANK
+            for who, text in enumerate(texts):
+                _write(axes, x, y, text, colour_of(who), ha="left")
+                x += self._width(text, _NODE_FONT) + _BLANK
+
+
+def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = _NODE_FONT, **look: Any) -> None:
+    """Write text as it is: a dollar sign begins no formula."""
+    look = {"ha": "center", "va": "center", "zorder": 4} | look
+    axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)

@@ -1,0 +1,177 @@
+"""Game trees written as Gambit's ``.efg`` files."""
+
+import os
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..errors import InvalidGameError, shown
+from ..game_tree import GameTree
+from ..rules import CHANCE
+from .efg_labels import distinct_labels, infoset_labels, label_text
+from .efg_numbers import exact_number, format_payoff
+from .efg_tokens import quote
+from .files import write_bytes
+
+
+def write_efg(tree: GameTree, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    """Write a game tree to a Gambit ``.efg`` file, in UTF-8; see :func:`format_efg`.
+
+    Parameters
+    ----------
+    tree : GameTree
+    path : path-like
+        A file that is there already is replaced, once the new one is whole.
+    title : str, optional
+        The game's title, instead of the tree's.
+
+    Raises
+    ------
+    InvalidGameError
+        If the tree is none, or it has a number of more than 600 digits.
+    GameFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.efg_writer import write_efg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "kuhn.efg"
+    ...     write_efg(load_game("kuhn").tree, path, title="Kuhn poker")
+    ...     path.read_text().splitlines()[0]
+    'EFG 2 R "Kuhn poker" { "Player 1" "Player 2" }'
+    """
+    write_bytes(path, format_efg(tree, title=title).encode())
+
+
+def format_efg(tree: GameTree, *, title: str | None = None) -> str:
+    """Return a game tree as text in Gambit's ``.efg`` format.
+
+    Parameters
+    ----------
+    tree : GameTree
+        The title, the comment and the players' names are taken from ``tree.graph.graph`` under ``"title"``,
+        ``"comment"`` and ``"players"``, the names of nodes and outcomes from their attributes ``name`` and ``outcome``,
+        where these are texts.
+    title : str, optional
+        The game's title, instead of the tree's.
+
+    Returns
+    -------
+    str
+        One line a node. :func:`~treeplex.seqform.interchange.efg_reader.parse_efg` reads the same game from it, and
+        what is read gives the same text again.
+
+    Raises
+    ------
+    InvalidGameError
+        If the tree is none, or it has a number of more than 600 digits.
+
+    Notes
+    -----
+    - Labels become text. Infosets whose texts are empty or equal go by their numbers, such actions get ``_1``,
+      ``_2``, … after them. Gambit, from version 16.7 on, takes labels of printable ASCII characters alone, without
+      blanks at their ends or two in a row.
+    - Payoffs are written as integers, as the shortest decimal that rounds to a float, or as fractions, see
+      :func:`~treeplex.seqform.interchange.efg_numbers.format_payoff`; chance probabilities as fractions, divided by
+      their sum, because Gambit wants a sum of exactly one.
+    - Equal payoffs with the same name are one outcome; each chance node has an infoset of its own.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.efg_writer import format_efg
+    >>> print(format_efg(load_game("matching_pennies").tree, title="Pennies"))
+    EFG 2 R "Pennies" { "Player 1" "Player 2" }
+    ...
+    """
+    if not isinstance(tree, GameTree):
+        raise InvalidGameError(f"{shown(tree)} is no game tree: a GameTree is expected (game.tree is one)")
+    return _TreeWriter(tree).text(title)
+
+
+class _TreeWriter:
+    def __init__(self, tree: GameTree) -> None:
+        self.tree = tree
+        self.payoff_texts: dict[tuple[type, Any], str] = {}
+        self.outcomes: dict[str, int] = {}
+        self.events: dict[tuple[tuple[Hashable, Any], ...], str] = {}
+        #: By player and label: number, label and actions as they are written.
+        self.infosets: list[dict[Hashable, str]] = []
+        for treeplex in tree.enumeration.treeplexes:
+            numbers = range(1, treeplex.num_infosets + 1)
+            labels = infoset_labels([label_text(label) for label in treeplex.infoset_labels], numbers)
+            actions = [_quoted(distinct_labels(list(map(label_text, labels)))) for labels in treeplex.action_labels]
+            self.infosets.append(
+                {
+                    key: f"{number} {quote(label)} {{ {' '.join(names)} }}"
+                    for key, number, label, names in zip(treeplex.infoset_labels, numbers, labels, actions, strict=True)
+                }
+            )
+
+    def text(self, title: str | None) -> str:
+        lines = self._prologue(title)
+        attributes_of, followers_of = self.tree.graph.nodes, dict(self.tree.graph.adjacency())
+        num_chance_nodes = 0
+        stack: list[Hashable] = [self.tree.root]
+        while stack:
+            node = stack.pop()
+            attributes = attributes_of[node]
+            name = _quoted_text(attributes.get("name"))
+            followers = followers_of[node]
+            if not followers:
+                lines.append(f"t {name} {self._outcome(node, attributes)}")
+                continue
+            who = attributes["player"]
+            if who == CHANCE:
+                num_chance_nodes += 1
+                lines.append(f'c {name} {num_chance_nodes} "" {self._chances(node)} 0')
+            else:
+                lines.append(f"p {name} {who + 1} {self.infosets[who][attributes['infoset']]} 0")
+            stack.extend(reversed(followers))
+        lines.append("")
+        return "\n".join(lines)
+
+    def _prologue(self, title: str | None) -> list[str]:
+        about = self.tree.graph.graph
+        names = about.get("players")
+        if (
+            not isinstance(names, list | tuple)
+            or len(names) != self.tree.num_players
+            or not all(isinstance(name, str) for name in names)
+        ):
+            names = [f"Player {number + 1}" for number in range(self.tree.num_players)]
+        title = _quoted_text(about.get("title") if title is None else title)
+        lines = [f"EFG 2 R {title} {{ {' '.join(map(_quoted_text, names))} }}"]
+        comment = _quoted_text(about.get("comment"))
+        return [*lines, comment, ""] if comment != '""' else [*lines, ""]
+
+    def _outcome(self, node: Hashable, attributes: dict[str, Any]) -> str:
+        texts = []
+        for payoff in self.tree.payoffs(node):
+            key = payoff.__class__, payoff
+            text = self.payoff_texts.get(key)
+            if text is None:
+                text = self.payoff_texts[key] = format_payoff(payoff)
+            texts.append(text)
+        outcome = f"{_quoted_text(attributes.get('outcome'))} {{ {', '.join(texts)} }}"
+        return f"{self.outcomes.setdefault(outcome, len(self.outcomes) + 1)} {outcome}"
+
+    def _chances(self, node: Hashable) -> str:
+        outcomes = self.tree.chance_outcomes(node)
+        probabilities = [exact_number(probability) for _, probability in outcomes]
+        total = sum(probabilities, Fraction(0))
+        labels = _quoted(distinct_labels([label_text(label) for label, _ in outcomes]))
+        shares = [exact_number(probability / total) for probability in probabilities]
+        return f"{{ {' '.join(f'{label} {share}' for label, share in zip(labels, shares, strict=True))} }}"
+
+
+def _quoted(labels: Sequence[str]) -> list[str]:
+    return [quote(label) for label in labels]
+
+
+def _quoted_text(text: Any) -> str:
+    """Return a text in quotes; anything else counts as an empty one."""
+    return quote(label_text(text)) if text.__class__ is str and text else '""'

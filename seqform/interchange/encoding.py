@@ -1,0 +1,316 @@
+"""Labels and numbers as JSON: what JSON has is written as it is, the rest as an object with one key.
+
+=====================  ==================================================================
+value                  JSON
+=====================  ==================================================================
+text, ``True``,        as it is; a float always has a point or an exponent, an integer
+``None``, 1, 0.5       never
+tuple                  array
+frozenset              ``{"set": […]}``, in the order of its elements' JSON
+``Fraction(1, 3)``     ``{"fraction": "1/3"}``
+``Decimal("0.10")``    ``{"decimal": "0.10"}``
+infinite float         ``{"float": "inf"}``, ``{"float": "-inf"}``
+enormous integer       ``{"int": "0x…"}``, beyond some 4,000 decimal digits
+=====================  ==================================================================
+
+Payoffs and probabilities are numbers, so that text can stand for exact ones: ``"1/3"`` is a fraction (``"2/1"`` too),
+and ``"0.10"`` a decimal.
+
+Reading gives back what was written, types included: ``1``, ``1.0`` and ``True`` are told apart.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import Any
+
+import numpy as np
+
+from ..errors import GameFileError, InvalidGameError, one_line, shown
+
+#: Integers of more bits, some 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
+MAX_BITS = 13_288
+#: How deep tuples and sets may be nested.
+MAX_DEPTH = 100
+#: Decimals beyond ten to this power, or below its inverse, are refused: as fractions they would fill the memory.
+MAX_EXPONENT = 10_000
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_FRACTION = re.compile(r"\s*([+-]?(?:0x[0-9a-fA-F]+|[0-9]+))\s*/\s*(0x[0-9a-fA-F]+|[0-9]+)\s*")
+
+
+def encode(label: Hashable, depth: int = 0) -> Any:
+    """Return a label as what :mod:`json` writes.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.encoding import decode, encode
+    >>> encode(("bet", 2, Fraction(1, 2)))
+    ['bet', 2, {'fraction': '1/2'}]
+    >>> decode(_)
+    ('bet', 2, Fraction(1, 2))
+    """
+    kind = type(label)
+    if kind is str:
+        return _checked_text(label)
+    if kind is bool or label is None:
+        return label
+    if kind is int:
+        return label if _is_short(label) else {"int": f"{label:#x}"}
+    if kind is float:
+        return _encode_float(label)
+    if depth >= MAX_DEPTH and kind in (tuple, frozenset):
+        raise InvalidGameError(f"a label is nested more than {MAX_DEPTH} deep: it cannot be written to a file")
+    if kind is tuple:
+        return [encode(part, depth + 1) for part in label]  # type: ignore[attr-defined]
+    if kind is frozenset:
+        return {"set": sorted((encode(part, depth + 1) for part in label), key=to_json)}  # type: ignore[attr-defined]
+    if kind is Fraction:
+        return {"fraction": _fraction_text(label)}
+    if kind is Decimal:
+        return {"decimal": _decimal_text(label)}
+    if isinstance(label, np.generic) and type(label.item()) is not kind:
+        return encode(label.item(), depth)
+    raise InvalidGameError(
+        f"label {shown(label)} is a {one_line(kind.__name__)}: a file takes text, numbers, True, False, None, and "
+        "tuples and frozensets of these"
+    )
+
+
+def decode(data: Any, depth: int = 0) -> Hashable:
+    """Return the label that :func:`encode` wrote.
+
+    Raises
+    ------
+    GameFileError
+        If it is no label.
+    """
+    if data is None or isinstance(data, str | int):
+        return data
+    if isinstance(data, float):
+        return _finite(data)
+    if depth >= MAX_DEPTH:
+        raise GameFileError(f"a label is nested more than {MAX_DEPTH} deep")
+    if isinstance(data, list):
+        return tuple([decode(part, depth + 1) for part in data])
+    if len(data) == 1:
+        ((tag, content),) = data.items()
+        if tag == "set" and isinstance(content, list):
+            return frozenset([decode(part, depth + 1) for part in content])
+        if tag == "fraction" and isinstance(content, str) and _FRACTION.fullmatch(content):
+            return _fraction(content)
+        if tag == "decimal" and isinstance(content, str):
+            return _decimal(content)
+        if tag == "float" and content in ("inf", "-inf"):
+            return float(content)
+        if tag == "int" and isinstance(content, str) and re.fullmatch(r"-?0x[0-9a-fA-F]+", content):
+            return int(content, 16)
+    raise GameFileError(
+        f"{shown(data)} is no label: expected text, a number, true, false, null, an array, or an object with one key "
+        "(set, fraction, decimal, float or int)"
+    )
+
+
+def encode_number(number: Any) -> Any:
+    """Return a payoff or a probability as what :mod:`json` writes: exact ones as text.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.encoding import encode_number
+    >>> encode_number(0.5), encode_number(Fraction(1, 3))
+    (0.5, '1/3')
+    """
+    if isinstance(number, np.generic):
+        number = number.item()
+    if isinstance(number, bool):
+        return int(number)
+    if isinstance(number, Integral):
+        return encode(int(number))
+    if isinstance(number, Rational):
+        return _fraction_text(number)
+    return _decimal_text(number) if isinstance(number, Decimal) else _encode_float(float(number))
+
+
+def decode_number(data: Any) -> int | float | Fraction | Decimal:
+    """Return the number that :func:`encode_number` wrote.
+
+    Raises
+    ------
+    GameFileError
+        If it is no number, or not a finite one.
+    """
+    if isinstance(data, int) and not isinstance(data, bool):
+        return data
+    if isinstance(data, float):
+        return _finite(data)
+    if isinstance(data, str):
+        return _fraction(data) if _FRACTION.fullmatch(data) else _decimal(data)
+    if isinstance(data, dict) and list(data) == ["int"]:
+        return decode(data)  # type: ignore[return-value]
+    raise GameFileError(f'{shown(data)} is no number: expected one such as 1, 0.5 or "1/3"')
+
+
+def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
+    """Return payoffs: an array of numbers, or text such as ``1, -1`` or ``(1/3, -1/3)``.
+
+    Without quotes a number with a point is a float.
+
+    Raises
+    ------
+    GameFileError
+        If they are none.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.encoding import decode_payoffs
+    >>> decode_payoffs([1, "1/3"]), decode_payoffs("(1, -1/3, 0.5)")
+    ((1, Fraction(1, 3)), (1, Fraction(-1, 3), 0.5))
+    """
+    if isinstance(data, list):
+        return tuple([decode_number(number) for number in data])
+    if not isinstance(data, str):
+        raise GameFileError(f"payoffs are {shown(data)}, expected an array of one number a player, such as [1, -1]")
+    text = data.strip()
+    for first, last in ("[]", "()"):
+        if text.startswith(first) and text.endswith(last):
+            text = text[1:-1]
+            break
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 1 and not parts[-1]:  # (1,) is how Python writes one number
+        del parts[-1]
+    return tuple([_plain_number(part, data) for part in parts])
+
+
+def _plain_number(text: str, whole: str) -> int | float | Fraction | Decimal:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    try:
+        if quoted or "/" in text:
+            return decode_number(text.strip("'\""))
+        if re.fullmatch(r"[+-]?[0-9]+", text):
+            return int(text)
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise GameFileError(f"payoffs are {shown(whole)}, expected one finite number a player, such as [1, -1]")
+    return number
+
+
+def to_json(data: Any) -> str:
+    """Return the JSON of encoded data on one line, with every printable character as it is."""
+    return _ENCODER.encode(data)
+
+
+def from_json(text: str | bytes) -> Any:
+    """Read JSON that nobody vouches for.
+
+    Raises
+    ------
+    GameFileError
+        If it is no JSON, holds NaN, Infinity or the same key twice, is nested too deeply, or its integers are too
+        long; with line and column where they are known.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        raise GameFileError(f"no JSON: {one_line(error.msg)}", error.lineno, error.colno) from None
+    except UnicodeDecodeError as error:
+        raise GameFileError(f"no UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
+    except GameFileError:
+        raise
+    except ValueError:  # Python's limit on the digits of an integer
+        raise GameFileError('an integer has too many digits: write it in hexadecimal, {"int": "0x…"}') from None
+    except RecursionError:
+        raise GameFileError("arrays or objects are nested too deeply") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise GameFileError(f"an object has the key {shown(twice)} twice")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise GameFileError(f"{name} is no number: expected a finite one")
+
+
+def _checked_text(text: Any) -> Any:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidGameError(f"text {shown(text)} holds half a character (a surrogate): no file takes it") from None
+    return text
+
+
+def _is_short(number: Any) -> bool:
+    return bool(number.bit_length() <= MAX_BITS)
+
+
+def _encode_float(number: Any) -> Any:
+    if math.isnan(number):
+        raise InvalidGameError("nan is no label and no number that a file takes")
+    return {"float": "inf" if number > 0 else "-inf"} if math.isinf(number) else number
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise GameFileError("a number is too large for a float")
+    return number
+
+
+def _fraction_text(fraction: Any) -> str:
+    parts = (int(fraction.numerator), int(fraction.denominator))
+    return "/".join(str(part) if _is_short(part) else hex(part) for part in parts)
+
+
+def _fraction(text: str) -> Fraction:
+    match = _FRACTION.fullmatch(text)
+    assert match is not None
+    _check_length(text)
+    try:
+        numerator, denominator = (int(part, 16 if "0x" in part else 10) for part in match.groups())
+        return Fraction(numerator, denominator)
+    except ZeroDivisionError:
+        raise GameFileError(f"{shown(text)} is no fraction: its denominator is 0") from None
+    except ValueError:
+        raise GameFileError(f"{shown(text)} has too many digits: write it in hexadecimal") from None
+
+
+def _decimal_text(number: Any) -> str:
+    text = str(number)
+    _decimal(text)
+    return text
+
+
+def _decimal(text: str) -> Decimal:
+    _check_length(text)
+    try:
+        number = Decimal(text)
+    except (InvalidOperation, ValueError):
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise GameFileError(f'{shown(text)} is no number: expected one such as 1, 0.5 or "1/3"')
+    if abs(number.as_tuple().exponent) > MAX_EXPONENT:  # type: ignore[arg-type]  # an integer in a finite number
+        raise GameFileError(f"{shown(text)} is out of range: expected an exponent within {MAX_EXPONENT:,}")
+    return number
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_EXPONENT:
+        raise GameFileError(f"{shown(text)} has {len(text):,} characters, expected at most {MAX_EXPONENT:,}")

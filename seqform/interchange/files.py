@@ -1,0 +1,154 @@
+"""Game files as bytes: read within a bound, written whole or not at all, and named in every error."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import GameFileError, InvalidGameError, one_line
+
+#: The largest game file that is read, in bytes. A node takes some 100 of them, and about a kilobyte of memory.
+MAX_BYTES = 2**28
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let every error about a game say which file it is about; the type of the error stays.
+
+    Examples
+    --------
+    >>> from treeplex import GameFileError
+    >>> from treeplex.seqform.interchange.files import naming
+    >>> try:
+    ...     with naming("poker.efg"):
+    ...         raise GameFileError("a payoff is missing", line=3, column=7)
+    ... except GameFileError as error:
+    ...     print(error, error.line)
+    poker.efg: line 3, column 7: a payoff is missing 3
+    """
+    name = one_line(os.fspath(path))
+    try:
+        yield
+    except InvalidGameError as error:
+        text = str(error)
+        if text.startswith(f"{name}: "):  # a reader within another one
+            raise
+        named = type(error)(f"{name}: {text}")
+        if isinstance(error, GameFileError) and isinstance(named, GameFileError):
+            named.line, named.column = error.line, error.column
+        raise named from None
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+    """Return what a file holds.
+
+    Parameters
+    ----------
+    path : path-like
+    limit : int
+        The most bytes that are read.
+
+    Raises
+    ------
+    GameFileError
+        If there is no such file, it is none, it cannot be read, or it is larger; the message names it.
+    """
+    with naming(path):
+        try:
+            status = Path(path).stat()
+            if stat.S_ISDIR(status.st_mode):
+                raise GameFileError("it is a directory, expected a file")
+            if not stat.S_ISREG(status.st_mode):  # a pipe would wait for ever
+                raise GameFileError("it is no regular file")
+            _check_size(status.st_size, limit)
+            with Path(path).open("rb") as file:
+                content = file.read(limit + 1)
+        except FileNotFoundError:
+            raise GameFileError("no such file") from None
+        except GameFileError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+            raise GameFileError(f"it cannot be read: {reason_of(error)}") from None
+        _check_size(len(content), limit)
+        return content
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise GameFileError(f"it has {size:,} bytes or more, expected at most {limit:,}")
+
+
+@contextlib.contextmanager
+def writing_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write a file under a passing name beside it, and put it in its place once it is whole.
+
+    Whatever goes wrong, the old content stays. What is no regular file (a device, a pipe) is written to directly.
+
+    Yields
+    ------
+    Path
+        Where to write; it has the suffix of `path`.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be written.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.files import writing_whole
+    >>> with writing_whole("numbers.txt") as passing:
+    ...     _ = passing.write_text("1 2 3")
+    """
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    if target.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(target))
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    passing = target.with_name(f".{target.stem[:100]}.{os.getpid()}.{os.urandom(4).hex()}{target.suffix[:100]}")
+    try:
+        # With the permissions that open() gives, those of the umask.
+        os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield passing
+        if target.exists():
+            passing.chmod(stat.S_IMODE(target.stat().st_mode))
+        passing.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            passing.unlink()
+        raise
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a game file, whole or not at all.
+
+    Raises
+    ------
+    GameFileError
+        If it cannot be written; the message names it.
+    """
+    with refusing_unwritable(path), writing_whole(path) as passing:
+        passing.write_bytes(content)
+
+
+@contextlib.contextmanager
+def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the failure to write a game file into one line.
+
+    Raises
+    ------
+    GameFileError
+    """
+    try:
+        yield
+    except InvalidGameError:  # a ValueError too
+        raise
+    except (OSError, ValueError) as error:
+        raise GameFileError(f"{one_line(os.fspath(path))}: it cannot be written: {reason_of(error)}") from None
+
+
+def reason_of(error: Exception) -> str:
+    """Return the system's reason for a failed read or write, in one line."""
+    return one_line((getattr(error, "strerror", None) or str(error)).lower())

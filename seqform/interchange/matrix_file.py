@@ -1,0 +1,199 @@
+"""Two-player games as matrices in one ``.npz`` file, which numpy and scipy read anywhere; nothing in it is pickled.
+
+===================================  ===============================================================================
+array                                holds
+===================================  ===============================================================================
+``E_data``, ``E_indices``,           player 0's constraint matrix E in compressed rows (scipy's CSR): values, columns,
+``E_indptr``, ``E_shape``            where each row begins, numbers of rows and columns
+``e``                                its right-hand side
+``F_data``, …, ``f``                 player 1's
+``A_data``, …                        what player 0 is paid for every pair of sequences
+``B_data``, …                        what player 1 is paid; only where that is not −A
+``left_data``, …, ``right_data``, …  in place of A, where the game has it as a product: A = left · right
+``metadata``                         text, a JSON object: ``format`` (``"treeplex matrices"``), ``version`` (1),
+                                     ``game``, and for each player ``labels``, ``{"infosets": […], "actions": [[…]]}``
+===================================  ===============================================================================
+
+Labels are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. An archive without metadata, with dense arrays
+``E``, ``e``, ``F``, ``f``, ``A`` and perhaps ``B``, such as ``numpy.savez`` writes, is read too.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..errors import GameFileError, InvalidGameError, UnsupportedProblemError, one_line, shown
+from ..factored import FactoredPayoff
+from ..game import Game, sequence_form_of
+from ..matrices import polytope_from_constraints
+from ..polytope import Treeplex
+from ..sequence_form import SequenceForm
+from .archive import read_archive, write_archive
+from .encoding import decode, encode
+from .files import naming, refusing_unwritable
+
+_FORMAT, _VERSION = "treeplex matrices", 1
+
+
+def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
+    """Write the matrices of a two-player game, whole or not at all.
+
+    Parameters
+    ----------
+    game : Game or SequenceForm
+    path : path-like
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game has more or fewer than two players.
+    InvalidGameError
+        If a label is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+    GameFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
+    >>> game = load_game("kuhn")
+    >>> write_matrices(game, "kuhn.npz")
+    >>> read_matrices("kuhn.npz").fingerprint == game.fingerprint
+    True
+    """
+    form = sequence_form_of(game)
+    if form.num_players != 2:
+        name = game.spec if isinstance(game, Game) else "the game"
+        raise UnsupportedProblemError(
+            f"matrices are for two players, and {name} has {form.num_players}: write it as .efg, .graphml or .json"
+        )
+    arrays: dict[str, npt.NDArray[Any]] = {"e": form.e, "f": form.f, **_parts("E", form.E), **_parts("F", form.F)}
+    if form.factored is not None:
+        arrays |= _parts("left", form.factored.left) | _parts("right", form.factored.right)
+    else:
+        arrays |= _parts("A", form.A)
+        if (form.A + form.payoff_matrix(1)).nnz:
+            arrays |= _parts("B", form.payoff_matrix(1))
+    metadata = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "game": game.spec if isinstance(game, Game) else "",
+        "labels": [
+            {"infosets": encode(treeplex.infoset_labels), "actions": encode(treeplex.action_labels)}
+            for treeplex in form.treeplexes
+        ],
+    }
+    with refusing_unwritable(path):
+        write_archive(path, metadata, arrays)
+
+
+def _parts(name: str, matrix: sp.csr_array) -> dict[str, npt.NDArray[Any]]:
+    return {
+        f"{name}_data": matrix.data,
+        f"{name}_indices": matrix.indices,
+        f"{name}_indptr": matrix.indptr,
+        f"{name}_shape": np.array(matrix.shape, dtype=np.int64),
+    }
+
+
+def read_matrices(path: str | Path) -> SequenceForm:
+    """Read a two-player game from its matrices.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    SequenceForm
+        With the labels that were written, and so, but for round-off, the same fingerprint.
+
+    Raises
+    ------
+    GameFileError
+        If there is no such file, or it is not of the format; the message names it.
+    InvalidGameError
+        If the matrices are no game; see :meth:`SequenceForm.from_matrices
+        <treeplex.seqform.sequence_form.SequenceForm.from_matrices>`.
+    """
+    with naming(path):
+        try:
+            metadata, arrays = read_archive(path)
+        except FileNotFoundError:
+            raise GameFileError("no such file") from None
+        except OSError as error:
+            raise GameFileError(f"it cannot be read: {one_line(error.strerror or str(error)).lower()}") from None
+        except Exception as error:  # a damaged archive makes zipfile, zlib and numpy raise almost anything
+            raise GameFileError(f"no .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
+        return _Reader(metadata, arrays).form()
+
+
+class _Reader:
+    def __init__(self, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+        if "behaviour_0" in arrays or "behaviour_1" in arrays:
+            raise GameFileError("it holds strategies, not the matrices of a game")
+        if metadata and (metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION):
+            raise GameFileError(
+                f"a file of format {shown(metadata.get('format'))} version {shown(metadata.get('version'))}, expected "
+                f"{_FORMAT!r} version {_VERSION}"
+            )
+        self.metadata, self.arrays = metadata, arrays
+
+    def form(self) -> SequenceForm:
+        constraints = (
+            polytope_from_constraints(self.matrix("E"), self.array("e"), "E", "e"),
+            polytope_from_constraints(self.matrix("F"), self.array("f"), "F", "f"),
+        )
+        labels = self.metadata.get("labels")
+        if labels is None:
+            treeplexes = list(constraints)
+        elif isinstance(labels, list) and len(labels) == 2:
+            treeplexes = [_labelled(treeplex, each) for treeplex, each in zip(constraints, labels, strict=True)]
+        else:
+            raise GameFileError(f"its labels are {shown(labels)}, expected one object a player")
+        if self.has("left"):
+            return SequenceForm(treeplexes, factored=FactoredPayoff(self.matrix("left"), self.matrix("right")))
+        first = self.matrix("A")
+        return SequenceForm(treeplexes, payoff_matrices=(first, self.matrix("B") if self.has("B") else -first))
+
+    def has(self, name: str) -> bool:
+        return name in self.arrays or f"{name}_data" in self.arrays
+
+    def array(self, name: str, kinds: str = "biuf") -> npt.NDArray[Any]:
+        if name not in self.arrays:
+            raise GameFileError(f"no matrices of a game: the array {name} is missing")
+        array = self.arrays[name]
+        if array.dtype.kind not in kinds:
+            raise GameFileError(f"the array {name} is of type {array.dtype}, expected numbers")
+        return array
+
+    def matrix(self, name: str) -> Any:
+        if name in self.arrays:
+            return np.asarray(self.array(name), dtype=np.float64)
+        data, indices, indptr, shape = (
+            self.array(f"{name}_{part}", kinds)
+            for part, kinds in (("data", "biuf"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu"))
+        )
+        try:
+            rows, columns = shape.tolist()
+            parts = (data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64))
+            return sp.csr_array(parts, shape=(rows, columns))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GameFileError(f"{name} is no matrix in compressed rows: {one_line(str(error))}") from None
+
+
+def _labelled(treeplex: Treeplex, labels: Any) -> Treeplex:
+    if not isinstance(labels, dict):
+        raise GameFileError(f"a player's labels are {shown(labels)}, expected an object")
+    infosets, actions = (decode(labels.get(name, [])) for name in ("infosets", "actions"))
+    if not isinstance(infosets, tuple) or not isinstance(actions, tuple):
+        raise GameFileError("a player's labels are no arrays: expected 'infosets' and 'actions'")
+    if not all(isinstance(each, tuple) for each in actions):
+        raise GameFileError("a player's 'actions' are no array of arrays, one an infoset")
+    try:
+        return Treeplex.from_inflow(treeplex.inflow, treeplex.num_actions, infosets, actions)
+    except InvalidGameError as error:
+        raise GameFileError(f"its labels do not fit its matrices: {error}") from None

@@ -1,0 +1,202 @@
+"""Game trees as node-link JSON, the format of networkx, d3 and others.
+
+.. code-block:: text
+
+    {"directed": true, "multigraph": false, "graph": {"format": "treeplex game", "version": 1},
+    "nodes": [
+    {"id": 0, "player": -1},
+    {"id": 1, "player": 0, "infoset": "J_"},
+    …
+    {"id": 5, "payoffs": [1, -1]}],
+    "edges": [
+    {"source": 0, "target": 1, "action": "JQ", "prob": "1/6"},
+    …]}
+
+Nodes have ``player`` and ``infoset``, or ``payoffs``, and perhaps ``public``; edges have ``action`` and, below chance,
+``prob``. Labels and numbers are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. Other attributes are no
+part of the game: they are neither written nor read. The order of the edges of a node is the order of its actions.
+
+What ``networkx.node_link_data`` makes of a graph with these attributes is read too, with its edges under ``edges`` or,
+as older releases have it, ``links``; there tuples are arrays, and exact fractions have to be text.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from ..errors import GameFileError, shown
+from ..game_tree import DiGraph, GameTree
+from .encoding import decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
+from .files import naming, read_bytes, write_bytes
+
+_FORMAT, _VERSION = "treeplex game", 1
+
+
+def _as_it_is(value: Any) -> Any:
+    return value  # GameTree checks it
+
+
+def _encode_payoffs(payoffs: Any) -> list[Any]:
+    return [encode_number(number) for number in payoffs]
+
+
+def _encode_player(player: Any) -> int:
+    return int(player)
+
+
+#: The attributes that belong to the game, in the order in which files have them, and how each is written and read.
+NODE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "player": (_encode_player, _as_it_is),
+    "infoset": (encode, decode),
+    "payoffs": (_encode_payoffs, decode_payoffs),
+    "public": (encode, decode),
+}
+EDGE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "action": (encode, decode),
+    "prob": (encode_number, decode_number),
+}
+
+
+def write_json(tree: GameTree, path: str | Path) -> None:
+    """Write a game tree as node-link JSON, whole or not at all.
+
+    Parameters
+    ----------
+    tree : GameTree
+    path : path-like
+
+    Raises
+    ------
+    InvalidGameError
+        If a label is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+    GameFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.node_link import read_json, write_json
+    >>> write_json(load_game("kuhn").tree, "kuhn.json")
+    >>> read_json("kuhn.json")
+    GameTree(num_players=2, num_nodes=58)
+    """
+    write_bytes(path, format_json(tree).encode())
+
+
+def format_json(tree: GameTree) -> str:
+    """Return a game tree as node-link JSON, a line a node and a line an edge; errors as :func:`write_json`."""
+    about = to_json({"format": _FORMAT, "version": _VERSION})
+    nodes = ",\n".join(to_json({"id": encode(node)} | encoded) for node, encoded in encoded_nodes(tree))
+    edges = ",\n".join(
+        to_json({"source": encode(source), "target": encode(target)} | encoded)
+        for source, target, encoded in encoded_edges(tree)
+    )
+    return (
+        f'{{"directed": true, "multigraph": false, "graph": {about},\n"nodes": [\n{nodes}],\n"edges": [\n{edges}]}}\n'
+    )
+
+
+def encoded_nodes(tree: GameTree) -> Iterator[tuple[Hashable, dict[str, Any]]]:
+    """Yield the nodes of a tree in order, each with the attributes that belong to the game, encoded."""
+    for node, attributes in tree.graph.nodes(data=True):
+        yield node, _encoded(attributes, NODE_ATTRIBUTES)
+
+
+def encoded_edges(tree: GameTree) -> Iterator[tuple[Hashable, Hashable, dict[str, Any]]]:
+    """Yield the edges of a tree, those of a node in the order of its actions, with their attributes encoded."""
+    for source, target, attributes in tree.graph.edges(data=True):
+        yield source, target, _encoded(attributes, EDGE_ATTRIBUTES)
+
+
+def _encoded(attributes: dict[str, Any], known: Any) -> dict[str, Any]:
+    return {name: write(attributes[name]) for name, (write, _) in known.items() if name in attributes}
+
+
+def read_json(path: str | Path) -> GameTree:
+    """Read a game tree from node-link JSON.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    GameTree
+
+    Raises
+    ------
+    GameFileError
+        If there is no such file, it is larger than :data:`~treeplex.seqform.interchange.files.MAX_BYTES`, or it is not
+        of the format; with line and column where they are known.
+    InvalidGameError, ImperfectRecallError
+        If the graph is no game; see :class:`~treeplex.seqform.game_tree.GameTree`.
+    """
+    with naming(path):
+        return parse_json(read_bytes(path))
+
+
+def parse_json(text: str | bytes) -> GameTree:
+    """Read a game tree from the text of node-link JSON; errors as :func:`read_json`, without the file's name."""
+    data = from_json(text)
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
+        raise GameFileError("no node-link graph: expected an object with arrays 'nodes' and 'edges'")
+    edges = data.get("edges", data.get("links"))
+    if not isinstance(edges, list):
+        raise GameFileError("no node-link graph: the array 'edges' is missing")
+    if data.get("directed", True) is not True or data.get("multigraph", False) is not False:
+        raise GameFileError("no tree: expected a directed graph that is no multigraph")
+    about = data.get("graph")
+    if isinstance(about, dict) and about.get("format") == _FORMAT and about.get("version") != _VERSION:
+        raise GameFileError(f"version {shown(about.get('version'))} of the format, expected {_VERSION}")
+    graph: DiGraph = nx.DiGraph()
+    for number, node in enumerate(data["nodes"]):
+        where = f"nodes[{number}]"
+        if not isinstance(node, dict) or "id" not in node:
+            raise GameFileError(f"{where} is {shown(node)}, expected an object with the key 'id'")
+        add_node(graph, _decoded(node["id"], decode, where, "id"), _attributes(node, NODE_ATTRIBUTES, where), where)
+    for number, edge in enumerate(edges):
+        where = f"edges[{number}]"
+        if not isinstance(edge, dict) or "source" not in edge or "target" not in edge:
+            raise GameFileError(f"{where} is {shown(edge)}, expected an object with the keys 'source' and 'target'")
+        source, target = (_decoded(edge[name], decode, where, name) for name in ("source", "target"))
+        add_edge(graph, source, target, _attributes(edge, EDGE_ATTRIBUTES, where), where)
+    return GameTree(graph)
+
+
+def add_node(graph: DiGraph, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
+    """Add a node that a file has, or refuse one that stands there twice."""
+    if node is None:  # which networkx does not take
+        raise GameFileError(f"{where}: a node is called null", line)
+    if node in graph:
+        raise GameFileError(f"{where}: there are two nodes {shown(node)}", line)
+    graph.add_node(node, **attributes)
+
+
+def add_edge(
+    graph: DiGraph,
+    source: Hashable,
+    target: Hashable,
+    attributes: dict[str, Any],
+    where: str,
+    line: int | None = None,
+) -> None:
+    """Add an edge that a file has, or refuse one that stands there twice or has no nodes to join."""
+    for node in (source, target):
+        if node not in graph:
+            raise GameFileError(f"{where}: there is no node {shown(node)}", line)
+    if graph.has_edge(source, target):
+        raise GameFileError(f"{where}: there are two edges from {shown(source)} to {shown(target)}", line)
+    graph.add_edge(source, target, **attributes)
+
+
+def _attributes(record: dict[str, Any], known: Any, where: str) -> dict[str, Any]:
+    return {name: _decoded(record[name], read, where, name) for name, (_, read) in known.items() if name in record}
+
+
+def _decoded(data: Any, read: Callable[[Any], Any], where: str, name: str) -> Any:
+    try:
+        return read(data)
+    except GameFileError as error:
+        raise GameFileError(f"{where}, {name}: {error}") from None

@@ -1,0 +1,312 @@
+"""Games of OpenSpiel as rules: its states are walked one at a time, and nothing is copied out of them."""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from ..errors import InvalidGameError, one_line, shown
+from ..game import Game
+from ..rules import CHANCE, TERMINAL, Number
+from .openspiel_names import checked_name, import_pyspiel, reason, refusals
+
+__doctest_requires__ = ("pyspiel",)
+
+#: What a game's name starts with if OpenSpiel is to load it.
+PREFIX = "openspiel:"
+_CITATION = "M. Lanctot et al. (2019), OpenSpiel: A Framework for Reinforcement Learning in Games, arXiv:1908.09453"
+#: How far OpenSpiel's probabilities may sum from one and still be taken for rounded ones: some are single floats.
+_ROUNDING = 1e-6
+#: Probabilities are read as fractions up to this denominator, if as floats they are the same to the last bit.
+_LARGEST_DENOMINATOR = 1_000_000
+# What a decision node's moves are: OpenSpiel's numbers, our labels, and the numbers by label.
+_Moves = tuple[list[int], tuple[Hashable, ...], dict[Hashable, int]]
+
+
+class OpenSpielRules:
+    """The rules of a game of OpenSpiel.
+
+    Its states are OpenSpiel's own. A simultaneous game is made turn-based: the players move one after the other, and do
+    not see what the others choose at the same time.
+
+    Parameters
+    ----------
+    game : pyspiel.Game
+        With perfect information or information state strings, and with chance events whose probabilities it tells.
+
+    Attributes
+    ----------
+    game : pyspiel.Game
+        The game whose states are walked: the one given, or its turn-based form.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no game of OpenSpiel, or of a kind that cannot be written out: a mean-field game, one that samples its
+        chance events, or one of imperfect information without information state strings.
+    MissingExtraError
+        If OpenSpiel is not installed.
+
+    Notes
+    -----
+    *Infosets* are labelled by the information state string. In a game of perfect information that has none it is the
+    history, which the players know.
+
+    *Actions* are labelled as OpenSpiel prints them in the first history of the infoset that is met, or by their numbers
+    where two are printed alike.
+
+    *Payoffs* are the sums of all rewards along the history. *Probabilities* are floats in OpenSpiel: one that is the
+    nearest float to a fraction with a denominator of at most a million is that fraction, if all of its chance node are
+    and they sum to one.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> rules = OpenSpielRules(pyspiel.load_game("kuhn_poker"))
+    >>> rules.chance_outcomes(rules.initial_state())[0]
+    ('Deal:0', Fraction(1, 3))
+    """
+
+    def __init__(self, game: Any) -> None:
+        pyspiel = import_pyspiel()
+        if not isinstance(game, pyspiel.Game):
+            raise InvalidGameError(f"{shown(game)} is no game of OpenSpiel: a pyspiel.Game is needed")
+        name = f"OpenSpiel's {one_line(_text_of(game))}"
+        kind = game.get_type()
+        if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+            raise InvalidGameError(f"{name} is a mean-field game: a game with finitely many players is needed")
+        if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+            raise InvalidGameError(
+                f"{name} samples its chance events and does not tell their probabilities: a game of chance mode "
+                "deterministic or explicit stochastic is needed"
+            )
+        with refusals(name):
+            if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+                game = pyspiel.convert_to_turn_based(game)
+            root = game.new_initial_state()
+        simultaneous = isinstance(root, pyspiel.TurnBasedSimultaneousState)
+        if simultaneous:  # its own kind says imperfect information whatever the game inside is
+            kind = root.simultaneous_game_state().get_game().get_type()
+        if kind.provides_information_state_string:
+            self._label_of = pyspiel.State.information_state_string
+        elif kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
+            raise InvalidGameError(
+                f"{name} has imperfect information but no information state strings: what its players remember is "
+                "not known (an observation is not enough, since it forgets the past)"
+            )
+        else:
+            self._label_of = _joint_history if simultaneous else pyspiel.State.history_str
+        self.game = game
+        self._num_players = int(game.num_players())
+        self._terminal = int(pyspiel.PlayerId.TERMINAL)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._moves: list[dict[str, _Moves]] = [{} for _ in range(self._num_players)]
+        self._alike: dict[tuple[tuple[int, ...], tuple[Hashable, ...]], _Moves] = {}
+        # The last inner node looked at: state, infoset, actions or outcomes, numbers by label. A walk asks for them
+        # and for all children of a node in turn.
+        self._node: tuple[Any, str, Any, dict[Hashable, int]] = (None, "", (), {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"game": self.game}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["game"])  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"OpenSpielRules({_text_of(self.game)!r})"
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        return self._num_players
+
+    def initial_state(self) -> Any:
+        """Return the state at the root."""
+        return self.game.new_initial_state()
+
+    def player(self, state: Any) -> int:
+        """Return who moves: a player from 0 on, ``CHANCE``, or ``TERMINAL`` at a leaf."""
+        who: int = state.current_player()
+        if who.__class__ is not int:
+            who = int(who)  # games written in Python answer with an enumeration
+        if who >= CHANCE:  # chance has the same number in OpenSpiel
+            return who
+        if who != self._terminal:
+            self._refuse(state, RuntimeError(f"player {who} moves, expected one player or chance"))
+        return TERMINAL
+
+    def actions(self, state: Any) -> tuple[Hashable, ...]:
+        """Return the labels of the moving player's actions, in the order of OpenSpiel's legal actions."""
+        node = self._node
+        if node[0] is not state:
+            node = self._look(state)
+        actions: tuple[Hashable, ...] = node[2]
+        return actions
+
+    def chance_outcomes(self, state: Any) -> list[tuple[Hashable, Number]]:
+        """Return chance's outcomes with their probabilities."""
+        node = self._node
+        if node[0] is not state:
+            node = self._look(state)
+        outcomes: list[tuple[Hashable, Number]] = node[2]
+        return outcomes
+
+    def child(self, state: Any, action: Hashable) -> Any:
+        """Return the state after an action or a chance outcome."""
+        node = self._node
+        if node[0] is not state:
+            node = self._look(state)
+        number = node[3][action]
+        try:
+            return state.child(number)
+        except RuntimeError as error:  # all of OpenSpiel's errors are
+            self._refuse(state, error)
+
+    def infoset(self, state: Any) -> str:
+        """Return the information state string of the moving player."""
+        node = self._node
+        if node[0] is not state:
+            node = self._look(state)
+        return node[1]
+
+    def payoffs(self, state: Any) -> Sequence[float]:
+        """Return each player's sum of rewards."""
+        try:
+            return tuple(state.returns())
+        except RuntimeError as error:
+            self._refuse(state, error)
+
+    def _look(self, state: Any) -> tuple[Any, str, Any, dict[Hashable, int]]:
+        try:
+            self._node = self._seen(state)
+        except RuntimeError as error:
+            self._refuse(state, error)
+        return self._node
+
+    def _seen(self, state: Any) -> tuple[Any, str, Any, dict[Hashable, int]]:
+        who = int(state.current_player())
+        if who == CHANCE:
+            given = state.chance_outcomes()
+            numbers = [number for number, _ in given]
+            labels = _labels(state, who, numbers)
+            outcomes = list(zip(labels, _as_written(tuple(p for _, p in given)), strict=True))
+            return state, "", outcomes, dict(zip(labels, numbers, strict=True))
+        label: str = self._label_of(state)
+        numbers = state.legal_actions()
+        known = self._moves[who]
+        moves = known.get(label)
+        if moves is None or moves[0] != numbers:  # actions that differ within an infoset are for the walk to refuse
+            labels = _labels(state, who, numbers)
+            alike = (tuple(numbers), labels)
+            moves = self._alike.get(alike)
+            if moves is None:
+                moves = self._alike[alike] = (numbers, labels, dict(zip(labels, numbers, strict=True)))
+            known.setdefault(label, moves)
+        return state, label, moves[1], moves[2]
+
+    def _refuse(self, state: Any, error: RuntimeError) -> NoReturn:
+        raise InvalidGameError(
+            f"history {one_line(state.history_str())} of OpenSpiel's {one_line(_text_of(self.game))} fails: "
+            f"{reason(error)}"
+        ) from error
+
+
+def openspiel_game(text: str) -> Game:
+    """Load a game by its OpenSpiel name.
+
+    Parameters
+    ----------
+    text : str
+        As ``pyspiel.load_game`` takes it, ``kuhn_poker(players=3)``, or ``kuhn_poker:players=3``. A simultaneous game
+        is made turn-based.
+
+    Returns
+    -------
+    Game
+        With :class:`OpenSpielRules`.
+
+    Raises
+    ------
+    UnknownGameError
+        If OpenSpiel has no such game, or the game no such parameter.
+    InvalidGameError
+        If the text cannot be read, OpenSpiel refuses a value, or the game is of a kind that cannot be written out.
+    MissingExtraError
+        If OpenSpiel is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> load_game("openspiel:kuhn_poker(players=3)").sequence_form
+    SequenceForm(sequences=[33, 33, 33], infosets=[16, 16, 16])
+    """
+    pyspiel = import_pyspiel()
+    name = checked_name(text)
+    with refusals(f"OpenSpiel's {one_line(name)}"):
+        game = pyspiel.load_game(name)
+    return game_from_openspiel(game)
+
+
+def game_from_openspiel(game: Any) -> Game:
+    """Make a game of one that OpenSpiel has loaded, or that was written for it.
+
+    Parameters
+    ----------
+    game : pyspiel.Game
+        A simultaneous one is made turn-based.
+
+    Returns
+    -------
+    Game
+        With :class:`OpenSpielRules`.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no game of OpenSpiel, or of a kind that cannot be written out; see :class:`OpenSpielRules`.
+    MissingExtraError
+        If OpenSpiel is not installed.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> game_from_openspiel(pyspiel.load_game("matrix_rps")).sequence_form.treeplexes[1].action_labels
+    (('Rock', 'Paper', 'Scissors'),)
+    """
+    rules = OpenSpielRules(game)
+    return Game(
+        PREFIX + game.get_type().short_name,
+        game.get_parameters(),
+        spec=PREFIX + _text_of(game),
+        rules=rules,
+        citation=_CITATION,
+    )
+
+
+def _text_of(game: Any) -> str:
+    """Return how to load a game again."""
+    return str(game).removesuffix("()")
+
+
+def _joint_history(state: Any) -> str:
+    history: str = state.simultaneous_game_state().history_str()
+    return history
+
+
+def _labels(state: Any, who: int, numbers: Sequence[int]) -> tuple[Hashable, ...]:
+    labels = tuple(state.action_to_string(who, number) for number in numbers)
+    return labels if len(set(labels)) == len(labels) else tuple(numbers)
+
+
+@lru_cache(maxsize=1024)
+def _as_written(probabilities: tuple[float, ...]) -> tuple[Number, ...]:
+    """Return probabilities as the fractions that they were before they became floats, if they were; they sum to one."""
+    total = sum(probabilities)
+    if not all(0.0 <= p <= 1.0 for p in probabilities) or abs(total - 1.0) > _ROUNDING:
+        return probabilities  # for the walk to refuse
+    fractions = tuple(Fraction(p).limit_denominator(_LARGEST_DENOMINATOR) for p in probabilities)
+    if sum(fractions) == 1 and tuple(map(float, fractions)) == probabilities:
+        return fractions
+    return probabilities if abs(total - 1.0) <= 1e-12 else tuple(p / total for p in probabilities)

@@ -1,0 +1,232 @@
+"""Strategies as policies of OpenSpiel, and its policies as strategies."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import InvalidGameError, InvalidStrategyError, MissingExtraError, one_line, shown
+from ..game import Game
+from ..polytope import Floats
+from ..strategy import Profile, Strategy, checked_player
+from .openspiel import PREFIX, OpenSpielRules, openspiel_game
+from .openspiel_names import import_pyspiel, reason, silent_stderr
+
+__doctest_requires__ = ("pyspiel",)
+
+
+def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
+    """Return a profile as OpenSpiel's tabular policy, for its own algorithms.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of a game loaded from OpenSpiel.
+    game : Game or pyspiel.Game, optional
+        The game; by default it is loaded again by the name that the profile knows.
+
+    Returns
+    -------
+    open_spiel.python.policy.TabularPolicy
+        Of the game that is walked: of a simultaneous game, its turn-based form. It is the policy's ``game``.
+
+    Raises
+    ------
+    InvalidGameError
+        If the game is not from OpenSpiel, or has no information state strings, by which OpenSpiel keeps policies.
+    InvalidStrategyError
+        If the profile is of another game.
+    MissingExtraError
+        If OpenSpiel is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> policy = policy_from_strategies(Profile.uniform(load_game("openspiel:kuhn_poker")))
+    >>> policy.policy_for_key("0pb").tolist()
+    [0.5, 0.5]
+    """
+    if not isinstance(profile, Profile):
+        raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+    name = profile[0].game_name
+    if game is None:
+        if not name.startswith(PREFIX):
+            raise InvalidGameError(
+                f"the profile is of {name or 'a game without a name'}, which is not from OpenSpiel: say which of its "
+                "games it is for, game=…"
+            )
+        game = openspiel_game(name.removeprefix(PREFIX))
+    rules = _rules_of(game)
+    spiel = rules.game
+    if not spiel.get_type().provides_information_state_string:
+        raise InvalidGameError(
+            f"OpenSpiel keeps policies by information state strings, and {one_line(str(spiel))} has none"
+        )
+    table = _policies().TabularPolicy(spiel)
+    wanted = sum(strategy.treeplex.num_infosets for strategy in profile)
+    probabilities = table.action_probability_array
+    probabilities[:] = 0.0
+    found: set[tuple[int, str]] = set()
+    for row, state in enumerate(table.states):
+        player, label, numbers = state.current_player(), rules.infoset(state), state.legal_actions()
+        if player >= len(profile):
+            raise _another_game(rules, f"player {player} moves in it")
+        strategy = profile[player]
+        infoset = strategy.treeplex.find_infoset(label)
+        if infoset is None or len(strategy.treeplex.action_labels[infoset]) != len(numbers):
+            raise _another_game(rules, f"{len(numbers)} actions of player {player} at {shown(label)}")
+        first = int(strategy.treeplex.offsets[infoset])
+        probabilities[row, numbers] = strategy.behaviour[first : first + len(numbers)]
+        found.add((player, label))
+    if len(found) != wanted:
+        raise _another_game(rules, f"its table has {len(found)} infosets, and the profile {wanted}")
+    return table
+
+
+def profile_from_policy(game: Game, policy: Any) -> Profile:
+    """Return all players' strategies of a policy of OpenSpiel.
+
+    Parameters
+    ----------
+    game : Game
+        Loaded from OpenSpiel.
+    policy : open_spiel.python.policy.Policy or pyspiel.Policy
+        Of the same game; of a simultaneous game, of its turn-based form.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InvalidGameError
+        If the game is not from OpenSpiel.
+    InvalidStrategyError
+        If the policy gives no probabilities at an infoset, or they are none: negative, not summing to one within 1e-6,
+        or for actions that are not legal.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> from treeplex import load_game
+    >>> game = load_game("openspiel:kuhn_poker")
+    >>> profile_from_policy(game, pyspiel.UniformRandomPolicy(game.rules.game))[1]["2b"]
+    {'Pass': 0.5, 'Bet': 0.5}
+    """
+    players = range(game.num_players) if isinstance(game, Game) else ()
+    return Profile(_strategies(game, policy, players))
+
+
+def strategy_from_policy(game: Game, policy: Any, player: int) -> Strategy:
+    """Return one player's strategy of a policy of OpenSpiel.
+
+    Parameters
+    ----------
+    game : Game
+        Loaded from OpenSpiel.
+    policy : open_spiel.python.policy.Policy or pyspiel.Policy
+        Of the same game. It is asked at this player's infosets only.
+    player : int
+
+    Returns
+    -------
+    Strategy
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        As :func:`profile_from_policy`; also if the game has no such player.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> from treeplex import load_game, worst_case
+    >>> game = load_game("openspiel:kuhn_poker")
+    >>> round(worst_case(game, strategy_from_policy(game, pyspiel.UniformRandomPolicy(game.rules.game), 0)), 6)
+    -0.416667
+    """
+    (strategy,) = _strategies(game, policy, [player])
+    return strategy
+
+
+def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy]:
+    rules = _rules_of(game)
+    if not isinstance(game, Game):
+        raise InvalidGameError(f"{shown(game)} is no Game: game_from_openspiel(…) makes one of it")
+    treeplexes = game.sequence_form.treeplexes
+    vectors = {each: treeplexes[each].uniform_behaviour() for each in (checked_player(game, one) for one in players)}
+    if not callable(getattr(policy, "action_probabilities", None)):
+        raise InvalidStrategyError(f"{shown(policy)} is no policy of OpenSpiel: it has no action_probabilities")
+    missing = {each: set(treeplexes[each].infoset_labels) for each in vectors}
+    stack = [rules.initial_state()]
+    while stack and any(missing.values()):
+        state = stack.pop()
+        who = rules.player(state)
+        if who in vectors:
+            label = rules.infoset(state)
+            if label in missing[who]:
+                missing[who].remove(label)
+                infoset = treeplexes[who].find_infoset(label)
+                assert infoset is not None
+                _read(vectors[who], int(treeplexes[who].offsets[infoset]), policy, state, who, label)
+        stack.extend(state.child(action) for action in reversed(state.legal_actions()))
+    return [Strategy(game, who, vector) for who, vector in vectors.items()]
+
+
+def _read(vector: Floats, first: int, policy: Any, state: Any, player: int, label: str) -> None:
+    """Write a policy's probabilities at a state into a behaviour strategy."""
+    where = f"at infoset {shown(label)} of player {player}"
+    try:
+        if isinstance(policy, import_pyspiel().Policy):
+            with silent_stderr():
+                given = policy.action_probabilities(state)
+        else:
+            given = policy.action_probabilities(state, player)
+    except Exception as error:  # anything may stand behind a policy
+        raise InvalidStrategyError(f"the policy gives no probabilities {where}: {reason(error)}") from error
+    if not isinstance(given, Mapping):
+        raise InvalidStrategyError(f"the policy gives {shown(given)} {where}, expected probabilities by action")
+    legal = state.legal_actions()
+    for action, probability in given.items():
+        try:
+            number = float(probability)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise InvalidStrategyError(
+                f"the policy gives action {shown(action)} probability {shown(probability)} {where}, expected a number"
+            )
+        if action in legal:
+            vector[first + legal.index(action)] = number
+        elif number != 0.0:
+            raise InvalidStrategyError(
+                f"the policy gives action {shown(action)} probability {number:g} {where}, where only {shown(legal)} "
+                "are legal"
+            )
+    for place, action in enumerate(legal):
+        if action not in given:
+            vector[first + place] = 0.0
+
+
+def _rules_of(game: Any) -> OpenSpielRules:
+    rules = game.rules if isinstance(game, Game) else OpenSpielRules(game)
+    if not isinstance(rules, OpenSpielRules):
+        raise InvalidGameError(
+            f"{shown(game)} is not from OpenSpiel: load_game('openspiel:…') or game_from_openspiel(…) is needed"
+        )
+    return rules
+
+
+def _another_game(rules: OpenSpielRules, difference: str) -> InvalidStrategyError:
+    return InvalidStrategyError(
+        f"the profile is of another game than OpenSpiel's {one_line(str(rules.game))}: {difference}"
+    )
+
+
+def _policies() -> Any:
+    try:
+        from open_spiel.python import policy
+    except ImportError as error:
+        raise MissingExtraError(
+            f'OpenSpiel is not there in full ({error}): pip install "treeplex[openspiel]"'
+        ) from None
+    return policy

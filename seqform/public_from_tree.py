@@ -1,0 +1,182 @@
+"""Public states that follow from a game's infosets alone."""
+
+import numpy as np
+
+from .polytope import Integers
+from .public_tree import PublicTree, check_order, contracted
+from .rules import Rules
+from .sequence_form import SequenceForm
+from .timed_histories import NO_EVENT, Histories, Timed, collect_histories, times_of, with_waits
+
+
+def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) -> PublicTree:
+    """Derive the public states of a game from its infosets, in one walk and a few passes without a tree.
+
+    Parameters
+    ----------
+    rules : Rules
+        Walked before without complaint: :func:`~treeplex.seqform.enumeration.enumerate_game` checks all else. Their
+        method ``public_state``, if they have one, is not read.
+    form : SequenceForm, optional
+        Their sequence form, to check that it has the infosets that the walk meets.
+
+    Returns
+    -------
+    PublicTree
+        Without labels.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is not timeable: an infoset of it lies both before and after another one. If histories would have to
+        wait for each other so long that there is no room to write that down. If the sequence form is another game's.
+
+    Notes
+    -----
+    *Time.* All histories of an infoset get one time: the length of the longest path to it in the graph in which the
+    histories of each infoset are one vertex (chance nodes are vertices of their own). A history whose time is later
+    than its predecessor's plus one waits in between. A game has such times if and only if this graph has no cycle
+    (S. K. Jakobsen, T. B. Sørensen, V. Conitzer, "Timeability of extensive-form games", ITCS 2016).
+
+    *What a player knows.* Infosets say what a player knows only where it acts. Elsewhere, at each time,
+
+    1. a player who will still act knows as much as its next infosets allow: it cannot tell two histories apart if both
+       lead to one next own infoset, or if a chain of such pairs links them;
+    2. a player who has made its last decision remembers what it knew then, and its own last action. From then on it
+       learns an event (an action, or an outcome of chance) only where the event is public: at a public state at which,
+       for every player who will still act, no two histories that the player cannot tell apart lead by different events
+       to histories that it still cannot tell apart.
+
+    The second rule makes the players' cards at a last decision one public state: who is done never sees them.
+
+    *Public states.* Two histories of one time are in one public state if a chain links them, each pair of which some
+    player cannot tell apart: common knowledge, as in Kovařík et al. (2022). So every infoset lies in one
+    public state. Histories that a player cannot tell apart have predecessors that it cannot tell apart either, by
+    perfect recall and by both rules; so the public states of all times form a tree. In it a state without a
+    decision, which only one state follows, is made one with that, as in
+    :class:`~treeplex.seqform.public_tree.PublicTree`.
+
+    *As early as possible.* By the first rule a player knows each thing as soon as its infosets allow. Where a public
+    event follows from what happened before (a board card that is the last of the deck), it comes with that.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.public_from_tree import public_tree_from_infosets
+    >>> public_tree_from_infosets(load_game("kuhn").rules)
+    PublicTree(states=4, levels=3)
+    """
+    histories = collect_histories(rules)
+    check_order(histories.infoset_labels, form)
+    if not histories.parents:
+        return contracted([], [], histories.infoset_histories, histories.leaf_parents)
+    timed = with_waits(histories, times_of(histories))
+    knowledge = [_own_knowledge(timed, player, len(labels)) for player, labels in enumerate(histories.infoset_labels)]
+    return _public_states(histories, timed, knowledge)
+
+
+def _root_of(links: list[int], one: int) -> int:
+    """Return the representative of an element's class, halving the way to it."""
+    while links[one] != one:
+        links[one] = links[links[one]]
+        one = links[one]
+    return one
+
+
+def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
+    """Return what a player who still acts knows: classes by number, from the last time up; −1 where it is done.
+
+    At each time a class is a set of next own infosets, and its number one of them. Classes only grow on the way up, so
+    one union-find does for all times.
+    """
+    before, movers, infosets = timed.before, timed.movers, timed.infosets
+    links = list(range(num_infosets))
+    known = [-1] * len(before)
+    for here in reversed(timed.at):
+        for one in here:
+            if movers[one] == player:
+                known[one] = infosets[one]
+            elif known[one] >= 0:
+                known[one] = _root_of(links, known[one])
+        for one in here:
+            parent = before[one]
+            if known[one] < 0 or parent < 0 or movers[parent] == player:
+                continue
+            if known[parent] < 0:
+                known[parent] = known[one]
+            else:
+                first, second = _root_of(links, known[parent]), _root_of(links, known[one])
+                if first != second:
+                    links[first] = second
+    return known
+
+
+def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]]) -> PublicTree:
+    """Go down time after time: what the players that are done know, and what is common knowledge."""
+    before, movers, events, history = timed.before, timed.movers, timed.events, timed.history
+    states = [0] * len(before)
+    parents = [-1]
+    for known in knowledge:
+        if known[0] < 0:
+            known[0] = len(known)  # never acts: any number
+    for here in timed.at[1:]:
+        hidden = _hidden_events(here, states, timed, knowledge)
+        for player, known in enumerate(knowledge):
+            learned: dict[tuple[int, int], int] = {}
+            for one in here:
+                if known[one] < 0:
+                    parent = before[one]
+                    told = movers[parent] == player or states[parent] not in hidden
+                    key = (known[parent], events[one] if told else NO_EVENT)
+                    known[one] = learned.setdefault(key, len(known) + len(learned))
+        components = _components(here, knowledge)
+        numbers: dict[int, int] = {}
+        for one, component in zip(here, components, strict=True):
+            if component not in numbers:
+                numbers[component] = len(parents)
+                parents.append(states[before[one]])
+            states[one] = numbers[component]
+
+    # Number them as a depth-first walk meets them; a state follows its parent even if both first hold one history.
+    first = [len(history)] * len(parents)
+    players: list[set[int]] = [set() for _ in parents]
+    for one, state in enumerate(states):
+        first[state] = min(first[state], history[one])
+        if movers[one] >= 0:
+            players[state].add(movers[one])
+    order = sorted(range(len(parents)), key=lambda state: (first[state], state))
+    numbers = {state: number for number, state in enumerate(order)}
+    numbers[-1] = -1
+    number_of: Integers = np.array([numbers[state] for state in states[: len(histories.parents)]], dtype=np.int32)
+    return contracted(
+        [numbers[parents[state]] for state in order],
+        [players[state] for state in order],
+        [number_of[np.array(found, dtype=np.intp)] for found in histories.infoset_histories],
+        number_of[np.array(histories.leaf_parents, dtype=np.intp)],
+    )
+
+
+def _hidden_events(here: list[int], states: list[int], timed: Timed, knowledge: list[list[int]]) -> set[int]:
+    """Return the public states before one time whose events somebody who will still act cannot tell apart."""
+    before, events = timed.before, timed.events
+    hidden: set[int] = set()
+    for known in knowledge:
+        seen: dict[int, int] = {}
+        for one in here:
+            if known[one] >= 0 and seen.setdefault(known[one], events[one]) != events[one]:
+                hidden.add(states[before[one]])
+    return hidden
+
+
+def _components(here: list[int], knowledge: list[list[int]]) -> list[int]:
+    """Link the histories of one time that some player cannot tell apart; return a number of each one's component."""
+    links = list(range(len(here)))
+    for known in knowledge:
+        first: dict[int, int] = {}
+        for place, one in enumerate(here):
+            other = first.setdefault(known[one], place)
+            if other != place:
+                one_root, other_root = _root_of(links, place), _root_of(links, other)
+                if one_root != other_root:
+                    links[one_root] = other_root
+    return [_root_of(links, place) for place in range(len(here))]

@@ -1,0 +1,169 @@
+"""``treeplex export``: a game, or the program that solves it, as a file for other programs."""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...seqform.errors import nearest
+from .arguments import GAME_HELP, load
+from .errors import CommandLineError
+from .output import STANDARD_OUTPUT, check_writable, console, show_rows
+from .progress import waiting
+
+if TYPE_CHECKING:
+    from ...seqform.game import Game
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format that games are exported to.
+
+    Attributes
+    ----------
+    write : callable
+        Takes the game, the name of the problem and the file, whose suffix is the format's name.
+    binary : bool
+        Whether standard output is refused.
+    of_problem : bool
+        Whether it holds a problem's program rather than the game.
+    """
+
+    write: "Callable[[Game, str, Path], None]"
+    binary: bool = False
+    of_problem: bool = False
+
+
+def _write_efg(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.efg_writer import write_efg
+
+    write_efg(game.tree, path)
+
+
+def _write_graphml(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.graphml import write_graphml
+
+    write_graphml(game.tree, path)
+
+
+def _write_json(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.node_link import write_json
+
+    write_json(game.tree, path)
+
+
+def _write_matrices(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.matrix_file import write_matrices
+
+    write_matrices(game, path)
+
+
+def _write_program(game: "Game", problem: str, path: Path) -> None:
+    from ...models.problems import find_problem
+
+    find_problem(problem)(game).linear_program().write(path)
+
+
+def _write_dot(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.dot import write_dot
+
+    write_dot(game.tree, path)
+
+
+def _write_picture(game: "Game", problem: str, path: Path) -> None:
+    from ...seqform.interchange.drawing import write_drawing
+
+    write_drawing(game, path)
+
+
+#: The formats by name, which is also the suffix of their files.
+FORMATS = {
+    "efg": Format(_write_efg),
+    "graphml": Format(_write_graphml),
+    "json": Format(_write_json),
+    "npz": Format(_write_matrices, binary=True),
+    "mps": Format(_write_program, of_problem=True),
+    "lp": Format(_write_program, of_problem=True),
+    "dot": Format(_write_dot),
+    "svg": Format(_write_picture),
+    "png": Format(_write_picture, binary=True),
+    "pdf": Format(_write_picture, binary=True),
+}
+
+
+def export(
+    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file; - writes text to standard output.")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's linear program; "
+            "dot, svg, png or pdf for a picture. By default what the suffix of FILE says.",
+        ),
+    ] = None,
+    problem: Annotated[str, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash.")] = "nash",
+) -> int:
+    """Write a game, its matrices, its linear program or its picture to a file.
+
+    Trees and matrices can be read again wherever GAME is asked for.
+    """
+    name = _format_name(kind, out)
+    chosen = FORMATS[name]
+    if out == STANDARD_OUTPUT and chosen.binary:
+        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+    check_writable(out, "--out")
+    if chosen.of_problem:
+        from ...models.problems import find_problem
+
+        find_problem(problem)  # refuses an unknown one before the game is built
+    loaded = load(game)
+    with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
+        _write(chosen, name, loaded, problem, out)
+    if out != STANDARD_OUTPUT:
+        size = f"{Path(out).stat().st_size:,} bytes"
+        what = f"{name}, the linear program of {problem}" if chosen.of_problem else name
+        show_rows(console(), {"game": loaded.spec, "format": what, "written to": out, "size": size})
+    return 0
+
+
+def _format_name(kind: str | None, out: str) -> str:
+    """Return the format that ``--format`` names, or else the suffix of the file."""
+    listed = ", ".join(FORMATS)
+    if kind is not None:
+        if kind not in FORMATS:
+            raise CommandLineError(f"unknown format {kind!r}{nearest(kind, FORMATS)}; expected one of {listed}")
+        return kind
+    if out == STANDARD_OUTPUT:
+        raise CommandLineError(f"--out: standard output has no suffix, so --format is needed; expected one of {listed}")
+    suffix = Path(out).suffix[1:]
+    if suffix.lower() in FORMATS:
+        return suffix.lower()
+    hint = nearest(suffix, FORMATS) if suffix else ""
+    raise CommandLineError(
+        f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
+    )
+
+
+def _write(chosen: Format, name: str, game: "Game", problem: str, out: str) -> None:
+    """Write straight to the file, or by way of another one where its name has not the format's suffix."""
+    if Path(out).suffix.lower() == f".{name}":
+        chosen.write(game, problem, Path(out))
+        return
+    from ...seqform.interchange.files import write_bytes
+
+    with tempfile.TemporaryDirectory() as folder:
+        passing = Path(folder) / f"game.{name}"
+        chosen.write(game, problem, passing)
+        content = passing.read_bytes()
+    if out == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_bytes(out, content)
