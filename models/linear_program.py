@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..seqform.polytope import Floats
+from ..seqform.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ available, or what ``TREEPLEX_MEMORY`` or the argument ``memory`` says (:mod:`tr
 """
 
 import itertools
+import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NoReturn
 
@@ -38,6 +39,8 @@ _LARGEST = 2**31 - 1
 _NEGLIGIBLE = 4_000_000
 #: Histories before the first look, before the second, and between later ones at most; a look takes 20 to 80 µs.
 _FIRST, _SECOND, _INTERVAL = 2**13, 2**8, 2**16
+#: A walk that is slow is looked at this often.
+_SECONDS = 0.05
 #: So many actions of one history need no look either.
 _MANY = 10_000
 #: How long a history may become without any leaf beside it. Endless ones need not take memory.
@@ -180,8 +183,21 @@ class Watch:
         self._interval = _SECOND // 16
         self._leaves = 0
         self._visited = 0  # inner nodes before the last leaf
+        self._due = time.monotonic() + _SECONDS  # when to look however few histories have been met
+        self._counted = self._due - _SECONDS  # when histories were last counted
+        self._pause = 1
         #: How many histories may be met before the next look.
         self.next = _FIRST
+
+    def pause(self, most: int) -> int:
+        """Return after how many more inner nodes to count histories again, `most` at most.
+
+        They are fewer where nodes are slow, for then states may be large.
+        """
+        now = time.monotonic()
+        quick, self._counted = now - self._counted < _SECONDS / 5, now
+        self._pause = min(most, 2 * self._pause) if quick else max(1, self._pause // 2)
+        return self._pause
 
     def look_at_form(
         self,
@@ -215,7 +231,7 @@ class Watch:
         elif visited - self._visited > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
             self._stop(visited + leaves, f"has a history of more than {_LONGEST:,} moves: every one must end")
         seen = visited + leaves + waiting
-        if seen < self.next:
+        if seen < self.next and self._counted < self._due:
             return
         if leaves > _LARGEST or max(sequences) > _LARGEST:
             self._stop(
@@ -284,6 +300,7 @@ class Watch:
         self._interval = max(1, min(16 * self._interval, _INTERVAL, int(left / rate / 4)))
         self._seen, self._used = seen, used
         self.next = seen + self._interval
+        self._due = time.monotonic() + _SECONDS
 
     def _refuse_width(self, number: int, histories: int) -> NoReturn:
         self._stop(

@@ -128,14 +128,14 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     else:
         stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
     push, pop = stack.append, stack.pop
-    step = next_look = stride(1)
+    step, next_look = stride(1), 1
     widest = 256  # more actions make steps smaller
     entry_of = [table.get for table in infosets]
 
     while stack:
         if visited >= next_look:
             watch.look_at_form(visited, num_leaves, len(stack), infosets, next_sequence)
-            next_look = visited + step
+            next_look = visited + watch.pause(step)
         state, who, sequences, reach = pop()
         if who.__class__ is not int:
             if not isinstance(who, Integral) or isinstance(who, bool):

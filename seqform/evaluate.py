@@ -5,9 +5,10 @@ from numbers import Real
 
 import numpy as np
 
+from .arrays import Floats
 from .errors import InvalidGameError, InvalidStrategyError, shown
 from .game import Game, sequence_form_of
-from .polytope import Floats, Treeplex
+from .polytope import Treeplex
 from .sequence_form import SequenceForm
 from .strategy import Profile, Strategy, check_same_game, checked_player
 

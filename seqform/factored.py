@@ -1,17 +1,17 @@
 """Payoffs as a product of two sparse matrices, for games whose payoff matrix is large and of low structure."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .arrays import Floats, canonical, frozen
 from .errors import InvalidGameError
-from .polytope import Floats
-from .sparse_arrays import canonical, frozen
 
-# Rows of the product that are made at once where only a summary of it is asked for.
-_BLOCK = 4096
+# Products of entries that are taken at once where only a summary of A is asked for: some tens of megabytes.
+_BLOCK = 2**20
 
 
 class FactoredPayoff:
@@ -35,7 +35,7 @@ class FactoredPayoff:
     Raises
     ------
     InvalidGameError
-        If they are no matrices of finite numbers, or shapes do not match.
+        If they are no matrices of finite numbers, shapes do not match, or their product may not be finite.
 
     Examples
     --------
@@ -62,6 +62,12 @@ class FactoredPayoff:
         for name, factor in (("left", self.left), ("right", self.right)):
             if not np.isfinite(factor.data).all():
                 raise InvalidGameError(f"the {name} factor holds a number that is not finite")
+        with np.errstate(over="ignore"):
+            most = float(abs(self.left).sum(axis=1).max(initial=0.0) * np.abs(self.right.data).max(initial=0.0))
+        if not np.isfinite(most):
+            raise InvalidGameError(
+                "the product of the factors may hold a number that is not finite: they are too large"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {"left": self.left, "right": self.right}
@@ -104,8 +110,30 @@ class FactoredPayoff:
         """A itself, columns sorted, no stored zeros, read-only arrays."""
         return frozen(canonical(self.left @ self.right, "the payoff matrix"))
 
+    def blocks(self) -> Iterator[tuple[int, sp.csr_array]]:
+        """Yield A some rows at a time, with the number of the first of them, so that A need not be kept."""
+        works = np.diff(self.right.indptr)[self.left.indices]  # products of each entry
+        done = np.append(0, np.cumsum(works, dtype=np.int64))[self.left.indptr]
+        first = 0
+        while first < self.shape[0]:
+            last = max(first + 1, int(np.searchsorted(done, done[first] + _BLOCK, side="right")) - 1)
+            yield first, canonical(self.left[first:last] @ self.right, "the payoff matrix")
+            first = last
+
     @cached_property
     def largest(self) -> float:
         """The largest absolute entry of A, found without keeping A."""
-        blocks = (self.left[first : first + _BLOCK] @ self.right for first in range(0, self.shape[0], _BLOCK))
-        return max((float(np.abs(block.data).max(initial=0.0)) for block in blocks), default=0.0)
+        return max((float(np.abs(block.data).max(initial=0.0)) for _, block in self.blocks()), default=0.0)
+
+    @cached_property
+    def balanced(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """Factors with the same product, the largest entry of each row of the right one being 1, for solvers.
+
+        Their tolerances are absolute, and the same payoff may be written with factors of any scale.
+        """
+        rows = abs(self.right).max(axis=1).toarray().ravel() if self.num_factors else np.zeros(0)
+        scales = np.where(rows > 0.0, rows, 1.0)
+        left, right = self.left.copy(), self.right.copy()
+        left.data = left.data * scales[left.indices]
+        right.data = right.data / np.repeat(scales, np.diff(right.indptr))
+        return frozen(left), frozen(right)

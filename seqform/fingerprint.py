@@ -2,14 +2,19 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Floats
 from .errors import InvalidGameError, one_line
-from .polytope import Floats, Treeplex
+from .factored import FactoredPayoff
+from .polytope import Treeplex
+
+#: The sequences of all players, one array each, and one player's payoffs there, other than zero.
+Entries = tuple[Sequence[npt.NDArray[Any]], Floats]
 
 # A sum below this part of what was added up is round-off.
 _ROUND_OFF = 1e-13
@@ -21,14 +26,15 @@ _STEPS = 1e9 * 2**0.5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[tuple[Sequence[npt.NDArray[Any]], Floats]]) -> str:
+def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entries]]) -> str:
     """Return sixteen hexadecimal digits that tell games apart.
 
     Parameters
     ----------
     treeplexes : sequence of Treeplex
-    payoffs : iterable of pairs
-        For each player the sequences of all players, one array each, and the player's payoffs there, other than zero.
+    payoffs : iterable of sequences of Entries
+        The payoffs in parts, each of which has one entry a player. How they are divided makes no difference, their
+        order does: it is that of the sequences, player 0's first.
 
     Returns
     -------
@@ -54,30 +60,48 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[tuple[Sequence
                 digest.update(array.astype("<i8").tobytes())
         digest.update(treeplex.num_actions.astype("<i4").tobytes())
         digest.update(_label_text((treeplex.infoset_labels, treeplex.action_labels)).encode())
-    for sequences, values in payoffs:
-        digest.update(len(values).to_bytes(8, "little"))
-        for array in (*sequences, *_digits(values)):
-            digest.update(array.astype("<i8").tobytes())
+    # One digest for each player's sequences, mantissas and exponents, so that parts can follow one another.
+    streams = [[hashlib.sha256() for _ in range(len(treeplexes) + 2)] for _ in treeplexes]
+    for part in payoffs:
+        for of_player, (sequences, values) in zip(streams, part, strict=True):
+            for stream, array in zip(of_player, (*sequences, *_digits(values)), strict=True):
+                stream.update(array.astype("<i8").tobytes())
+    for of_player in streams:
+        for stream in of_player:
+            digest.update(stream.digest())
     return digest.hexdigest()[:16]
 
 
-def matrix_entries(matrix: Any) -> tuple[tuple[npt.NDArray[Any], ...], Floats]:
+def factored_entries(payoff: FactoredPayoff) -> Iterator[tuple[Entries, Entries]]:
+    """Yield what :func:`matrix_entries` says of the product and of its negative, without making it as a whole."""
+    largest = np.zeros(payoff.shape[1])
+    for _, block in payoff.blocks():
+        np.maximum.at(largest, block.indices, np.abs(block.data))
+    for first, block in payoff.blocks():
+        (rows, columns), values = matrix_entries(block, largest)
+        yield ((rows + first, columns), values), ((rows + first, columns), -values)
+
+
+def matrix_entries(matrix: Any, largest_in_columns: Floats | None = None) -> Entries:
     """Return rows, columns and values of a canonical matrix's entries, round-off left out.
 
     How an entry came about is not known here: it counts as round-off beside entries ``1e13`` times larger both in its
-    row and in its column.
+    row and in its column. The largest in each column are given if the matrix is only some rows of a larger one.
     """
     entries = matrix.tocoo()
     rows, columns = entries.coords
     sizes = np.abs(entries.data)
-    largest = [np.zeros(length) for length in matrix.shape]
-    np.maximum.at(largest[0], rows, sizes)
-    np.maximum.at(largest[1], columns, sizes)
-    kept = sizes > _ROUND_OFF * np.minimum(largest[0][rows], largest[1][columns])
+    in_rows = np.zeros(matrix.shape[0])
+    np.maximum.at(in_rows, rows, sizes)
+    in_columns = largest_in_columns
+    if in_columns is None:
+        in_columns = np.zeros(matrix.shape[1])
+        np.maximum.at(in_columns, columns, sizes)
+    kept = sizes > _ROUND_OFF * np.minimum(in_rows[rows], in_columns[columns])
     return (rows[kept], columns[kept]), entries.data[kept]
 
 
-def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[tuple[tuple[npt.NDArray[Any], ...], Floats]]:
+def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[Entries]:
     """Sum up leaves with the same sequences, and return each player's entries as :func:`fingerprint` takes them.
 
     Parameters
@@ -95,7 +119,7 @@ def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[tuple[tu
     begins = np.append(True, np.any(sequences[1:] != sequences[:-1], axis=1))
     firsts = np.flatnonzero(begins)
     sums, sizes = np.add.reduceat(weighted, firsts), np.add.reduceat(np.abs(weighted), firsts)
-    entries = []
+    entries: list[Entries] = []
     for player in range(sequences.shape[1]):
         kept = np.abs(sums[:, player]) > _ROUND_OFF * sizes[:, player]
         entries.append((tuple(sequences[firsts[kept]].T), sums[kept, player]))

@@ -42,6 +42,8 @@ class Game:
         is needed.
     functionals : callable, optional
         From this game to its named linear functionals of a player's plan; called when they are needed.
+    without_histories : str
+        Why there are none to walk, where only a sequence form is given; for messages.
     reference_value : Fraction or float, optional
         Player 0's value in a zero-sum game, where it is known.
     reference_source : str
@@ -52,7 +54,7 @@ class Game:
     Raises
     ------
     InvalidGameError
-        If none of rules, tree and sequence form is given, or one is something else.
+        If none of rules, tree and sequence form is given, or one or `functionals` is something else.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Game:
         tree: GameTree | None = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
+        without_histories: str = "it was given as a sequence form, not as rules or a tree",
         reference_value: Fraction | float | None = None,
         reference_source: str = "",
         citation: str = "",
@@ -88,6 +91,10 @@ class Game:
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
             )
+        if functionals is not None and not callable(functionals):
+            raise InvalidGameError(
+                f"the functionals of game {shown(name)} are {shown(functionals)}, expected a function that makes them"
+            )
         self.name = name
         self.parameters = dict(parameters or {})
         self.spec = spec or name
@@ -98,6 +105,7 @@ class Game:
         self._plans: dict[int, Any] = {}
         self._make_form = sequence_form if callable(sequence_form) else None
         self._make_functionals = functionals
+        self._without_histories = without_histories
         if tree is not None:
             self.tree = tree
         if isinstance(sequence_form, SequenceForm):
@@ -143,10 +151,15 @@ class Game:
         """The sequence form, streamed from the rules if there are any, in floats."""
         with self._naming():
             if self._make_form is not None:
-                return self._make_form()
+                return self._made_form(self._make_form())
             if "tree" in self.__dict__:
                 return SequenceForm.from_tree(self.tree)
             return SequenceForm.from_rules(self._walkable())
+
+    def _made_form(self, form: Any) -> SequenceForm:
+        if not isinstance(form, SequenceForm):
+            raise InvalidGameError(f"what makes {self.spec} returned {shown(form)}, expected a SequenceForm")
+        return form
 
     @cached_property
     def exact_sequence_form(self) -> SequenceForm:
@@ -170,11 +183,14 @@ class Game:
         UnsupportedProblemError
             If the game has no histories, or no order in time; see
             :func:`~treeplex.seqform.public_from_tree.public_tree_from_infosets`.
+        GameTooLargeError
+            If finding them takes more than the memory budget.
         """
         rules, form = self._walkable(), self.sequence_form  # the walk to the sequence form checks the rules
-        if public_labels(rules) is None:
-            return public_tree_from_infosets(rules, form)
-        return public_tree_from_rules(rules, form)
+        with self._naming():
+            if public_labels(rules) is None:
+                return public_tree_from_infosets(rules, form)
+            return public_tree_from_rules(rules, form)
 
     @property
     def num_players(self) -> int:
@@ -219,9 +235,7 @@ class Game:
 
     def _walkable(self) -> Rules:
         if self.rules is None:
-            raise UnsupportedProblemError(
-                f"{self.spec} has no histories to walk: it was given as a sequence form, not as rules or a tree"
-            )
+            raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
 
 
@@ -237,4 +251,21 @@ def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
         return game.sequence_form
     if not isinstance(game, SequenceForm):
         raise InvalidGameError(f"{shown(game)} is no game: a Game (load_game returns one) or a SequenceForm is needed")
+    return game
+
+
+def tree_of(game: "Game | GameTree") -> GameTree:
+    """Return the tree of a game, or the tree itself.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is neither.
+    UnsupportedProblemError
+        If the game has no histories.
+    """
+    if isinstance(game, Game):
+        return game.tree
+    if not isinstance(game, GameTree):
+        raise InvalidGameError(f"{shown(game)} is no game: a Game or a GameTree is needed (GameTree(graph) makes one)")
     return game

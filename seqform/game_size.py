@@ -2,7 +2,10 @@
 
 import inspect
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
+
+from .errors import InvalidGameError, shown
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,11 @@ class GameSize:
     infosets : tuple of int
         Information sets of each player.
 
+    Raises
+    ------
+    InvalidGameError
+        If one is no count.
+
     Examples
     --------
     >>> from treeplex import load_game
@@ -35,6 +43,18 @@ class GameSize:
     leaves: int
     sequences: tuple[int, ...]
     infosets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name, given in vars(self).items():
+            several = name in ("sequences", "infosets")
+            counts = given if several and isinstance(given, tuple) else () if several else (given,)
+            if (several and not isinstance(given, tuple)) or not all(map(_is_count, counts)):
+                expected = "a tuple of counts, one a player" if several else "a count"
+                raise InvalidGameError(f"the size of a game has {name} {shown(given)}, expected {expected}")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
 
 def size_of(rules: Any) -> GameSize | None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Floats, Integers
 from .errors import InvalidGameError, one_line, shown
-from .polytope import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .arrays import canonical
 from .errors import InvalidGameError, one_line
 from .polytope import INFLOW_TOLERANCE, Treeplex
-from .sparse_arrays import canonical
 
 
 def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str, right_name: str) -> Treeplex:

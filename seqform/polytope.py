@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
 from typing import Any
@@ -11,55 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .arrays import Floats, Integers, canonical, frozen
 from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
-from .sparse_arrays import canonical, frozen
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int32]
+from .levels import Level, depths_of, depths_of_flow
 
 _LARGEST = 2**31 - 1
 #: How far the weight of an inflow may exceed one.
 INFLOW_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """The infosets that have the same number of own decisions above them, ready for one vectorised pass.
-
-    Attributes
-    ----------
-    infosets : ndarray of int32, shape (k,)
-    sequences : ndarray of int32, shape (m,)
-        Their sequences, infoset after infoset.
-    starts : ndarray of int32, shape (k,)
-        Where each infoset's run begins in ``sequences``, for ``ufunc.reduceat``.
-    counts : ndarray of int32, shape (k,)
-        Number of actions of each infoset.
-    sources : ndarray of int32, shape (s,)
-        The sequences that lead to the infosets: the parent of each, infoset after infoset; in a flow polytope every
-        sequence once.
-    inflow : csr_array of float64, shape (k, s), or None
-        In a flow polytope, how much of each of ``sources`` leads to each infoset.
-    """
-
-    infosets: Integers
-    sequences: Integers
-    starts: Integers
-    counts: Integers
-    sources: Integers
-    inflow: sp.csr_array | None = None
-
-    def reach(self, plan: Floats) -> Floats:
-        """Return how much of a plan flows into each infoset, shape (k,)."""
-        above: Floats = plan[self.sources]
-        return above if self.inflow is None else self.inflow @ above
-
-    def pass_up(self, values: Floats, totals: Floats) -> None:
-        """Add a value of each infoset, shape (k,), to the ``totals`` of the sequences that lead to it."""
-        if self.inflow is None:
-            np.add.at(totals, self.sources, values)
-        else:
-            totals[self.sources] += self.inflow.T @ values
 
 
 class Treeplex:
@@ -215,6 +172,14 @@ class Treeplex:
         self._parents = _read_only(weights.indices.astype(np.int32)) if single else None
         self._inflow = None if single else frozen(weights)
         self._set_labels(infoset_labels, action_labels)
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = self.uniform_plan()
+        if not single and not np.isfinite(most).all():
+            wrong = int(self.sequence_infosets[int(np.argmin(np.isfinite(most)))])
+            raise InvalidGameError(
+                f"more comes to infoset {wrong} of the flow than a number can hold: weights that leave a sequence "
+                "should sum to at most 1 for the infosets that it may lead to"
+            )
         return self
 
     def _set_actions(self, num_actions: npt.ArrayLike, count: int, beside: str) -> None:
@@ -343,13 +308,7 @@ class Treeplex:
         """Number of own decisions above each infoset, shape (num_infosets,); the most there are, in a flow polytope."""
         if self._inflow is None:
             return _read_only(depths_of(self.parents, self.sequence_infosets))
-        above = self.sequence_infosets[self._inflow.indices].tolist()
-        starts = self._inflow.indptr.tolist()
-        depths = [0] * (self.num_infosets + 1)
-        depths[-1] = -1  # where the empty sequence belongs
-        for infoset in range(self.num_infosets):
-            depths[infoset] = 1 + max(depths[owner] for owner in above[starts[infoset] : starts[infoset + 1]])
-        return _read_only(np.array(depths[:-1], dtype=np.int32))
+        return _read_only(depths_of_flow(self._inflow, self.sequence_infosets))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -523,33 +482,6 @@ class Treeplex:
                 "the empty one first"
             )
         return vector
-
-
-def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) -> Integers:
-    """Return how many own infosets stand above each infoset, by pointer doubling: deep trees take few passes.
-
-    Parameters
-    ----------
-    parents : ndarray of int, shape (num_infosets,)
-        The parent sequence of each infoset.
-    sequence_infosets : ndarray of int, shape (num_sequences,)
-        The infoset that each sequence belongs to, which comes before the infosets below it; −1 for the empty sequence.
-
-    Returns
-    -------
-    ndarray of int32, shape (num_infosets,)
-    """
-    ancestor = sequence_infosets[parents]  # a copy
-    depths = np.zeros(len(parents), dtype=np.int32)
-    above = np.flatnonzero(ancestor >= 0)
-    depths[above] = 1
-    while len(above):
-        # Both right-hand sides are read before anything is written: each step doubles the distance to ``ancestor``.
-        jump = ancestor[above]
-        depths[above] += depths[jump]
-        ancestor[above] = ancestor[jump]
-        above = above[ancestor[above] >= 0]
-    return depths
 
 
 def is_hashable(value: Any) -> bool:

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from .polytope import Integers
+from .arrays import Integers
+from .budget import Budget
 from .public_tree import PublicTree, check_order, contracted
 from .rules import Rules
 from .sequence_form import SequenceForm
-from .timed_histories import NO_EVENT, Histories, Timed, collect_histories, times_of, with_waits
+from .timed_histories import NO_EVENT, PLACE_BYTES, Histories, Timed, collect_histories, times_of, with_waits
 
 
 def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) -> PublicTree:
@@ -30,6 +31,8 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     UnsupportedProblemError
         If the game is not timeable: an infoset of it lies both before and after another one. If histories would have to
         wait for each other so long that there is no room to write that down. If the sequence form is another game's.
+    GameTooLargeError
+        If the histories take more than the budget of :mod:`~treeplex.seqform.budget`.
 
     Notes
     -----
@@ -66,6 +69,9 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     >>> public_tree_from_infosets(load_game("kuhn").rules)
     PublicTree(states=4, levels=3)
     """
+    if form is not None and form.num_nodes is not None and form.num_leaves is not None:
+        inner = form.num_nodes - form.num_leaves
+        Budget().require(PLACE_BYTES * inner, f"public states of {inner:,} histories that are no leaves")
     histories = collect_histories(rules)
     check_order(histories.infoset_labels, form)
     if not histories.parents:

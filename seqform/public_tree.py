@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Integers
 from .errors import InvalidGameError, UnsupportedProblemError, shown
-from .polytope import Integers
 from .sequence_form import SequenceForm
 
 

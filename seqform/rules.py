@@ -79,6 +79,8 @@ def check_rules(rules: Any) -> None:
     ------
     InvalidGameError
     """
+    if isinstance(rules, type):
+        raise InvalidGameError(f"{rules.__name__} is a class: an object of it is needed, such as {rules.__name__}()")
     for member in _MEMBERS:
         if not hasattr(rules, member):
             raise InvalidGameError(f"{shown(rules)} is no game's rules: it has no {member}")

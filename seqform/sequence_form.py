@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .arrays import Floats, canonical, frozen
 from .enumeration import enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
 from .factored import FactoredPayoff
-from .fingerprint import fingerprint, leaf_entries, matrix_entries
+from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
 from .leaves import LeafTable
 from .matrices import constant_of, polytope_from_constraints
-from .polytope import Floats, Treeplex
+from .polytope import Treeplex
 from .rules import Rules
-from .sparse_arrays import canonical, frozen
 
 
 class SequenceForm:
@@ -503,9 +503,9 @@ class SequenceForm:
             If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
         """
         if self._given_matrices is not None:
-            return fingerprint(self.treeplexes, map(matrix_entries, self._given_matrices))
+            return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self._given_matrices]])
         if self.factored is not None:
-            return fingerprint(self.treeplexes, [matrix_entries(self.payoff_matrix(player)) for player in (0, 1)])
+            return fingerprint(self.treeplexes, factored_entries(self.factored))
         assert self.leaves is not None
         weighted = self.leaves.chance[:, None] * self.leaves.payoffs
-        return fingerprint(self.treeplexes, leaf_entries(self.leaves.sequences, weighted))
+        return fingerprint(self.treeplexes, [leaf_entries(self.leaves.sequences, weighted)])

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InvalidStrategyError, MissingExtraError, one_line, shown
+from .arrays import Floats
+from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
 from .interchange.archive import read_archive, write_archive
-from .polytope import Floats, Treeplex
+from .interchange.files import reason_of
+from .polytope import Treeplex
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -273,6 +275,8 @@ class Strategy:
         ------
         InvalidStrategyError
             If the file is no strategy file, is for another game, or holds no strategy of that player.
+        GameTooLargeError
+            If it may take more memory than the budget for building a game.
         """
         found = _load(path, game)
         name = one_line(str(path))
@@ -439,8 +443,7 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
     try:
         write_archive(path, metadata, arrays)
     except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {one_line(reason)}") from None
+        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {reason_of(error)}") from None
 
 
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
@@ -457,6 +460,8 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
         found = {int(player): vectors[f"behaviour_{player}"] for player in metadata["players"]}
     except FileNotFoundError:
         raise InvalidStrategyError(f"{named}: no such file") from None
+    except GameTooLargeError as error:
+        raise GameTooLargeError(f"{named}: {error}") from None
     except InvalidStrategyError:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything

@@ -64,8 +64,9 @@ class HiGHS:
     Parameters
     ----------
     algorithm : {"auto", "simplex", "ipm", "ipm-crossover", "pdlp"}
-        ``auto`` is the dual simplex method up to :attr:`large` sequences of both players together, and the interior
-        point method without crossover above. Interior point with crossover ends at a vertex; PDLP is first-order.
+        ``auto`` is the dual simplex method up to :attr:`large` sequences of both players together, in flow polytopes up
+        to :attr:`large_flow`, and the interior point method without crossover above. Interior point with crossover ends
+        at a vertex; PDLP is first-order.
 
     Notes
     -----
@@ -77,6 +78,8 @@ class HiGHS:
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
+    #: The same in flow polytopes, on which the simplex method is slow.
+    large_flow: ClassVar[int] = 1_000
     default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..seqform.polytope import Floats
+from ..seqform.arrays import Floats
 from .solution import History
 from .status import Status
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..models.problems import Certificate, Problem
-from ..seqform.polytope import Floats
+from ..seqform.arrays import Floats
 from ..seqform.strategy import Profile
 from .status import Status
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -17,6 +18,7 @@ from treeplex import (
     GameSize,
     GameTooLargeError,
     GameTree,
+    InvalidGameError,
     InvalidMemoryError,
     SequenceForm,
     load_game,
@@ -313,6 +315,21 @@ def test_rules_of_a_user_may_say_their_size() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"nodes": None}, "nodes None, expected a count"),
+        ({"leaves": -1}, "leaves -1, expected a count"),
+        ({"leaves": 1e9}, "leaves 1000000000.0, expected a count"),
+        ({"sequences": [3, 3]}, r"sequences \[3, 3\], expected a tuple of counts, one a player"),
+        ({"infosets": (1, "2")}, r"infosets \(1, '2'\), expected a tuple of counts"),
+    ],
+)
+def test_what_is_no_size_is_refused(sizes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidGameError, match=message):
+        GameSize(**{"nodes": 5, "leaves": 4, "sequences": (3, 3), "infosets": (1, 1), **sizes})
+
+
+@pytest.mark.parametrize(
     ("text", "amount"),
     [
         ("8GB", 8 * 10**9),
@@ -415,3 +432,37 @@ def test_the_command_line_refuses_a_malformed_amount(
     assert capsys.readouterr().err == (
         "error: TREEPLEX_MEMORY = 'lots'; expected bytes, or an amount such as 500MB, 8GB or 2GiB\n"
     )
+
+
+class LargeStates:
+    """Endless rules whose states take a megabyte each."""
+
+    num_players = 1
+
+    def initial_state(self):
+        return 0, b""
+
+    def player(self, state):
+        return 0
+
+    def actions(self, state):
+        return tuple("abcdefgh")
+
+    def chance_outcomes(self, state):
+        return ()
+
+    def child(self, state, action):
+        return state[0] + 1, bytes([state[0] % 251]) * 1_000_000
+
+    def infoset(self, state):
+        return state[0]
+
+    def payoffs(self, state):
+        return (0,)
+
+
+def test_large_states_are_seen_before_many_of_them_are_made():
+    with pytest.raises(GameTooLargeError, match=r"has taken .* of a budget of 100 MB") as refused:
+        enumerate_game(LargeStates(), memory="100MB")
+    histories = int(re.search(r"after ([\d,]+) histories", str(refused.value))[1].replace(",", ""))
+    assert histories < 60  # of which each leaves seven states of a megabyte waiting

@@ -487,6 +487,7 @@ def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_ctrl_c_in_a_process() -> None:
     arguments = ("solve", "goofspiel:cards=5", "--method", "cfr", "--tol", "0", "--time-limit", "60", "--json", "-")
     started = time.monotonic()
@@ -635,3 +636,32 @@ def test_page_needs_no_other_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert text.startswith("<!doctype html>")
     assert not any(word in text for word in ("http", "src=", "@import", "<link"))
     assert text.count('<span class="pass">') == len(read_json(record_file.read_text(encoding="utf-8"))["rows"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "kuhn", "--out", "kuhn.json"], "--out kuhn.json: a profile is written as .npz"),
+        (["solve", "game.efg", "--json", "game.efg"], "GAME and --json name the same file, game.efg"),
+        (["solve", "game.npz", "--out", "game.npz"], "GAME and --out name the same file, game.npz"),
+        (["export", "game.efg", "--out", "game.efg"], "GAME and --out name the same file, game.efg"),
+        (["export", "kuhn", "--format", "json", "--out", "kuhn.efg"], "--format json and --out kuhn.efg disagree"),
+    ],
+)
+def test_no_file_is_written_over_the_game_or_under_a_misleading_name(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("game.efg", "game.npz"):
+        Path(name).write_text("as it was")
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert message in shown.err
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("game.efg", "game.npz"), "as it was"
+    )

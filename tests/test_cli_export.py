@@ -114,6 +114,7 @@ BAD_INPUT = {
     "folder": (["export", "kuhn", "--format", "efg", "--out", "/"], "--out: cannot write '/': is a directory"),
     "empty name": (["export", "kuhn", "--format", "efg", "--out", ""], "--out: the file name is empty"),
     "unknown problem": (["export", "kuhn", "--problem", "nahs", "--out", "x.lp"], "did you mean nash?"),
+    "problem of a tree": (["export", "kuhn", "--problem", "nash", "--out", "x.efg"], "is for mps, lp, and the format"),
     "matrices of three": (["export", "kuhn:players=3", "--out", "x.npz"], "matrices are for two players, and"),
     "program of three": (["export", "kuhn:players=3", "--out", "x.mps"], "needs two players, and kuhn:players=3 has 3"),
     "picture of leduc": (["export", "leduc", "--out", "x.svg"], "leduc has 9,457 nodes, too many for a picture"),
@@ -130,7 +131,8 @@ def test_bad_input_is_one_line(arguments: list[str], words: str, capsys: pytest.
 @pytest.mark.parametrize("name", ["efg", "graphml", "json", "dot", "svg"])
 def test_games_without_a_tree_are_refused_by_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_matrices(load_game("kuhn"), "matrices.npz")
-    assert "matrices.npz has no histories" in run(capsys, "export", "matrices.npz", "--out", f"x.{name}", status=2)
+    refused = run(capsys, "export", "matrices.npz", "--out", f"x.{name}", status=2)
+    assert refused == f"matrices.npz has no histories to write as {name}; expected one of npz, mps, lp"
     assert "transit:width=3 has no histories" in run(
         capsys, "export", "transit:width=3", "--out", f"x.{name}", status=2
     )
@@ -201,7 +203,9 @@ BAD_FILES = {
     "broken npz": ("broken.npz", "broken.npz: no .npz archive of arrays"),
     "no game": ("forgets.json", "forgets.json: node 0 lies on a cycle"),
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
-    "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: it cannot be read: embedded null byte"),
+    "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
+    "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
+    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel?)"),
     "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),
 }  # fmt: skip
 
@@ -214,7 +218,16 @@ def test_bad_files_are_one_line(spec: str, words: str, capsys: pytest.CaptureFix
         Path(f"broken{kind}").write_text("{\n!", encoding="utf-8")
     loop = {"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 0}]}
     Path("forgets.json").write_text(json.dumps(loop), encoding="utf-8")
-    assert words in run(capsys, "info", spec, status=2)
+    refused = run(capsys, "info", spec, status=2)
+    assert words in refused
+    assert refused.count("broken.") <= 1
+
+
+def test_a_symbolic_link_to_nothing_yet_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("link.json").symlink_to("game.json")
+    run(capsys, "export", "kuhn", "--out", "link.json")
+    assert Path("link.json").is_symlink()
+    assert load_game("game.json").tree.num_nodes == 58
 
 
 def test_parameters_by_keyword_are_refused_for_files_and_openspiel() -> None:

@@ -610,7 +610,7 @@ def test_a_player_who_forgets_is_refused():
 def test_what_is_no_text_is_refused(value):
     with pytest.raises(GameFileError, match=r"is no text of an \.efg file"):
         parse_efg(value)
-    with pytest.raises(InvalidGameError, match="is no game tree"):
+    with pytest.raises(InvalidGameError, match="is no game: a Game or a GameTree is needed"):
         format_efg(value)
 
 

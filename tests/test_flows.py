@@ -124,6 +124,8 @@ def test_weights_tell_flows_apart():
         ([[float("nan"), 0]], [1], "infoset 0 has inflow nan from sequence 0, expected a probability"),
         ([[1, 0]], [0], "infoset 0 has 0 actions"),
         ("flow", [1], "inflow is no matrix of numbers"),
+        ([[1j, 0]], [1], "inflow is no matrix of numbers: it is complex"),
+        (sp.csr_array([[1.0 + 1j, 0.0]]), [1], "inflow is no matrix of numbers: it is complex"),
     ],
 )
 def test_what_is_no_flow_is_refused(inflow, num_actions, message):
@@ -182,12 +184,51 @@ def test_factors_never_become_a_matrix_in_the_linear_program():
     assert set(program.columns) == {"plan", "factors", "values"}
 
 
+def test_factors_never_become_a_matrix_in_the_fingerprint_or_the_scale():
+    form = random_factors()
+    assert form.fingerprint
+    assert form.payoff_scale
+    assert "matrix" not in form.factored.__dict__
+
+
+def test_a_product_in_blocks_is_the_whole_one(monkeypatch):
+    form = random_factors()
+    explicit = SequenceForm(form.treeplexes, payoff_matrices=[form.A, -form.A])
+    monkeypatch.setattr("treeplex.seqform.factored._BLOCK", 7)
+    blocks = list(form.factored.blocks())
+    assert len(blocks) > 30
+    assert [first for first, _ in blocks] == np.cumsum([0, *(block.shape[0] for _, block in blocks)])[:-1].tolist()
+    np.testing.assert_array_equal(sp.vstack([block for _, block in blocks]).toarray(), form.A.toarray())
+    assert form.factored.largest == abs(form.A).max()
+    assert form.fingerprint == explicit.fingerprint
+
+
+def random_factors():
+    ends = sp.random_array((401, 30), density=0.05, rng=np.random.default_rng(5))
+    return SequenceForm([Treeplex([0], [400]), Treeplex([0], [400])], factored=FactoredPayoff(ends, ends.T))
+
+
+@pytest.mark.parametrize("method", ["highs", "cvxpy", "cfr+"])
+def test_it_does_not_matter_how_a_payoff_is_divided_between_factors(method):
+    # Matching pennies, and a bonus for the second column; each factor in another unit.
+    left = np.array([[0.0, 0.0], [1e-12, 1e6], [-1e-12, 1e6]])
+    right = np.array([[0.0, 1e12, -1e12], [0.0, 0.0, 1e-6]])
+    form = SequenceForm([Treeplex([0], [2]), Treeplex([0], [2])], factored=FactoredPayoff(left, right))
+    solution = solve(Nash(Game.from_sequence_form(form)), method=method, tol=1e-4)
+    assert solution.status in ("optimal", "converged")
+    assert solution.value == pytest.approx(0.5, abs=2e-4)
+    np.testing.assert_allclose(
+        (form.factored.balanced[0] @ form.factored.balanced[1]).toarray(), left @ right, atol=1e-15
+    )
+
+
 @pytest.mark.parametrize(
     ("left", "right", "message"),
     [
         (np.ones((3, 2)), np.ones((3, 3)), r"the factors have shapes \(3, 2\) and \(3, 3\)"),
         (np.full((3, 1), np.inf), np.ones((1, 3)), "the left factor holds a number that is not finite"),
         (np.ones((3, 1)), "right", "the right factor is no matrix of numbers"),
+        (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "the product of the factors may hold a number that is not"),
     ],
 )
 def test_what_are_no_factors_are_refused(left, right, message):
@@ -211,3 +252,43 @@ def test_a_functional_is_of_one_player():
     assert often.value(Strategy.uniform(form, 0)) == 2.5
     with pytest.raises(ValueError, match="strategy of player 1 with 3 sequences, expected one of player 0 with 3"):
         often.value(Strategy.uniform(form, 1))
+    with pytest.raises(ValueError, match="expected a Strategy of player 0"):
+        often.value(Strategy.uniform(form, 0).plan)
+
+
+def test_a_functional_may_be_of_one_game():
+    form = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
+    other = SequenceForm.from_payoff_matrix([[2, -1], [-1, 1]])
+    often = Functional(0, [0, 1, 0], "how often the first row is played", fingerprint=form.fingerprint)
+    for each in (often, pickle.loads(pickle.dumps(often))):  # noqa: S301
+        assert each.value(Strategy.uniform(form, 0)) == 0.5
+        assert not each.coefficients.flags.writeable
+        with pytest.raises(ValueError, match="the strategy of player 0 is of another game"):
+            each.value(Strategy.uniform(other, 0))
+
+
+@pytest.mark.parametrize("coefficients", [[0.0, np.nan], [[0.0, 1.0]], "often", None, [1j]])
+def test_what_are_no_coefficients_is_refused(coefficients):
+    with pytest.raises(InvalidGameError, match="the coefficients of the functional 'what'"):
+        Functional(0, coefficients, "what")
+
+
+def test_what_makes_a_game_has_to_make_it():
+    with pytest.raises(InvalidGameError, match="what makes nothing returned None, expected a SequenceForm"):
+        _ = Game("nothing", sequence_form=lambda: None).sequence_form
+    form = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
+    with pytest.raises(InvalidGameError, match=r"the functionals of game 'pennies' are \{\}, expected a function"):
+        Game("pennies", sequence_form=form, functionals={})
+
+
+def test_a_flow_that_grows_beyond_all_numbers_is_refused():
+    num_infosets = 2000  # each sequence leads to the next infoset whole, from both of its actions and from all before
+    offsets = 1 + 2 * np.arange(num_infosets + 1)
+    rows, columns = [0], [0]
+    for infoset in range(1, num_infosets):
+        sources = range(max(0, int(offsets[infoset]) - 6), int(offsets[infoset]))
+        rows += [infoset] * len(sources)
+        columns += sources
+    inflow = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(num_infosets, int(offsets[-1])))
+    with pytest.raises(InvalidGameError, match="than a number can hold: weights that leave a sequence"):
+        Treeplex.from_inflow(inflow, [2] * num_infosets)

@@ -169,6 +169,16 @@ def test_a_game_knows_the_shortest_text_that_loads_it(spec, shortest):
         ("rps:rock=1/0", InvalidGameError, "rps: rock = 1/0; expected a number of at least 0"),
         ("rps:rock=1e999", InvalidGameError, "rps: rock = 1e999; expected a number of at least 0"),
         ("rps:rock=inf", InvalidGameError, "rps: rock = inf; expected a number of at least 0"),
+        (
+            "rps:rock=1" + 309 * "0" + "/1",
+            InvalidGameError,
+            "rps: rock = 1" + 36 * "0" + "...; expected a number of at",
+        ),
+        (
+            "transit:time_cost=1" + 309 * "0" + "/1",
+            InvalidGameError,
+            "transit: time_cost = 1" + 36 * "0" + "...; expected a",
+        ),
         ("leduc:ranks=" + "9" * 6000, InvalidGameError, "leduc: ranks = " + "9" * 37 + "...; expected an integer"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import random
 import zipfile
@@ -17,8 +18,11 @@ from random_trees import to_game, trees
 from treeplex import (
     Game,
     GameFileError,
+    GameTooLargeError,
     InvalidGameError,
+    InvalidStrategyError,
     Nash,
+    Profile,
     SequenceForm,
     Strategy,
     Treeplex,
@@ -30,6 +34,7 @@ from treeplex import (
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.interchange import archive
 from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
+from treeplex.validation.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +189,7 @@ WRONG = {
     "not finite": ({"A_data": np.array([1, -1, np.nan, 1])}, "holds a number that is not finite"),
     "infinite E": ({"E_data": np.array([1, -np.inf, 1, 1])}, "row 1 of E is no infoset's"),
     "wrong e": ({"e": np.array([1.0])}, "e has shape (1,), expected (2,)"),
-    "metadata": ({"metadata": np.array("{")}, "no .npz archive of arrays, or a damaged one"),
+    "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: no JSON"),
     "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is no text"),
     "format": ({"metadata": np.array('{"format": "numpy"}')}, "a file of format 'numpy' version None, expected"),
     "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not fit"),
@@ -269,6 +274,35 @@ def test_strategies_are_no_game(tmp_path: Path) -> None:
     Strategy.uniform(load_game("kuhn"), 0).save(tmp_path / "mine.npz")
     with pytest.raises(GameFileError, match=r"mine\.npz: it holds strategies, not the matrices of a game"):
         load_game(str(tmp_path / "mine.npz"))
+
+
+def test_matrices_that_may_take_more_memory_than_the_budget_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actions = 1000
+    E = np.array([[1] + [0] * actions, [-1] + [1] * actions], dtype=np.int8)
+    A = np.ones((actions + 1, actions + 1), dtype=np.int8)
+    path = tmp_path / "dense.npz"  # a kilobyte packed, a megabyte unpacked, and sixty as sparse matrices
+    np.savez_compressed(path, E=E, F=E, e=np.array([1, 0]), f=np.array([1, 0]), A=A)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "50MB")
+    with pytest.raises(GameTooLargeError, match=r"dense\.npz: reading it may take 64\.\d MB, but the budget is 50 MB"):
+        read_matrices(path)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
+    with pytest.raises(GameTooLargeError, match=r"dense\.npz: reading it may take 8\.\d+ MB"):
+        read_matrices(path)
+    monkeypatch.delenv("TREEPLEX_MEMORY")
+    assert read_matrices(path).treeplexes[0].num_sequences == actions + 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.npz"
+    os.mkfifo(path)
+    with pytest.raises(GameFileError, match=r"pipe\.npz: it is no regular file"):
+        read_matrices(path)
+    with pytest.raises(InvalidStrategyError, match="it is no regular file"):
+        Profile.load(path, load_game("kuhn"))
+    assert main(["solve", "kuhn", "--method", "cfr", "--start", str(path)]) == 2
 
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+import time
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from random_trees import to_graph, trees
 
 from treeplex import (
     GameFileError,
+    GameTooLargeError,
     GameTree,
     ImperfectRecallError,
     InvalidGameError,
@@ -24,6 +26,8 @@ from treeplex import (
     load_game,
 )
 from treeplex.seqform.interchange import encoding, files
+from treeplex.seqform.interchange.efg_reader import parse_efg, read_efg
+from treeplex.seqform.interchange.efg_writer import format_efg, write_efg
 from treeplex.seqform.interchange.graphml import format_graphml, parse_graphml, read_graphml, write_graphml
 from treeplex.seqform.interchange.node_link import format_json, parse_json, read_json, write_json
 
@@ -205,6 +209,41 @@ def test_public_labels_are_kept_and_other_attributes_left_out(name: str) -> None
     assert again.graph.nodes["r"] == {"player": 0, "infoset": "i", "public": ("p", 1)}
     assert again.graph.nodes["l"] == {"payoffs": (0,)}
     assert again.graph.edges["r", "l"] == {"action": "a"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_of_the_game_its_players_and_nodes_are_kept(name: str) -> None:
+    write, read = FORMATS[name]
+    tree = one_decision("a")
+    about = {"title": 'json:"<&', "comment": "two\nlines", "players": ("Ann", "json:[]")}
+    tree.graph.graph.update(about)
+    tree.graph.nodes["root"]["name"] = "the only choice"
+    tree.graph.nodes[0]["outcome"] = "éß"
+    again = read(write(tree))
+    assert again.graph.graph == about
+    assert again.graph.nodes["root"] == tree.graph.nodes["root"]
+    assert again.graph.nodes[0] == tree.graph.nodes[0]
+    assert write(again) == write(tree)
+    written = format_efg(tree)
+    again = read(write(parse_efg(written)))
+    assert format_efg(again) == written
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_that_are_no_text_are_left_out(name: str) -> None:
+    write, read = FORMATS[name]
+    tree = one_decision("a")
+    tree.graph.graph.update(title=3, comment="", players=("Ann", None))
+    tree.graph.nodes["root"].update(name=("a", 1), outcome="")
+    again = read(write(tree))
+    assert again.graph.graph == {}
+    assert again.graph.nodes["root"] == {"player": 0, "infoset": "only"}
+
+
+def test_names_in_files_of_other_programs_that_are_no_text_are_left_out() -> None:
+    node = {"id": 0, "payoffs": [1], "name": 7, "outcome": None}
+    read = parse_json(json.dumps({"graph": {"title": [], "players": "Ann"}, "nodes": [node], "edges": []}))
+    assert (read.graph.graph, read.graph.nodes[0]) == ({}, {"payoffs": (1,)})
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -449,6 +488,43 @@ def test_files_larger_than_the_limit_are_not_read(tmp_path: Path, monkeypatch: p
         read_json(path)
 
 
+@pytest.mark.parametrize("name", [*FILES, "efg"])
+def test_files_that_may_take_more_memory_than_the_budget_are_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"leduc.{name}"
+    tree = load_game("leduc:merge_suits=true").tree
+    write, read = (write_efg, read_efg) if name == "efg" else FILES[name]
+    write(tree, path)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "2MB")
+    with pytest.raises(GameTooLargeError, match=rf"leduc\.{name}: reading it may take .* MB, but the budget is 2 MB; "):
+        read(path)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "40MB")
+    assert read(path).num_nodes == tree.num_nodes
+
+
+@pytest.mark.parametrize("tag", ["id", "infoset", "action", "set"])
+def test_labels_whose_hashes_were_made_alike_are_refused_soon(tag: str) -> None:
+    alike = [number * (2**61 - 1) for number in range(1, 30_000)]  # every one has the hash 0
+    if tag == "set":
+        data = [{"id": {"set": alike}, "payoffs": [1]}], []
+    elif tag == "action":
+        nodes = [{"id": 0, "player": 0, "infoset": 0}, *({"id": 1 + n, "payoffs": [1]} for n in range(len(alike)))]
+        data = nodes, [{"source": 0, "target": 1 + n, "action": label} for n, label in enumerate(alike)]
+    else:
+        data = [{"id": number, "player": 0, "infoset": "", tag: label} for number, label in enumerate(alike)], []
+    begun = time.perf_counter()
+    with pytest.raises(GameFileError, match="hash"):
+        parse_json(json.dumps({"nodes": data[0], "edges": data[1]}))
+    assert time.perf_counter() - begun < 10
+
+
+def test_an_efg_file_with_more_actions_than_memory_has_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREEPLEX_MEMORY", "20MB")
+    with pytest.raises(GameTooLargeError, match="reading it may take 30 MB"):
+        parse_efg('EFG 2 R "" { "a" } p "" 1 1 "" { ' + '"a"' * 19_999 + " } 0")
+
+
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for read in (read_json, read_graphml):
         with pytest.raises(GameFileError, match=r"absent\.json: no such file"):
@@ -457,7 +533,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
             read(tmp_path)
         with pytest.raises(GameFileError, match="it is no regular file"):
             read("/dev/zero")
-        with pytest.raises(GameFileError, match="it cannot be read: "):
+        with pytest.raises(GameFileError, match="the name holds a zero byte"):
             read("zero\0byte")
 
 
@@ -549,3 +625,11 @@ def test_any_json_is_a_label_or_refused(data: Any) -> None:
             hash(read(data))
         except GameFileError as error:
             assert len(str(error).splitlines()) == 1  # noqa: PT017
+
+
+def test_writers_take_games_as_well_as_trees(tmp_path: Path) -> None:
+    game = load_game("kuhn")
+    for write, form in ((format_json, "json"), (format_graphml, "graphml")):
+        assert write(game) == write(game.tree), form
+    with pytest.raises(InvalidGameError, match="is no game: a Game or a GameTree is needed"):
+        format_json(nx.DiGraph())

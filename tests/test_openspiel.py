@@ -562,7 +562,11 @@ def test_walking_in_any_order_gives_the_same_labels():
         ("universal_poker(numPlayers=0)", InvalidGameError, "numPlayers = 0; expected an integer from 2"),
         ("misere", InvalidGameError, "Missing parameter game"),
         ("misere(game=" * 3000 + ")" * 3000, InvalidGameError, "expected at most 10"),
-        ("efg_game(filename=/no/such/file.efg)", InvalidGameError, "cannot be loaded"),
+        (
+            "efg_game(filename=/no/such/file.efg)",
+            InvalidGameError,
+            "efg_game reads a file; expected the .efg file",
+        ),
         ("mfg_garnet", InvalidGameError, "is a mean-field game"),
         ("negotiation", InvalidGameError, "samples its chance events and does not tell their probabilities"),
         ("hanabi", InvalidGameError, "has imperfect information but no information state strings"),

@@ -16,6 +16,7 @@ from treeplex import (
     CHANCE,
     TERMINAL,
     Game,
+    GameTooLargeError,
     GameTree,
     InvalidGameError,
     SequenceForm,
@@ -27,6 +28,7 @@ from treeplex.models.games import Kuhn
 from treeplex.seqform.public_from_rules import public_tree_from_rules
 from treeplex.seqform.public_from_tree import public_tree_from_infosets
 from treeplex.seqform.rules import public_labels
+from treeplex.seqform.timed_histories import PLACE_BYTES, collect_histories, times_of, with_waits
 from treeplex.validation.cli import main
 
 
@@ -611,6 +613,34 @@ def test_info_leaves_large_games_uncounted(capsys, monkeypatch):
     assert "not counted; see --public" in capsys.readouterr().out
     assert main(["info", "kuhn", "--public"]) == 0
     assert "4 public states on 3 levels" in capsys.readouterr().out
+
+
+def test_histories_that_do_not_fit_are_refused(monkeypatch, capsys):
+    spec = "transit:width=2,form=histories,horizon=2"
+    game = load_game(spec)
+    assert game.public_tree.num_states == 30
+    again = load_game(spec)
+    assert again.sequence_form.num_nodes == 7371
+    monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
+    needed = "public states of 3,195 histories that are no leaves would take about 1.28 MB, but the budget is 1 MB"
+    with pytest.raises(GameTooLargeError, match=f"^{again.spec}: {needed}"):
+        _ = again.public_tree
+    assert main(["info", spec]) == 0
+    assert "not counted; see --public" in capsys.readouterr().out
+    assert main(["info", spec, "--public"]) == 2
+    assert needed in capsys.readouterr().err
+
+
+def test_waits_that_do_not_fit_are_refused(monkeypatch):
+    rules = load_game("transit:width=2,form=histories,horizon=2").rules
+    histories = collect_histories(rules)
+    times = [2 * time for time in times_of(histories)]  # everybody waits at every second time
+    places = 2 * len(times) - 1
+    monkeypatch.setenv("TREEPLEX_MEMORY", str(PLACE_BYTES * places - 1))
+    with pytest.raises(GameTooLargeError, match="public states of 3,195 histories"):
+        with_waits(histories, times)
+    monkeypatch.setenv("TREEPLEX_MEMORY", str(PLACE_BYTES * places))
+    assert len(with_waits(histories, times).before) == places
 
 
 def test_info_says_why_a_game_has_no_public_states(capsys):

@@ -25,7 +25,7 @@ from treeplex import (
 from treeplex.seqform.fingerprint import _digits
 from treeplex.seqform.game import sequence_form_of
 from treeplex.seqform.leaves import LeafTable
-from treeplex.seqform.polytope import depths_of
+from treeplex.seqform.levels import depths_of
 
 SMALL = [
     "kuhn",

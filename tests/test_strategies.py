@@ -448,7 +448,7 @@ def test_a_strategy_is_made_without_another(kuhn, monkeypatch):
 def test_files_that_cannot_be_written(kuhn, tmp_path):
     strategy = Strategy.uniform(kuhn, 0)
     for path, reason in (
-        (tmp_path / "absent" / "x.npz", r"absent.x\.npz cannot be written: No such file or directory"),
+        (tmp_path / "absent" / "x.npz", r"absent.x\.npz cannot be written: no such file or directory"),
         (tmp_path, "cannot be written: "),
         (tmp_path / "two\nlines" / "x", r"two\\nlines.x cannot be written"),
         (str(tmp_path / "zero\0byte"), "cannot be written: "),

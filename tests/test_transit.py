@@ -79,15 +79,30 @@ def value_with_bounded_risk(game, bound):
     response = form.F.T @ q - risk.coefficients * multiplier <= form.A.T @ x
     problem = cp.Problem(cp.Maximize(form.f @ q - bound * multiplier), [form.E @ x == form.e, response])
     problem.solve(solver=cp.HIGHS)
-    return problem.value
+    return problem.value, float(multiplier.value)
 
 
 @pytest.mark.parametrize(
-    ("bound", "value"),
-    [(0.5, -0.009732), (0.2, 0.010158), (0.1, 0.020351), (0.05, 0.032357), (0.02, 0.044164), (0.01, 0.059345)],
+    ("model", "width", "values"),
+    [
+        ("B", 2, {0.5: -0.009732, 0.2: 0.010158, 0.1: 0.020351, 0.05: 0.032357, 0.02: 0.044164, 0.01: 0.059345}),
+        ("A", 2, {0.5: -0.796392, 0.2: -0.787009, 0.1: -0.783558, 0.05: -0.744881, 0.02: -0.707173, 0.01: -0.684009}),
+        ("B", 3, {0.5: 0.231943, 0.1: 0.278538, 0.01: 0.326718}),
+        ("A", 3, {0.5: -0.290845, 0.1: -0.176445, 0.01: -0.024132}),
+    ],
 )
-def test_values_with_a_bounded_risk_are_those_on_record(bound, value):
-    assert value_with_bounded_risk(load_game("transit:width=2"), bound) == pytest.approx(value, abs=1e-6)
+def test_values_with_a_bounded_risk_are_those_on_record(model, width, values):
+    game = load_game("transit", model=model, width=width)
+    for bound, value in values.items():
+        assert value_with_bounded_risk(game, bound)[0] == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "price"), [("B", 2, 0.1552), ("A", 2, 0.0406), ("B", 3, 0.3065), ("A", 3, 1.0795)]
+)
+def test_what_a_risk_of_a_tenth_is_worth_is_that_on_record(model, width, price):
+    game = load_game("transit", model=model, width=width)
+    assert value_with_bounded_risk(game, 0.1)[1] == pytest.approx(price, abs=1e-4)
 
 
 def test_the_patroller_can_be_sure_to_end_at_its_base_and_would_not_be_by_itself():
@@ -100,6 +115,8 @@ def test_the_patroller_can_be_sure_to_end_at_its_base_and_would_not_be_by_itself
     assert risk.value(solve(Nash(game)).profile[1]) > 0.88
     with pytest.raises(InvalidStrategyError, match="strategy of player 0"):
         risk.value(Strategy.uniform(game, 0))
+    with pytest.raises(InvalidStrategyError, match="of another game"):
+        risk.value(Strategy.uniform(load_game("transit:width=2,failure=0.2"), 1))
 
 
 # The tree of histories
@@ -127,7 +144,7 @@ def test_flow_and_histories_have_the_same_value(both_forms):
 def test_flow_and_histories_have_the_same_values_with_a_bounded_risk(both_forms):
     published = {"B": {0.5: -0.2136661, 0.1: -0.1185560, 0.01: 0.1929063}, "A": {0.5: None, 0.01: None}}
     for bound, value in published[both_forms[0].parameters["model"]].items():
-        found = [value_with_bounded_risk(game, bound) for game in both_forms]
+        found = [value_with_bounded_risk(game, bound)[0] for game in both_forms]
         assert found[0] == pytest.approx(found[1], abs=1e-8)
         if value is not None:
             assert found[0] == pytest.approx(value, abs=1e-7)
@@ -247,6 +264,12 @@ def test_defaults_depend_on_the_width():
     }
     assert load_game("transit:width=3,horizon=10,base=r0c2").spec == "transit:width=3"
     assert load_game("transit:width=2,starts=r1c0").spec == "transit:width=2,starts=r1c0"
+
+
+def test_a_cell_is_written_in_one_way():
+    game = load_game("transit", width=2, base="r00c01", starts="r0c00 + r01c0")
+    assert game.parameters == load_game("transit:width=2").parameters
+    assert (game.spec, game.reference_value) == ("transit:width=2", load_game("transit:width=2").reference_value)
 
 
 @pytest.mark.parametrize(

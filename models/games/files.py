@@ -100,7 +100,7 @@ def _read_tree(path: str, suffix: str) -> Any:
     if suffix == ".efg":
         from ...seqform.interchange.efg_reader import read_efg
 
-        return read_efg(Path(path))
+        return read_efg(path)
     if suffix == ".graphml":
         from ...seqform.interchange.graphml import read_graphml
 

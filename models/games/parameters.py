@@ -96,7 +96,7 @@ class Parameter:
 
         Raises
         ------
-        ValueError
+        ValueError, OverflowError, ZeroDivisionError
             If it is not what is expected; nothing is said about what was.
         """
         if isinstance(value, str):
@@ -113,6 +113,7 @@ class Parameter:
         if self.kind is int:
             number = _integer(value)
         elif isinstance(value, Fraction):
+            float(value)  # raises OverflowError where there is no such float
             number = value
         elif isinstance(value, int | float) and math.isfinite(value):
             # 0.05 means one twentieth, not the binary number nearest to it.

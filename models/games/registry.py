@@ -101,10 +101,10 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
 def _family(name: str) -> Family:
     known = {family.name: family for family in _FAMILIES}
     if name not in known:
-        listed = ", ".join(known)
+        hint = nearest(name.replace("-", "_"), [*known, OPENSPIEL])
         raise UnknownGameError(
-            f"unknown game {_quoted(name)}{nearest(name.replace('-', '_'), known)}; expected one of {listed}, a file "
-            f"({', '.join(SUFFIXES)}) or {OPENSPIEL}:NAME"
+            f"unknown game {_quoted(name)}{hint}; expected one of {', '.join(known)}, a file ({', '.join(SUFFIXES)}) "
+            f"or {OPENSPIEL}:NAME"
         )
     return known[name]
 

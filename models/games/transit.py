@@ -115,6 +115,9 @@ class Transit:
         for name, default in defaults.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
+        # One way to write a cell, so that equal games have equal parameters.
+        object.__setattr__(self, "base", grid.label(self.base_cell))
+        object.__setattr__(self, "starts", "+".join(map(grid.label, self.start_cells)))
         if len(set(self.start_cells)) < len(self.start_cells):
             raise InvalidGameError(f"{self.name}: starts = {shown(self.starts)}; expected no cell twice")
         for cell in self.start_cells:
@@ -123,7 +126,6 @@ class Transit:
                     f"{self.name}: starts = {shown(self.starts)}; expected no cell of the eastern column, where the "
                     "evader has escaped"
                 )
-        _ = self.base_cell  # refuses what is none
 
     @cached_property
     def grid(self) -> Grid:
@@ -163,7 +165,11 @@ class TransitFamily(Family):
             from .transit_histories import TransitHistories
 
             return {"rules": TransitHistories(rules), "functionals": _functionals}
-        return {"sequence_form": _FlowForm(rules), "functionals": _functionals}
+        return {
+            "sequence_form": _FlowForm(rules),
+            "functionals": _functionals,
+            "without_histories": "plans are flows over time and cell; form=histories has them, for very small games",
+        }
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,8 @@ def _functionals(game: "Game") -> "Mapping[str, Functional]":
         coefficients = risk_coefficients(rules, walkers(rules)[1])
     else:
         coefficients = risk_of_histories(rules, game.sequence_form.treeplexes[1])
-    return {"risk": Functional(1, coefficients, "probability that the patroller is away from the base at the end")}
+    description = "probability that the patroller is away from the base at the end"
+    return {"risk": Functional(1, coefficients, description, fingerprint=game.fingerprint)}
 
 
 # By width, the other parameters at their defaults.

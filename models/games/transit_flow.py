@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.factored import FactoredPayoff
-from ...seqform.polytope import Floats, Treeplex
+from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
 from .transit_grid import DIRECTIONS, FAILED, Grid
 from .transit_size import flow_size

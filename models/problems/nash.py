@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
-from ...seqform.polytope import Floats
 from ...seqform.strategy import Profile, check_same_game
 from ..linear_program import LinearProgram, slices, stack
 from .problem import Certificate
@@ -77,9 +77,9 @@ class Nash:
         LinearProgram
             Column blocks ``plan`` (x) and ``values`` (q); row blocks ``plan`` (E x = e) and ``response``
             (Fᵀ q − Aᵀ x ≤ 0). A and q are in units of A's mean absolute entry, since solvers' tolerances are absolute
-            and E and F hold ones; the objective is in payoff units. Where the payoffs are factored, A = L R, a block of
-            free columns ``factors`` (z) and of rows ``factors`` (z − Lᵀ x = 0) stand between x and the response
-            (Fᵀ q − Rᵀ z ≤ 0), and A is never made.
+            and E and F hold ones; the objective is in payoff units. Where the payoffs are factored, A = L R with rows
+            of R in units of their largest entry, a block of free columns ``factors`` (z) and of rows ``factors``
+            (z − Lᵀ x = 0) stand between x and the response (Fᵀ q − Rᵀ z ≤ 0), and A is never made.
 
         Raises
         ------
@@ -92,16 +92,16 @@ class Nash:
         num_plan, num_values = own.num_sequences, other.num_infosets + 1
         num_rows, num_responses = own.num_infosets + 1, other.num_sequences
         unit = self._unit()
-        factored = form.factored
-        if factored is None:
+        if form.factored is None:
             num_factors = 0
             blocks: list[list[sp.sparray | None]] = [[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]
         else:
-            num_factors = factored.num_factors
+            num_factors = form.factored.num_factors
+            left, right = form.factored.balanced
             blocks = [
                 [form.E, None, None],
-                [None, factored.right.T * -1.0, form.F.T],
-                [factored.left.T * (-1.0 / unit), sp.eye_array(num_factors), None],
+                [None, right.T * -1.0, form.F.T],
+                [left.T * (-1.0 / unit), sp.eye_array(num_factors), None],
             ]
         lengths = {"plan": num_plan, "factors": num_factors, "values": num_values}
         heights = {"plan": num_rows, "response": num_responses, "factors": num_factors}
@@ -138,8 +138,9 @@ class Nash:
         if form.factored is None:
             payoffs, definition = form.A.T @ plan, []
         else:
+            left, right = form.factored.balanced
             factors = cp.Variable(form.factored.num_factors, name="factors")
-            payoffs, definition = form.factored.right.T @ factors, [factors == form.factored.left.T @ plan]
+            payoffs, definition = right.T @ factors, [factors == left.T @ plan]
         return cp.Problem(
             cp.Maximize(form.f @ values),
             [form.F.T @ values <= payoffs, form.E @ plan == form.e, *definition],
@@ -187,7 +188,7 @@ class Nash:
 
     def _unit(self) -> float:
         form = self.game.sequence_form
-        entries = form.A.data if form.factored is None else form.factored.left.data
+        entries = form.A.data if form.factored is None else form.factored.balanced[0].data
         return float(np.abs(entries).mean()) if len(entries) else 1.0
 
     def _require_two_players(self) -> None:

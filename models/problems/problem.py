@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from ...seqform.arrays import Floats
 from ...seqform.game import Game
-from ...seqform.polytope import Floats
 from ...seqform.strategy import Profile
 from ..linear_program import LinearProgram
 

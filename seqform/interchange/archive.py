@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import GameFileError
 from .encoding import from_json, to_json
-from .files import writing_whole
+from .files import check_memory, regular_size, writing_whole
 
 #: Archives of up to so many bytes unpacked are read whatever they are packed to …
 ALWAYS_READ = 2**28
 #: … and larger ones up to so many times their own size.
 MAX_RATIO = 100
+#: Bytes of memory for each byte unpacked: metadata, of four bytes a character, may be empty objects alone.
+_EXPANSION = 8
 
 _KINDS = "biufUS"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -62,16 +65,19 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
     Raises
     ------
     FileNotFoundError
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
     Exception
         Of any type, if the file cannot be read, is no such archive or a damaged one, holds Python objects, or unpacks
         to more than :data:`ALWAYS_READ` bytes and :data:`MAX_RATIO` times its size.
     """
-    size = Path(path).stat().st_size
+    size = regular_size(path)
     with Path(path).open("rb") as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         unpacked = sum(member.file_size for member in members)
         if unpacked > max(ALWAYS_READ, MAX_RATIO * size):
             raise ValueError(f"it has {size:,} bytes and would unpack to {unpacked:,}, which is taken for a trap")
+        check_memory(_EXPANSION * unpacked)
         arrays: dict[str, npt.NDArray[Any]] = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -84,7 +90,10 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
         return {}, arrays
     if metadata.dtype.kind != "U" or metadata.shape:
         raise ValueError("its metadata is no text")
-    read = from_json(str(metadata))
+    try:
+        read = from_json(str(metadata))
+    except GameFileError as error:
+        raise GameFileError(f"its metadata cannot be read: {error}") from None
     if not isinstance(read, dict):
         raise ValueError("its metadata is no JSON object")
     return read, arrays

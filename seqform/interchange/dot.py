@@ -3,18 +3,19 @@
 import itertools
 from pathlib import Path
 
+from ..game import Game, tree_of
 from ..game_tree import GameTree
 from ..rules import CHANCE
 from .files import write_bytes
 from .picture_text import CHANCE_COLOUR, colour_of, edge_text, infoset_members, label_text, number_text
 
 
-def format_dot(tree: GameTree) -> str:
+def format_dot(tree: GameTree | Game) -> str:
     """Return a game tree in DOT: ``dot -Tsvg`` draws it.
 
     Parameters
     ----------
-    tree : GameTree
+    tree : GameTree or Game
 
     Returns
     -------
@@ -48,6 +49,7 @@ def format_dot(tree: GameTree) -> str:
     }
     <BLANKLINE>
     """
+    tree = tree_of(tree)
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
         "digraph game {",
@@ -76,7 +78,7 @@ def format_dot(tree: GameTree) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def write_dot(tree: GameTree, path: str | Path) -> None:
+def write_dot(tree: GameTree | Game, path: str | Path) -> None:
     """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
 
     Raises

@@ -7,16 +7,20 @@ from typing import Any, NoReturn
 
 import networkx as nx
 
+from ..budget import Budget
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 from ..game_tree import DiGraph
 from ..rules import CHANCE
 from .efg_labels import distinct_labels, infoset_labels
 from .efg_numbers import add, normalised, parse_number
 from .efg_tokens import NODE, NUMBER, STRING, Cursor, explain, fault, unquote
+from .files import check_memory
 
-#: The largest number of nodes, and of nodes times players, that is read: each node takes about a kilobyte of memory.
+#: The largest number of nodes, and of nodes times players, that is read.
 MAX_NODES = 10_000_000
 MAX_PAYOFFS = 100_000_000
+# Bytes of memory that a node takes at most, and the fewest characters that one has: t""0.
+_NODE, _SHORTEST = 1500, 4
 
 _Exact = int | Fraction
 _Payoffs = tuple[_Exact, ...]
@@ -57,6 +61,11 @@ class NodeReader:
         self.text = text
         self.num_players = num_players
         self.zeros: _Payoffs = (0,) * num_players
+        self.budget = Budget()
+        #: How many nodes there is memory for.
+        self.affordable = len(text)
+        if self.budget.left(len(text) // _SHORTEST * _NODE) < 0:
+            self.affordable = self.budget.limit // _NODE
         self.infosets: dict[tuple[int, int], _Infoset] = {}  # by player (CHANCE too) and number
         self.outcomes: dict[int, _Outcome] = {0: _Outcome("", "", self.zeros)}
         self.numbers: dict[str, _Exact] = {}
@@ -69,7 +78,7 @@ class NodeReader:
         """Read the nodes that begin at a position, to the end of the text."""
         text, match, zeros = self.text, NODE.match, self.zeros
         written_infosets, written_outcomes = self.written_infosets, self.written_outcomes
-        max_nodes = min(MAX_NODES, MAX_PAYOFFS // self.num_players)
+        max_nodes = min(MAX_NODES, MAX_PAYOFFS // self.num_players, self.affordable)
         nodes: list[dict[str, Any]] = []
         parents: list[int] = []  # of all nodes but the root, as are the edges
         edges: list[dict[str, Any]] = []
@@ -87,6 +96,7 @@ class NodeReader:
             leaf, decision, player, number, actions, chance, event, chances, outcome, payoffs = found.groups()
             node = len(nodes)
             if node >= max_nodes:
+                check_memory((node + 1) * _NODE * len(text) // max(1, position), self.budget)
                 raise fault(text, position, f"expected at most {max_nodes} nodes for {self.num_players} players")
             if parent >= 0:
                 parents.append(parent)
@@ -196,6 +206,8 @@ class NodeReader:
         """Read a label, actions and, at chance nodes, probabilities."""
         known = self.events.get(definition)
         if known is None:
+            if definition.count('"') // 2 > self.affordable:  # a node has to follow for every action
+                check_memory(definition.count('"') // 2 * _NODE, self.budget)
             strings = [unquote(found.group()) for found in STRING.finditer(definition)]
             probabilities: tuple[_Exact, ...] = ()
             if chance:

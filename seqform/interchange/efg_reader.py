@@ -12,6 +12,8 @@ from .files import naming, read_bytes
 
 #: The largest number of players that is read.
 MAX_PLAYERS = 1000
+# Bytes of memory for each byte of a file, nodes apart: numbers that differ take the most.
+_EXPANSION = 32
 
 
 def read_efg(path: str | os.PathLike[str]) -> GameTree:
@@ -31,6 +33,8 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     ------
     GameFileError
         If the file cannot be read, or something in it is wrong; the error has the line and the column.
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
     ImperfectRecallError
         If a player forgets.
 
@@ -46,7 +50,7 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     ...     read_efg(path)
     GameTree(num_players=2, num_nodes=58)
     """
-    content = read_bytes(path)
+    content = read_bytes(path, _EXPANSION)
     with naming(path):
         return parse_efg(_decode(content))
 

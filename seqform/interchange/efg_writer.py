@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..errors import InvalidGameError, shown
+from ..game import Game, tree_of
 from ..game_tree import GameTree
 from ..rules import CHANCE
 from .efg_labels import distinct_labels, infoset_labels, label_text
@@ -14,12 +14,12 @@ from .efg_tokens import quote
 from .files import write_bytes
 
 
-def write_efg(tree: GameTree, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+def write_efg(tree: GameTree | Game, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write a game tree to a Gambit ``.efg`` file, in UTF-8; see :func:`format_efg`.
 
     Parameters
     ----------
-    tree : GameTree
+    tree : GameTree or Game
     path : path-like
         A file that is there already is replaced, once the new one is whole.
     title : str, optional
@@ -46,17 +46,17 @@ def write_efg(tree: GameTree, path: str | os.PathLike[str], *, title: str | None
     write_bytes(path, format_efg(tree, title=title).encode())
 
 
-def format_efg(tree: GameTree, *, title: str | None = None) -> str:
+def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
     """Return a game tree as text in Gambit's ``.efg`` format.
 
     Parameters
     ----------
-    tree : GameTree
+    tree : GameTree or Game
         The title, the comment and the players' names are taken from ``tree.graph.graph`` under ``"title"``,
         ``"comment"`` and ``"players"``, the names of nodes and outcomes from their attributes ``name`` and ``outcome``,
         where these are texts.
     title : str, optional
-        The game's title, instead of the tree's.
+        The game's title, instead of the tree's. A game whose tree has none goes by its name.
 
     Returns
     -------
@@ -87,8 +87,10 @@ def format_efg(tree: GameTree, *, title: str | None = None) -> str:
     EFG 2 R "Pennies" { "Player 1" "Player 2" }
     ...
     """
-    if not isinstance(tree, GameTree):
-        raise InvalidGameError(f"{shown(tree)} is no game tree: a GameTree is expected (game.tree is one)")
+    game = tree if isinstance(tree, Game) else None
+    tree = tree_of(tree)
+    if title is None and game is not None and "title" not in tree.graph.graph:
+        title = game.spec
     return _TreeWriter(tree).text(title)
 
 

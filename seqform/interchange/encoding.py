@@ -37,6 +37,8 @@ from ..errors import GameFileError, InvalidGameError, one_line, shown
 MAX_BITS = 13_288
 #: How deep tuples and sets may be nested.
 MAX_DEPTH = 100
+#: So many labels may have one hash: numbers and tuples can be made to, and looking them up then takes for ever.
+MAX_ALIKE = 100
 #: Decimals beyond ten to this power, or below its inverse, are refused: as fractions they would fill the memory.
 MAX_EXPONENT = 10_000
 
@@ -107,7 +109,10 @@ def decode(data: Any, depth: int = 0) -> Hashable:
     if len(data) == 1:
         ((tag, content),) = data.items()
         if tag == "set" and isinstance(content, list):
-            return frozenset([decode(part, depth + 1) for part in content])
+            parts = [decode(part, depth + 1) for part in content]
+            if len(parts) - len(set(map(hash, parts))) >= MAX_ALIKE:
+                raise GameFileError(f"a set has {MAX_ALIKE} elements or more whose hashes are another's")
+            return frozenset(parts)
         if tag == "fraction" and isinstance(content, str) and _FRACTION.fullmatch(content):
             return _fraction(content)
         if tag == "decimal" and isinstance(content, str):

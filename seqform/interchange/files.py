@@ -1,4 +1,4 @@
-"""Game files as bytes: read within a bound, written whole or not at all, and named in every error."""
+"""Game files as bytes: read within bounds, written whole or not at all, and named in every error."""
 
 import contextlib
 import os
@@ -6,7 +6,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import GameFileError, InvalidGameError, one_line
+from ..budget import Budget
+from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line
+from ..memory import ENVIRONMENT_VARIABLE, in_words
 
 #: The largest game file that is read, in bytes. A node takes some 100 of them, and about a kilobyte of memory.
 MAX_BYTES = 2**28
@@ -30,7 +32,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     name = one_line(os.fspath(path))
     try:
         yield
-    except InvalidGameError as error:
+    except (InvalidGameError, GameTooLargeError) as error:
         text = str(error)
         if text.startswith(f"{name}: "):  # a reader within another one
             raise
@@ -40,12 +42,14 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise named from None
 
 
-def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MAX_BYTES) -> bytes:
     """Return what a file holds.
 
     Parameters
     ----------
     path : path-like
+    expansion : int
+        How many bytes of memory at most are taken, in the end, for each byte of the file.
     limit : int
         The most bytes that are read.
 
@@ -53,25 +57,57 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     ------
     GameFileError
         If there is no such file, it is none, it cannot be read, or it is larger; the message names it.
+    GameTooLargeError
+        If what is made of it may take more memory than the budget; the message names it.
     """
-    with naming(path):
-        try:
-            status = Path(path).stat()
-            if stat.S_ISDIR(status.st_mode):
-                raise GameFileError("it is a directory, expected a file")
-            if not stat.S_ISREG(status.st_mode):  # a pipe would wait for ever
-                raise GameFileError("it is no regular file")
-            _check_size(status.st_size, limit)
-            with Path(path).open("rb") as file:
-                content = file.read(limit + 1)
-        except FileNotFoundError:
-            raise GameFileError("no such file") from None
-        except GameFileError:
-            raise
-        except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-            raise GameFileError(f"it cannot be read: {reason_of(error)}") from None
+    with refusing_unreadable(path):
+        size = regular_size(path)
+        _check_size(size, limit)
+        check_memory(size * expansion)
+        with Path(path).open("rb") as file:
+            content = file.read(limit + 1)
         _check_size(len(content), limit)
         return content
+
+
+def regular_size(path: str | os.PathLike[str]) -> int:
+    """Return how many bytes a regular file has, before it is opened.
+
+    Raises
+    ------
+    GameFileError
+        If it is a directory, a device or a pipe, which would wait for ever.
+    OSError, ValueError
+        If there is no such file, or it cannot be looked at.
+    """
+    status = Path(path).stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise GameFileError("it is a directory, expected a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise GameFileError("it is no regular file")
+    return status.st_size
+
+
+def check_memory(needed: int, budget: Budget | None = None) -> None:
+    """Refuse a file that may take more memory than the budget for building a game.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes that it takes at most.
+    budget : Budget, optional
+        By default a new one.
+
+    Raises
+    ------
+    GameTooLargeError
+    """
+    budget = Budget() if budget is None else budget
+    if budget.left(needed) < 0:
+        raise GameTooLargeError(
+            f"reading it may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more memory "
+            f"by {ENVIRONMENT_VARIABLE}"
+        )
 
 
 def _check_size(size: int, limit: int) -> None:
@@ -131,6 +167,27 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """
     with refusing_unwritable(path), writing_whole(path) as passing:
         passing.write_bytes(content)
+
+
+@contextlib.contextmanager
+def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the failure to read a game file into one line that names it.
+
+    Raises
+    ------
+    GameFileError
+    """
+    with naming(path):
+        if "\0" in os.fspath(path):
+            raise GameFileError("no such file: the name holds a zero byte")
+        try:
+            yield
+        except FileNotFoundError:
+            raise GameFileError("no such file") from None
+        except InvalidGameError:  # a ValueError too
+            raise
+        except (OSError, ValueError) as error:
+            raise GameFileError(f"it cannot be read: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import GameFileError, InvalidGameError, UnsupportedProblemError, one_line, shown
+from ..errors import GameFileError, GameTooLargeError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ..factored import FactoredPayoff
 from ..game import Game, sequence_form_of
 from ..matrices import polytope_from_constraints
@@ -33,9 +33,11 @@ from ..polytope import Treeplex
 from ..sequence_form import SequenceForm
 from .archive import read_archive, write_archive
 from .encoding import decode, encode
-from .files import naming, refusing_unwritable
+from .files import check_memory, naming, refusing_unreadable, refusing_unwritable
 
 _FORMAT, _VERSION = "treeplex matrices", 1
+# Bytes of memory for each entry of the arrays: a dense matrix of single bytes becomes a sparse one of 8-byte numbers.
+_ENTRY = 64
 
 
 def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
@@ -115,19 +117,21 @@ def read_matrices(path: str | Path) -> SequenceForm:
     ------
     GameFileError
         If there is no such file, or it is not of the format; the message names it.
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
     InvalidGameError
         If the matrices are no game; see :meth:`SequenceForm.from_matrices
         <treeplex.seqform.sequence_form.SequenceForm.from_matrices>`.
     """
-    with naming(path):
+    with refusing_unreadable(path):
         try:
             metadata, arrays = read_archive(path)
-        except FileNotFoundError:
-            raise GameFileError("no such file") from None
-        except OSError as error:
-            raise GameFileError(f"it cannot be read: {one_line(error.strerror or str(error)).lower()}") from None
+        except (OSError, GameFileError, GameTooLargeError):
+            raise
         except Exception as error:  # a damaged archive makes zipfile, zlib and numpy raise almost anything
             raise GameFileError(f"no .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
+        check_memory(_ENTRY * sum(array.size for array in arrays.values()))
+    with naming(path):
         return _Reader(metadata, arrays).form()
 
 
@@ -167,7 +171,8 @@ class _Reader:
             raise GameFileError(f"no matrices of a game: the array {name} is missing")
         array = self.arrays[name]
         if array.dtype.kind not in kinds:
-            raise GameFileError(f"the array {name} is of type {array.dtype}, expected numbers")
+            expected = "numbers" if "f" in kinds else "integers"
+            raise GameFileError(f"the array {name} is of type {array.dtype}, expected {expected}")
         return array
 
     def matrix(self, name: str) -> Any:

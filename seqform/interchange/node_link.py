@@ -13,25 +13,29 @@
     …]}
 
 Nodes have ``player`` and ``infoset``, or ``payoffs``, and perhaps ``public``; edges have ``action`` and, below chance,
-``prob``. Labels and numbers are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. Other attributes are no
-part of the game: they are neither written nor read. The order of the edges of a node is the order of its actions.
+``prob``. Labels and numbers are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. The order of the edges
+of a node is the order of its actions. As in ``.efg`` files a node may have the texts ``name`` and ``outcome``, and the
+graph ``title``, ``comment`` and ``players``, the players' names. Other attributes are neither written nor read.
 
 What ``networkx.node_link_data`` makes of a graph with these attributes is read too, with its edges under ``edges`` or,
 as older releases have it, ``links``; there tuples are arrays, and exact fractions have to be text.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
 from ..errors import GameFileError, shown
+from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
-from .encoding import decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
+from .encoding import MAX_ALIKE, decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
 from .files import naming, read_bytes, write_bytes
 
 _FORMAT, _VERSION = "treeplex game", 1
+#: Bytes of memory for each byte of a JSON or GraphML file: nodes without attributes take up to 60, games 12 to 20.
+EXPANSION = 64
 
 
 def _as_it_is(value: Any) -> Any:
@@ -57,14 +61,16 @@ EDGE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = 
     "action": (encode, decode),
     "prob": (encode_number, decode_number),
 }
+#: Texts that say what a node or the graph is called; anything but text is left out.
+NODE_TEXTS, GRAPH_TEXTS = ("name", "outcome"), ("title", "comment")
 
 
-def write_json(tree: GameTree, path: str | Path) -> None:
+def write_json(tree: GameTree | Game, path: str | Path) -> None:
     """Write a game tree as node-link JSON, whole or not at all.
 
     Parameters
     ----------
-    tree : GameTree
+    tree : GameTree or Game
     path : path-like
 
     Raises
@@ -85,9 +91,10 @@ def write_json(tree: GameTree, path: str | Path) -> None:
     write_bytes(path, format_json(tree).encode())
 
 
-def format_json(tree: GameTree) -> str:
+def format_json(tree: GameTree | Game) -> str:
     """Return a game tree as node-link JSON, a line a node and a line an edge; errors as :func:`write_json`."""
-    about = to_json({"format": _FORMAT, "version": _VERSION})
+    tree = tree_of(tree)
+    about = to_json({"format": _FORMAT, "version": _VERSION} | description(tree.graph.graph))
     nodes = ",\n".join(to_json({"id": encode(node)} | encoded) for node, encoded in encoded_nodes(tree))
     edges = ",\n".join(
         to_json({"source": encode(source), "target": encode(target)} | encoded)
@@ -101,13 +108,29 @@ def format_json(tree: GameTree) -> str:
 def encoded_nodes(tree: GameTree) -> Iterator[tuple[Hashable, dict[str, Any]]]:
     """Yield the nodes of a tree in order, each with the attributes that belong to the game, encoded."""
     for node, attributes in tree.graph.nodes(data=True):
-        yield node, _encoded(attributes, NODE_ATTRIBUTES)
+        yield node, _encoded(attributes, NODE_ATTRIBUTES) | texts(attributes, NODE_TEXTS)
 
 
 def encoded_edges(tree: GameTree) -> Iterator[tuple[Hashable, Hashable, dict[str, Any]]]:
     """Yield the edges of a tree, those of a node in the order of its actions, with their attributes encoded."""
     for source, target, attributes in tree.graph.edges(data=True):
         yield source, target, _encoded(attributes, EDGE_ATTRIBUTES)
+
+
+def description(about: Any) -> dict[str, Any]:
+    """Return what a graph's attributes say of the game: its title, its comment and the players' names, a tuple."""
+    if not isinstance(about, Mapping):
+        return {}
+    found: dict[str, Any] = texts(about, GRAPH_TEXTS)
+    names = about.get("players")
+    if isinstance(names, list | tuple) and names and all(type(name) is str for name in names):
+        found["players"] = tuple(map(encode, names))
+    return found
+
+
+def texts(attributes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    """Return those of some attributes that are texts, and not empty."""
+    return {name: encode(attributes[name]) for name in names if type(attributes.get(name)) is str and attributes[name]}
 
 
 def _encoded(attributes: dict[str, Any], known: Any) -> dict[str, Any]:
@@ -130,11 +153,13 @@ def read_json(path: str | Path) -> GameTree:
     GameFileError
         If there is no such file, it is larger than :data:`~treeplex.seqform.interchange.files.MAX_BYTES`, or it is not
         of the format; with line and column where they are known.
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
         If the graph is no game; see :class:`~treeplex.seqform.game_tree.GameTree`.
     """
     with naming(path):
-        return parse_json(read_bytes(path))
+        return parse_json(read_bytes(path, EXPANSION))
 
 
 def parse_json(text: str | bytes) -> GameTree:
@@ -150,45 +175,74 @@ def parse_json(text: str | bytes) -> GameTree:
     about = data.get("graph")
     if isinstance(about, dict) and about.get("format") == _FORMAT and about.get("version") != _VERSION:
         raise GameFileError(f"version {shown(about.get('version'))} of the format, expected {_VERSION}")
-    graph: DiGraph = nx.DiGraph()
+    builder = GraphBuilder(about)
     for number, node in enumerate(data["nodes"]):
         where = f"nodes[{number}]"
         if not isinstance(node, dict) or "id" not in node:
             raise GameFileError(f"{where} is {shown(node)}, expected an object with the key 'id'")
-        add_node(graph, _decoded(node["id"], decode, where, "id"), _attributes(node, NODE_ATTRIBUTES, where), where)
+        attributes = _attributes(node, NODE_ATTRIBUTES, where) | texts(node, NODE_TEXTS)
+        builder.add_node(_decoded(node["id"], decode, where, "id"), attributes, where)
     for number, edge in enumerate(edges):
         where = f"edges[{number}]"
         if not isinstance(edge, dict) or "source" not in edge or "target" not in edge:
             raise GameFileError(f"{where} is {shown(edge)}, expected an object with the keys 'source' and 'target'")
         source, target = (_decoded(edge[name], decode, where, name) for name in ("source", "target"))
-        add_edge(graph, source, target, _attributes(edge, EDGE_ATTRIBUTES, where), where)
-    return GameTree(graph)
+        builder.add_edge(source, target, _attributes(edge, EDGE_ATTRIBUTES, where), where)
+    return GameTree(builder.graph)
 
 
-def add_node(graph: DiGraph, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
-    """Add a node that a file has, or refuse one that stands there twice."""
-    if node is None:  # which networkx does not take
-        raise GameFileError(f"{where}: a node is called null", line)
-    if node in graph:
-        raise GameFileError(f"{where}: there are two nodes {shown(node)}", line)
-    graph.add_node(node, **attributes)
+class GraphBuilder:
+    """A graph that is read from a file, node by node and edge by edge.
 
+    Parameters
+    ----------
+    about : Any
+        What the file says of the graph as a whole; see :func:`description`.
+    """
 
-def add_edge(
-    graph: DiGraph,
-    source: Hashable,
-    target: Hashable,
-    attributes: dict[str, Any],
-    where: str,
-    line: int | None = None,
-) -> None:
-    """Add an edge that a file has, or refuse one that stands there twice or has no nodes to join."""
-    for node in (source, target):
-        if node not in graph:
-            raise GameFileError(f"{where}: there is no node {shown(node)}", line)
-    if graph.has_edge(source, target):
-        raise GameFileError(f"{where}: there are two edges from {shown(source)} to {shown(target)}", line)
-    graph.add_edge(source, target, **attributes)
+    def __init__(self, about: Any) -> None:
+        self.graph: DiGraph = nx.DiGraph(**description(about))
+        self._first: dict[int, Hashable] = {}  # by hash, the first label that has it
+        self._alike: dict[int, list[Hashable]] = {}  # and the others
+
+    def add_node(self, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
+        """Add a node that a file has, or refuse one that stands there twice."""
+        if node is None:  # which networkx does not take
+            raise GameFileError(f"{where}: a node is called null", line)
+        for label in (node, attributes.get("infoset"), attributes.get("public")):
+            self._check_hash(label, where, line)
+        if node in self.graph:
+            raise GameFileError(f"{where}: there are two nodes {shown(node)}", line)
+        self.graph.add_node(node, **attributes)
+
+    def add_edge(
+        self, source: Hashable, target: Hashable, attributes: dict[str, Any], where: str, line: int | None = None
+    ) -> None:
+        """Add an edge that a file has, or refuse one that stands there twice or has no nodes to join."""
+        self._check_hash(attributes.get("action"), where, line)
+        for node in (source, target):
+            if node not in self.graph:
+                raise GameFileError(f"{where}: there is no node {shown(node)}", line)
+        if self.graph.has_edge(source, target):
+            raise GameFileError(f"{where}: there are two edges from {shown(source)} to {shown(target)}", line)
+        self.graph.add_edge(source, target, **attributes)
+
+    def _check_hash(self, label: Hashable, where: str, line: int | None) -> None:
+        """Refuse labels of one hash once they are many; the hashes of texts and small integers cannot be made alike."""
+        kind = type(label)
+        if label is None or kind is str or (kind is int and label.bit_length() <= 60):  # type: ignore[attr-defined]
+            return
+        if self._first.setdefault(hash(label), label) == label:
+            return
+        alike = self._alike.setdefault(hash(label), [])
+        if label not in alike:
+            alike.append(label)
+            if len(alike) >= MAX_ALIKE:
+                raise GameFileError(
+                    f"{where}: {shown(label, 40)} has the hash of {MAX_ALIKE} other labels, which takes long to look "
+                    "up; expected texts or small integers",
+                    line,
+                )
 
 
 def _attributes(record: dict[str, Any], known: Any, where: str) -> dict[str, Any]:

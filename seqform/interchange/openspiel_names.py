@@ -17,6 +17,9 @@ _DEEPEST = 10
 # The parameters that count players.
 _PLAYERS = ("players", "num_players", "numPlayers")
 
+# They read whatever file they are told to, and quote it where it is no game.
+_FILE_GAMES = ("efg_game", "nfg_game")
+
 
 def import_pyspiel() -> Any:
     """Return the module ``pyspiel``.
@@ -90,6 +93,8 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
         raise UnknownGameError(
             f"OpenSpiel: unknown game {shown(name, 60)}{nearest(name, kinds)}; pyspiel.registered_names() lists them"
         )
+    if name in _FILE_GAMES:
+        raise InvalidGameError(f"OpenSpiel: {name} reads a file; expected the .efg file itself, by load_game")
     if depth > _DEEPEST:
         raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} stands in {depth} games; expected at most {_DEEPEST}")
     defaults = kinds[name].parameter_specification

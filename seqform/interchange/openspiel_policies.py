@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..arrays import Floats
 from ..errors import InvalidGameError, InvalidStrategyError, MissingExtraError, one_line, shown
 from ..game import Game
-from ..polytope import Floats
 from ..strategy import Profile, Strategy, checked_player
 from .openspiel import PREFIX, OpenSpielRules, openspiel_game
 from .openspiel_names import import_pyspiel, reason, silent_stderr

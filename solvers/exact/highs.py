@@ -41,9 +41,11 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     built = time.perf_counter()
     program = problem.linear_program()
     algorithm = method.algorithm
-    size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
+    treeplexes = problem.game.sequence_form.treeplexes
+    size = sum(treeplex.num_sequences for treeplex in treeplexes)
+    large = size > (method.large if all(treeplex.single_parent for treeplex in treeplexes) else method.large_flow)
     if algorithm == "auto":
-        algorithm = "ipm" if size > method.large else "simplex"
+        algorithm = "ipm" if large else "simplex"
     # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
     relative = options.tol / problem.game.sequence_form.payoff_scale
     solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
@@ -53,7 +55,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
     begun = time.perf_counter()
-    interrupted = _solve(solver, interruptible=size > method.large)
+    interrupted = _solve(solver, interruptible=large)
     ended = time.perf_counter()
 
     model_status = solver.getModelStatus()

@@ -23,7 +23,7 @@ from .layout import build_layout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...seqform.polytope import Floats
+    from ...seqform.arrays import Floats
 
 #: Seconds that one call of the compiled loop should take: Ctrl-C arrives, and limits are looked at, between calls.
 CALL_SECONDS = 0.05

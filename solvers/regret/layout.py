@@ -16,13 +16,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
+from .pieces import distinct, joined, pieces_of
 from .placement import (
     WIDTH,
     Floats,
     Integers,
     Treeplexes,
     Unsigned,
-    begins_of,
     isomorphic_lanes,
     no_lanes,
     starts_of,
@@ -368,18 +368,18 @@ def _two_player_layout(
     runs, blocks, cells = [], [], []
     for own, other in ((0, 1), (1, 0)):
         payoff = payoffs[own]
-        runs.append(_pieces([positions[other][in_run] - lane], positions[own][in_run] - lane, lane, payoff[in_run]))
+        runs.append(pieces_of([positions[other][in_run] - lane], positions[own][in_run] - lane, lane, payoff[in_run]))
         corner = 2 * actions[own][in_block] + actions[other][in_block]
         keys = [key[in_block] for key in (firsts[other], seconds[other], strides[own])]
-        blocks.append(_pieces(keys, firsts[own][in_block], corner, payoff[in_block]))
+        blocks.append(pieces_of(keys, firsts[own][in_block], corner, payoff[in_block]))
         alone = ~(in_run | in_block) & (payoff != 0.0)
         first = np.zeros(alone.sum(), dtype=np.int64)
-        cells.append(_pieces([positions[other][alone]], positions[own][alone], first, payoff[alone]))
-    patterns, pattern = _distinct(np.concatenate([pieces.values for pieces in (*runs, *blocks)]))
+        cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone]))
+    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in (*runs, *blocks)]))
     num_runs = sum(len(run.rows) for run in runs)
-    run_columns, run_ranges, run_starts, run_rows = _joined(runs)
-    block_columns, block_ranges, block_starts, block_rows = _joined(blocks)
-    cell_columns, cell_ranges, cell_starts, cell_rows = _joined(cells)
+    run_columns, run_ranges, run_starts, run_rows = joined(runs)
+    block_columns, block_ranges, block_starts, block_rows = joined(blocks)
+    cell_columns, cell_ranges, cell_starts, cell_rows = joined(cells)
     payoff_fields = _nothing(2) | {
         "run_columns": unsigned(run_columns[0]),
         "run_ranges": unsigned(run_ranges),
@@ -397,57 +397,6 @@ def _two_player_layout(
         "cell_values": np.concatenate([pieces.values[:, 0] for pieces in cells]),
     }
     return KernelLayout(**places.fields, **payoff_fields, unit=unit)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pieces:
-    """A player's payoff in pieces of up to WIDTH cells, column by column of the opponent.
-
-    Attributes
-    ----------
-    columns : ndarray of int64, shape (num_keys, num_columns)
-        What identifies a column, for instance its position.
-    counts : ndarray of int64, shape (num_columns,)
-        Number of pieces of each column.
-    rows : ndarray of int64, shape (num_pieces,)
-    values : ndarray of float64, shape (num_pieces, WIDTH)
-    """
-
-    columns: Integers
-    counts: Integers
-    rows: Integers
-    values: Floats
-
-
-def _pieces(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats) -> _Pieces:
-    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
-    keys = np.stack([*columns, rows])
-    order = np.lexsort(keys[::-1])
-    keys = keys[:, order]
-    begins = begins_of(*keys)
-    table = np.zeros((int(begins.sum()), WIDTH))
-    table[np.cumsum(begins) - 1, within[order]] = values[order]
-    keys = keys[:, begins]
-    column_begins = begins_of(*keys[:-1])
-    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
-    return _Pieces(keys[:-1, column_begins], counts, keys[-1], table)
-
-
-def _joined(players: Sequence[_Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return columns, each player's range of them, where each column's pieces start, and the pieces' rows."""
-    return (
-        np.concatenate([pieces.columns for pieces in players], axis=1),
-        starts_of(np.array([pieces.columns.shape[1] for pieces in players])),
-        starts_of(np.concatenate([pieces.counts for pieces in players])),
-        np.concatenate([pieces.rows for pieces in players]),
-    )
-
-
-def _distinct(values: Floats) -> tuple[Floats, Integers]:
-    """Return the distinct rows of a matrix, and for each row which it is."""
-    rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    return values[first], inverse.ravel()
 
 
 def _largest(payoffs: Floats) -> float:

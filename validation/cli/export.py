@@ -12,7 +12,7 @@ import typer
 from ...seqform.errors import nearest
 from .arguments import GAME_HELP, load
 from .errors import CommandLineError
-from .output import STANDARD_OUTPUT, check_writable, console, show_rows
+from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows
 from .progress import waiting
 
 if TYPE_CHECKING:
@@ -31,17 +31,20 @@ class Format:
         Whether standard output is refused.
     of_problem : bool
         Whether it holds a problem's program rather than the game.
+    of_tree : bool
+        Whether it holds or shows histories, which games given as matrices and flows do not have.
     """
 
     write: "Callable[[Game, str, Path], None]"
     binary: bool = False
     of_problem: bool = False
+    of_tree: bool = True
 
 
 def _write_efg(game: "Game", problem: str, path: Path) -> None:
     from ...seqform.interchange.efg_writer import write_efg
 
-    write_efg(game.tree, path)
+    write_efg(game, path)
 
 
 def _write_graphml(game: "Game", problem: str, path: Path) -> None:
@@ -85,9 +88,9 @@ FORMATS = {
     "efg": Format(_write_efg),
     "graphml": Format(_write_graphml),
     "json": Format(_write_json),
-    "npz": Format(_write_matrices, binary=True),
-    "mps": Format(_write_program, of_problem=True),
-    "lp": Format(_write_program, of_problem=True),
+    "npz": Format(_write_matrices, binary=True, of_tree=False),
+    "mps": Format(_write_program, of_problem=True, of_tree=False),
+    "lp": Format(_write_program, of_problem=True, of_tree=False),
     "dot": Format(_write_dot),
     "svg": Format(_write_picture),
     "png": Format(_write_picture, binary=True),
@@ -107,7 +110,9 @@ def export(
             "dot, svg, png or pdf for a picture. By default what the suffix of FILE says.",
         ),
     ] = None,
-    problem: Annotated[str, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash.")] = "nash",
+    problem: Annotated[
+        str | None, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash, which is the default.")
+    ] = None,
 ) -> int:
     """Write a game, its matrices, its linear program or its picture to a file.
 
@@ -117,12 +122,19 @@ def export(
     chosen = FORMATS[name]
     if out == STANDARD_OUTPUT and chosen.binary:
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+    check_distinct(game=game, out=out)
     check_writable(out, "--out")
+    if problem is not None and not chosen.of_problem:
+        raise CommandLineError(f"--problem is for {_names(lambda each: each.of_problem)}, and the format is {name}")
+    problem = "nash" if problem is None else problem
     if chosen.of_problem:
         from ...models.problems import find_problem
 
         find_problem(problem)  # refuses an unknown one before the game is built
     loaded = load(game)
+    if chosen.of_tree and loaded.rules is None:
+        others = _names(lambda each: not each.of_tree)
+        raise CommandLineError(f"{loaded.spec} has no histories to write as {name}; expected one of {others}")
     with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
         _write(chosen, name, loaded, problem, out)
     if out != STANDARD_OUTPUT:
@@ -132,12 +144,21 @@ def export(
     return 0
 
 
+def _names(has: Callable[[Format], bool]) -> str:
+    return ", ".join(name for name, each in FORMATS.items() if has(each))
+
+
 def _format_name(kind: str | None, out: str) -> str:
     """Return the format that ``--format`` names, or else the suffix of the file."""
     listed = ", ".join(FORMATS)
     if kind is not None:
         if kind not in FORMATS:
             raise CommandLineError(f"unknown format {kind!r}{nearest(kind, FORMATS)}; expected one of {listed}")
+        suffix = Path(out).suffix[1:].lower()
+        if suffix in FORMATS and suffix != kind:
+            raise CommandLineError(
+                f"--format {kind} and --out {out} disagree; leave --format out, or name a .{kind} file"
+            )
         return kind
     if out == STANDARD_OUTPUT:
         raise CommandLineError(f"--out: standard output has no suffix, so --format is needed; expected one of {listed}")

@@ -57,16 +57,16 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
 
     Raises
     ------
-    UnsupportedProblemError
-        If they are wanted, and the game has none.
+    UnsupportedProblemError, GameTooLargeError
+        If they are wanted, and the game has none, or has no room for them.
     """
-    from ...seqform.errors import UnsupportedProblemError
+    from ...seqform.errors import GameTooLargeError, UnsupportedProblemError
 
     if not wanted and (game.sequence_form.num_nodes or 0) > _QUICK:
         return None
     try:
         return game.public_tree.num_states, game.public_tree.num_levels
-    except UnsupportedProblemError:
+    except (UnsupportedProblemError, GameTooLargeError):
         if wanted:
             raise
         return None

@@ -61,7 +61,10 @@ def check_start(path: str | None) -> None:
     """
     if path is None:
         return
+    from ...seqform.interchange.files import regular_size
+
     try:
+        regular_size(path)
         with Path(path).open("rb") as file:
             begins = file.read(len(_ARCHIVE))
     except FileNotFoundError:

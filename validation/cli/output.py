@@ -92,7 +92,7 @@ def check_writable(path: str | None, option: str) -> None:
             with target.open("ab"):
                 pass
         if new:
-            target.unlink()
+            target.resolve().unlink()  # a symbolic link stays one
     except (OSError, ValueError) as error:
         raise _unwritable(path, option, error) from None
 
@@ -109,9 +109,10 @@ def check_distinct(**paths: str | None) -> None:
         if path is None or path == STANDARD_OUTPUT:
             continue
         key = Path(path).absolute()
+        name = "GAME" if option == "game" else f"--{option}"
         if key in seen:
-            raise CommandLineError(f"--{seen[key]} and --{option} name the same file, {path}")
-        seen[key] = option
+            raise CommandLineError(f"{seen[key]} and {name} name the same file, {path}")
+        seen[key] = name
 
 
 def write_json(record: Any, path: str | None) -> None:

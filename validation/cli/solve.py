@@ -1,6 +1,7 @@
 """``treeplex solve``: one problem on one game by one method."""
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,9 +79,11 @@ def solve(
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
-    check_distinct(out=out, json=json)
+    check_distinct(game=game, out=out, json=json)
     check_writable(out, "--out")
     check_writable(json, "--json")
+    if out is not None and Path(out).suffix.lower() != ".npz":
+        raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
     shown = json != STANDARD_OUTPUT
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}

@@ -1,11 +1,15 @@
-"""Sparse arrays in one form: floats, columns sorted, nothing stored twice, read-only where they are shared."""
+"""Types of arrays, and sparse ones in one form: floats, columns sorted, nothing stored twice, read-only if shared."""
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from .errors import InvalidGameError, one_line
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
 
 
 def canonical(matrix: Any, name: str) -> sp.csr_array:
@@ -23,6 +27,8 @@ def canonical(matrix: Any, name: str) -> sp.csr_array:
         If it is no matrix of numbers, or a sparse one whose indices do not fit its shape.
     """
     try:
+        if np.iscomplexobj(matrix):
+            raise TypeError("it is complex")  # numpy would drop the imaginary part, and only warn
         if sp.issparse(matrix) and hasattr(matrix, "check_format"):
             matrix = matrix.copy()
             pointers = getattr(matrix, "indptr", np.zeros(1))

@@ -1,0 +1,59 @@
+"""A player's payoff in pieces of a few cells that the compiled loop handles at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .placement import WIDTH, Floats, Integers, begins_of, starts_of
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A player's payoff in pieces of up to WIDTH cells, column by column of the opponent.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (num_keys, num_columns)
+        What identifies a column, for instance its position.
+    counts : ndarray of int64, shape (num_columns,)
+        Number of pieces of each column.
+    rows : ndarray of int64, shape (num_pieces,)
+    values : ndarray of float64, shape (num_pieces, WIDTH)
+    """
+
+    columns: Integers
+    counts: Integers
+    rows: Integers
+    values: Floats
+
+
+def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats) -> Pieces:
+    """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
+    keys = np.stack([*columns, rows])
+    order = np.lexsort(keys[::-1])
+    keys = keys[:, order]
+    begins = begins_of(*keys)
+    table = np.zeros((int(begins.sum()), WIDTH))
+    table[np.cumsum(begins) - 1, within[order]] = values[order]
+    keys = keys[:, begins]
+    column_begins = begins_of(*keys[:-1])
+    counts = np.diff(np.append(np.flatnonzero(column_begins), keys.shape[1]))
+    return Pieces(keys[:-1, column_begins], counts, keys[-1], table)
+
+
+def joined(players: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Integers]:
+    """Return columns, each player's range of them, where each column's pieces start, and the pieces' rows."""
+    return (
+        np.concatenate([pieces.columns for pieces in players], axis=1),
+        starts_of(np.array([pieces.columns.shape[1] for pieces in players])),
+        starts_of(np.concatenate([pieces.counts for pieces in players])),
+        np.concatenate([pieces.rows for pieces in players]),
+    )
+
+
+def distinct(values: Floats) -> tuple[Floats, Integers]:
+    """Return the distinct rows of a matrix, and for each row which it is."""
+    rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
+    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    return values[first], inverse.ravel()
