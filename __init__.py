@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .models.games import families, load_game
-    from .models.problems import Nash
+    from .models.problems import BestResponse, EpsilonSafeResponse, Nash, RestrictedNash
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -53,7 +53,9 @@ __all__ = [
     "CVXPY",
     "DCFR",
     "TERMINAL",
+    "BestResponse",
     "CFRPlus",
+    "EpsilonSafeResponse",
     "Game",
     "GameFileError",
     "GameSize",
@@ -70,6 +72,7 @@ __all__ = [
     "PCFRPlus",
     "PlayLogError",
     "Profile",
+    "RestrictedNash",
     "Rules",
     "SequenceForm",
     "Solution",
@@ -113,7 +116,10 @@ _EXPORTS = {
     "InvalidMemoryError": ".seqform.errors",
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
+    "BestResponse": ".models.problems",
+    "EpsilonSafeResponse": ".models.problems",
     "Nash": ".models.problems",
+    "RestrictedNash": ".models.problems",
     "PCFRPlus": ".solvers",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import scipy.sparse as sp
 
 from ..seqform.arrays import Floats
@@ -63,53 +62,3 @@ class LinearProgram:
         from .linear_program_file import write_linear_program
 
         write_linear_program(self, path)
-
-
-def slices(lengths: Mapping[str, int]) -> dict[str, slice]:
-    """Return where each block lies when blocks of the given lengths follow one another; empty ones are left out.
-
-    Examples
-    --------
-    >>> from treeplex.models.linear_program import slices
-    >>> slices({"plan": 3, "factors": 0, "values": 2})
-    {'plan': slice(0, 3, None), 'values': slice(3, 5, None)}
-    """
-    result, first = {}, 0
-    for name, length in lengths.items():
-        if length:
-            result[name] = slice(first, first + length)
-        first += length
-    return result
-
-
-def stack(blocks: list[list[sp.sparray | None]]) -> sp.csc_array:
-    """Assemble a block matrix column-wise, as solvers take it.
-
-    Parameters
-    ----------
-    blocks : list of rows of sparse arrays or None
-        ``None`` is a block of zeros; each row and each column of blocks holds at least one array.
-
-    Returns
-    -------
-    csc_array of float64
-        Indices sorted.
-
-    Notes
-    -----
-    What ``scipy.sparse.block_array`` does, in a fifth of its time on small programs.
-    """
-    heights = [next(block.shape[0] for block in row if block is not None) for row in blocks]
-    widths = [next(block.shape[1] for block in column if block is not None) for column in zip(*blocks, strict=True)]
-    rows, columns, values = [], [], []
-    for i, row in enumerate(blocks):
-        for j, block in enumerate(row):
-            if block is not None:
-                entries = block.tocoo()
-                rows.append(entries.coords[0] + sum(heights[:i]))
-                columns.append(entries.coords[1] + sum(widths[:j]))
-                values.append(entries.data)
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    matrix = sp.csc_array(entries, shape=(sum(heights), sum(widths)), dtype=np.float64)
-    matrix.sort_indices()
-    return matrix

@@ -57,6 +57,10 @@ class Method(Protocol):
         ...
 
 
+# The problems with a linear program.
+_EXACT = frozenset({"nash", "best-response", "rnr", "epsilon-safe"})
+
+
 @dataclass(frozen=True)
 class HiGHS:
     """The exact linear program, handed to HiGHS directly.
@@ -75,7 +79,7 @@ class HiGHS:
 
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
 
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    problems: ClassVar[frozenset[str]] = _EXACT
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
     #: The same in flow polytopes, on which the simplex method is slow.
@@ -115,7 +119,7 @@ class CVXPY:
     solver: str = "HIGHS"
 
     name: ClassVar[str] = "cvxpy"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    problems: ClassVar[frozenset[str]] = _EXACT
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
-from ..seqform.strategy import Profile
+from ..seqform.errors import UnsupportedProblemError
+from ..seqform.strategy import Profile, Strategy
 from .status import Status
 
 
@@ -114,8 +115,42 @@ class Solution:
 
     @property
     def exploitability(self) -> float:
-        """NashConv of the profile divided by the number of players."""
+        """Of a profile, NashConv divided by the number of players; of one strategy, what it may lose of the value."""
         return self.certificate.exploitability
+
+    @property
+    def player(self) -> int | None:
+        """Whose strategy was asked for; ``None`` if it was a profile."""
+        return self.certificate.player
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy that was asked for.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it was a profile.
+        """
+        if self.player is None:
+            raise UnsupportedProblemError(f"{self.problem.name} is about all players: its answer is the profile")
+        strategy: Strategy = self.profile[self.player]
+        return strategy
+
+    @property
+    def gain(self) -> float | None:
+        """What the strategy earns against the model of the opponent beyond the value of the game."""
+        return self.certificate.gain
+
+    @property
+    def opponent_value(self) -> float | None:
+        """What the strategy earns against the model of the opponent."""
+        return self.certificate.opponent_value
+
+    @property
+    def game_value(self) -> float | None:
+        """The value of the game to the player who responds."""
+        return self.certificate.game_value
 
     @property
     def violation(self) -> float:
@@ -138,6 +173,9 @@ class Solution:
             ("status", f"{self.status}: {self.message}"),
             ("value", payoff),
         ]
+        if self.gain is not None:
+            rows.append(("objective", f"{(self.objective or 0.0) + 0.0:.10g}"))
+            rows.append(("gain", f"{self.gain + 0.0:.10g} against the model of player {1 - (self.player or 0)}"))
         if self.lower is not None and self.upper is not None:
             rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
@@ -168,7 +206,7 @@ class Solution:
             "method": self.method.name,
             "options": dataclasses.asdict(self.method),
             "tolerance": self.tolerance,
-            "player": None,
+            "player": self.player,
             "status": str(self.status),
             "message": self.message,
             "objective": self.objective,
@@ -178,9 +216,9 @@ class Solution:
             "upper": self.upper,
             "gap": self.gap,
             "exploitability": self.exploitability,
-            "gain": None,
-            "opponent_value": None,
-            "game_value": None,
+            "gain": self.gain,
+            "opponent_value": self.opponent_value,
+            "game_value": self.game_value,
             "violation": self.violation,
             "violations": dict(self.certificate.violations),
             "multipliers": dict(self.multipliers),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.problems import Problem
+from ..models.problems import Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile, Strategy
 from .methods import Method, check_served, find_method
@@ -98,6 +98,8 @@ def solve(
         callback=callback,
         seed=seed,
     )
+    if getattr(problem, "game_value", 0.0) is None:
+        problem = _with_game_value(problem)
     outcome = chosen.run(problem, options)
     if outcome.plans is None and outcome.stopped in _LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
@@ -121,7 +123,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
                 f"{method.name} returned numbers that are not finite for player {player}: {outcome.detail}"
             )
     profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
-    certificate = problem.certify(profile)
+    certificate = problem.certify(profile, outcome.multipliers)
     error = problem.error(certificate)
     status = outcome.stopped
     # An exact method is not asked for more than arithmetic can give.
@@ -154,6 +156,22 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         multipliers=outcome.multipliers,
         state=outcome.state,
     )
+
+
+def _with_game_value(problem: Any) -> Problem:
+    """Return a problem about one player's strategy with the value of the game to that player, by linear programming."""
+    solution = solve(Nash(problem.game))
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.status is not Status.OPTIMAL:
+        raise SolverError(
+            f"the value of {problem.game.spec}, which {problem.name} needs, was not found: {solution.message}"
+        )
+    assert solution.lower is not None
+    assert solution.upper is not None
+    value = (solution.lower + solution.upper) / 2.0
+    filled: Problem = problem.with_game_value(value if problem.player == 0 else -value)
+    return filled
 
 
 def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:

@@ -1,19 +1,20 @@
 """Nash equilibria of zero-sum games."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
-from ..linear_program import LinearProgram, slices, stack
-from .problem import Certificate
+from ..linear_program import LinearProgram
+from ..program_blocks import ProgramBlocks
+from .problem import Answer, Certificate
+from .side import Side
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -87,39 +88,15 @@ class Nash:
             If the game has more than two players.
         """
         self._require_two_players()
-        form = self.game.sequence_form
-        own, other = form.treeplexes
-        num_plan, num_values = own.num_sequences, other.num_infosets + 1
-        num_rows, num_responses = own.num_infosets + 1, other.num_sequences
-        unit = self._unit()
-        if form.factored is None:
-            num_factors = 0
-            blocks: list[list[sp.sparray | None]] = [[form.E, None], [form.A.T * (-1.0 / unit), form.F.T]]
-        else:
-            num_factors = form.factored.num_factors
-            left, right = form.factored.balanced
-            blocks = [
-                [form.E, None, None],
-                [None, right.T * -1.0, form.F.T],
-                [left.T * (-1.0 / unit), sp.eye_array(num_factors), None],
-            ]
-        lengths = {"plan": num_plan, "factors": num_factors, "values": num_values}
-        heights = {"plan": num_rows, "response": num_responses, "factors": num_factors}
-        bound = np.repeat([0.0, -np.inf, -np.inf], list(lengths.values()))
-        return LinearProgram(
-            objective=np.concatenate([np.zeros(num_plan + num_factors), unit * form.f]),
-            matrix=stack(blocks),
-            row_lower=np.concatenate([form.e, np.full(num_responses, -np.inf), np.zeros(num_factors)]),
-            row_upper=np.concatenate([form.e, np.zeros(num_responses + num_factors)]),
-            column_lower=bound,
-            column_upper=np.full(len(bound), np.inf),
-            columns=slices(lengths),
-            rows=slices(heights),
-        )
+        blocks = ProgramBlocks()
+        side = Side(self.game, 0)
+        side.add_plan(blocks)
+        side.add_response(blocks, weight=1.0)
+        return blocks.program(maximise=True)
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
+    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
         """Return both players' plans: player 1's is the multiplier of the ``response`` rows, per unit of payoff."""
-        return primal["plan"], dual["response"] / self._unit()
+        return Answer((primal["plan"], dual["response"] / Side(self.game, 0).unit))
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the same program in cvxpy, on the variable ``game.plan(0)`` and in payoff units.
@@ -132,30 +109,23 @@ class Nash:
         import cvxpy as cp
 
         self._require_two_players()
-        form = self.game.sequence_form
+        side = Side(self.game, 0)
         plan = self.game.plan(0)
-        values = cp.Variable(form.F.shape[0], name="values")
-        if form.factored is None:
-            payoffs, definition = form.A.T @ plan, []
-        else:
-            left, right = form.factored.balanced
-            factors = cp.Variable(form.factored.num_factors, name="factors")
-            payoffs, definition = right.T @ factors, [factors == left.T @ plan]
-        return cp.Problem(
-            cp.Maximize(form.f @ values),
-            [form.F.T @ values <= payoffs, form.E @ plan == form.e, *definition],
-        )
+        values, response, definitions = side.cvxpy_response(plan)
+        return cp.Problem(cp.Maximize(side.other.e @ values), [response, side.own.E @ plan == side.own.e, *definitions])
 
-    def read_cvxpy(self, solved: "cp.Problem") -> Sequence[Floats]:
+    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return both players' plans from the solved program of :meth:`to_cvxpy`."""
-        return np.asarray(self.game.plan(0).value), np.asarray(solved.constraints[0].dual_value)
+        return Answer((np.asarray(self.game.plan(0).value), np.asarray(solved.constraints[0].dual_value)))
 
-    def certify(self, profile: Profile) -> Certificate:
+    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
         """Compute the bounds that a profile proves on the value of the game, and its exploitability.
 
         Parameters
         ----------
         profile : Profile
+        multipliers : mapping, optional
+            Not read: there are no constraints.
 
         Returns
         -------
@@ -185,11 +155,6 @@ class Nash:
     def error(self, certificate: Certificate) -> float:
         """Return the exploitability: a tolerance bounds it."""
         return certificate.exploitability
-
-    def _unit(self) -> float:
-        form = self.game.sequence_form
-        entries = form.A.data if form.factored is None else form.factored.balanced[0].data
-        return float(np.abs(entries).mean()) if len(entries) else 1.0
 
     def _require_two_players(self) -> None:
         if self.game.num_players != 2:

@@ -1,7 +1,7 @@
 """What every problem can say of itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ...seqform.arrays import Floats
@@ -26,11 +26,20 @@ class Certificate:
     lower, upper : float or None
         Bounds that the strategies prove on the optimal objective.
     exploitability : float
-        NashConv divided by the number of players, in payoff units.
+        Of a profile, NashConv divided by the number of players; of one player's strategy, the value of the game to that
+        player minus the worst case. In payoff units.
     residual : float
         How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
     violations : mapping of str to float
         By constraint; positive where it is violated.
+    player : int or None
+        Whose strategy it is about; ``None`` if it is about a profile.
+    opponent_value : float or None
+        What that player earns against the model of the opponent.
+    game_value : float or None
+        The value of the game to that player.
+    gain : float or None
+        What it earns against the model beyond that.
     """
 
     value: tuple[float, ...]
@@ -40,6 +49,10 @@ class Certificate:
     exploitability: float
     residual: float
     violations: Mapping[str, float]
+    player: int | None = None
+    opponent_value: float | None = None
+    game_value: float | None = None
+    gain: float | None = None
 
     @property
     def gap(self) -> float | None:
@@ -50,6 +63,22 @@ class Certificate:
     def violation(self) -> float:
         """The largest violation, 0 if there is none."""
         return max(0.0, *self.violations.values()) if self.violations else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solved program says: plans, which prove themselves later, and multipliers, which help to.
+
+    Attributes
+    ----------
+    plans : sequence of ndarray of float64
+        One a player.
+    multipliers : mapping of str to float
+        By constraint: the objective's gain per unit of loosening, at least 0.
+    """
+
+    plans: Sequence[Floats]
+    multipliers: Mapping[str, float] = field(default_factory=dict)
 
 
 class Problem(Protocol):
@@ -77,16 +106,19 @@ class Problem(Protocol):
         """Return the exact formulation in cvxpy; :meth:`read_cvxpy` reads its solution."""
         ...
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Sequence[Floats]:
-        """Return one plan a player from the solution of :meth:`linear_program`, by its column and row blocks."""
+    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
+        """Return plans and multipliers from the solution of :meth:`linear_program`, by its column and row blocks."""
         ...
 
-    def read_cvxpy(self, solved: "cp.Problem") -> Sequence[Floats]:
-        """Return one plan a player from the solved :meth:`to_cvxpy`."""
+    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
+        """Return one plan a player, and multipliers, from the solved :meth:`to_cvxpy`."""
         ...
 
-    def certify(self, profile: Profile) -> Certificate:
-        """Compute how good a profile is, from its plans alone."""
+    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+        """Compute how good a profile is, from its plans alone.
+
+        Any multipliers give valid bounds; good ones give tight bounds.
+        """
         ...
 
     def error(self, certificate: Certificate) -> float:

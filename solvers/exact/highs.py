@@ -67,15 +67,16 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
         "ipm-crossover": info.ipm_iteration_count + info.crossover_iteration_count,
         "pdlp": info.pdlp_iteration_count,
     }[algorithm]
-    plans = None
+    answer = None
     if solution.value_valid and solution.dual_valid:
         primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * _objective_factor(program)
-        plans = problem.read_linear_program(
+        answer = problem.read_linear_program(
             {name: primal[part] for name, part in program.columns.items()},
             {name: dual[part] for name, part in program.rows.items()},
         )
     return Outcome(
-        plans=plans,
+        plans=None if answer is None else answer.plans,
+        multipliers={} if answer is None else answer.multipliers,
         stopped=Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL),
         detail=f"HiGHS says {solver.modelStatusToString(model_status).lower()}",
         iterations=max(0, int(iterations)),

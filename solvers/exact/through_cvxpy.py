@@ -54,9 +54,11 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
         raise SolverError(f"cvxpy with {method.solver} failed: {error}") from None
     ended = time.perf_counter()
     solved = program.value is not None and abs(program.value) < float("inf")
+    answer = problem.read_cvxpy(program) if solved else None
     stats = program.solver_stats
     return Outcome(
-        plans=problem.read_cvxpy(program) if solved else None,
+        plans=None if answer is None else answer.plans,
+        multipliers={} if answer is None else answer.multipliers,
         stopped=_STOPPED.get(program.status, Status.OPTIMAL),
         detail=f"cvxpy with {method.solver} says {program.status}",
         iterations=int((stats.num_iters if stats is not None else 0) or 0),

@@ -1,0 +1,176 @@
+"""Responses to a model of the opponent: known values, both formulations, bounds and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_trees import to_graph, trees
+
+from treeplex import (
+    BestResponse,
+    EpsilonSafeResponse,
+    Game,
+    InvalidGameError,
+    InvalidStrategyError,
+    Nash,
+    RestrictedNash,
+    SequenceForm,
+    Status,
+    Strategy,
+    UnsupportedProblemError,
+    best_response_values,
+    gain,
+    load_game,
+    solve,
+    worst_case,
+)
+
+KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
+
+#: p, objective, gain and exploitability of player 0 against uniform play; at no breakpoint of p.
+KUHN_ROWS = [
+    (0.1, -1 / 30, 2 / 9, 0.0),
+    (0.25, 0.0138889, 4 / 9, 1 / 18),
+    (0.5, 0.1388889, 4 / 9, 1 / 18),
+    (0.75, 0.2916667, 5 / 9, 0.2777778),
+    (0.95, 0.4583333, 5 / 9, 0.2777778),
+]
+LEDUC_ROWS = [
+    (0.1, -0.008991, 0.839834, 0.008187),
+    (0.25, 0.131753, 1.047654, 0.059405),
+    (0.5, 0.492451, 1.673986, 0.517871),
+    (0.75, 1.120649, 1.916142, 0.923404),
+    (0.9, 1.575121, 2.021191, 1.583441),
+    (0.99, 2.029292, 2.173106, 3.647727),
+]
+
+
+@pytest.mark.parametrize("method", ["highs", "highs-ipm-crossover", "cvxpy"])
+@pytest.mark.parametrize(
+    ("game", "row"),
+    [(KUHN, row) for row in KUHN_ROWS] + [(LEDUC, row) for row in LEDUC_ROWS],
+    ids=lambda value: getattr(value, "spec", None) or f"p={value[0]}",
+)
+def test_restricted_nash_responses_to_uniform_play_are_those_on_record(game, row, method):
+    p, objective, gained, exploitability = row
+    solution = solve(RestrictedNash(game, Strategy.uniform(game, 1), p=p), method)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(objective, abs=1e-6)
+    assert solution.gap <= 1e-7
+    assert solution.exploitability <= p / (1 - p) * solution.gain + 1e-7
+    assert p * solution.gain - (1 - p) * solution.exploitability == pytest.approx(
+        p * gained - (1 - p) * exploitability, abs=2e-6
+    )
+    if method == "highs":
+        assert (solution.gain, solution.exploitability) == pytest.approx((gained, exploitability), abs=2e-6)
+
+
+def test_the_ends_are_an_equilibrium_strategy_and_a_best_response():
+    uniform = Strategy.uniform(LEDUC, 0)
+    nash, best = (solve(RestrictedNash(LEDUC, uniform, p=p)) for p in (0.0, 1.0))
+    assert nash.player == 1
+    assert nash.exploitability == pytest.approx(0.0, abs=1e-9)
+    assert best.objective == pytest.approx(solve(BestResponse(LEDUC, uniform)).objective, abs=1e-9)
+    assert best.objective == pytest.approx(2.6597222, abs=1e-7)
+
+
+@pytest.mark.parametrize(("player", "gained"), [(0, 0.7076862403), (1, 0.7852484434)])
+def test_the_best_equilibrium_strategy_against_uniform_play_gains_what_is_on_record(player, gained):
+    solution = solve(EpsilonSafeResponse(LEDUC, Strategy.uniform(LEDUC, 1 - player), epsilon=0), "highs-simplex")
+    assert solution.gain == pytest.approx(gained, abs=1e-7)
+    assert solution.exploitability <= 1e-9
+    assert solution.multipliers["safety"] > 100  # a slack on the value counts so much
+
+
+def test_safe_and_restricted_responses_lie_on_one_frontier():
+    model = Strategy.uniform(LEDUC, 1)
+    for p in (0.1, 0.5, 0.9):
+        restricted = solve(RestrictedNash(LEDUC, model, p=p))
+        safe = solve(EpsilonSafeResponse(LEDUC, model, epsilon=restricted.exploitability))
+        assert safe.gain == pytest.approx(restricted.gain, abs=1e-6)
+        # An interval of multipliers belongs to a vertex of the frontier, and (1 - p) / p lies in it.
+        looser = solve(EpsilonSafeResponse(LEDUC, model, epsilon=restricted.exploitability + 1e-3))
+        assert looser.gain - safe.gain <= (1 - p) / p * 1e-3 + 1e-7
+
+
+def test_what_is_reported_is_what_the_strategies_earn():
+    model = Strategy.uniform(KUHN, 1)
+    solution = solve(RestrictedNash(KUHN, model, p=0.5))
+    assert solution.strategy is solution.profile[0]
+    assert solution.game_value == pytest.approx(-1 / 18, abs=1e-12)
+    assert solution.gain == pytest.approx(gain(KUHN, solution.strategy, model, -1 / 18), abs=1e-12)
+    assert solution.exploitability == pytest.approx(-1 / 18 - worst_case(KUHN, solution.strategy), abs=1e-12)
+    record = solution.to_dict()
+    assert (record["problem"], record["player"]) == ("rnr", 0)
+    assert record["opponent_value"] == pytest.approx(record["gain"] + record["game_value"])
+    with pytest.raises(UnsupportedProblemError, match="its answer is the profile"):
+        _ = solve(Nash(KUHN)).strategy
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_flows_and_factors_are_taken(seat):
+    game = load_game("transit:width=2")
+    model = Strategy.uniform(game, seat)
+    for problem in (RestrictedNash(game, model, p=0.3), EpsilonSafeResponse(game, model, epsilon=0.05)):
+        exact, through_cvxpy = solve(problem), solve(problem, "cvxpy")
+        assert exact.gap <= 1e-7
+        assert through_cvxpy.objective == pytest.approx(exact.objective, abs=1e-6)
+        assert exact.gain >= 0.0
+
+
+@settings(max_examples=30, deadline=None)
+@given(trees(num_players=2), st.floats(0.0, 1.0), st.integers(0, 1), st.integers(0, 2**32 - 1))
+def test_random_games_obey_the_laws(tree, p, seat, seed):
+    game = Game.from_tree(to_graph(tree))
+    if not game.sequence_form.is_zero_sum:
+        form = game.sequence_form
+        game = Game.from_sequence_form(
+            SequenceForm(form.treeplexes, payoff_matrices=[form.A, -form.A]), name="made zero-sum"
+        )
+    rng = np.random.default_rng(seed)
+    treeplex = game.sequence_form.treeplexes[seat]
+    model = Strategy(game, seat, np.concatenate([[1.0], *(rng.dirichlet(np.ones(k)) for k in treeplex.num_actions)]))
+    scale = game.sequence_form.payoff_scale
+    restricted = solve(RestrictedNash(game, model, p=p), "highs-simplex")
+    best = solve(BestResponse(game, model))
+    safe = solve(EpsilonSafeResponse(game, model, epsilon=0.1 * scale), "highs-simplex")
+    assert restricted.gap <= 1e-7 * scale
+    assert -1e-7 * scale <= restricted.gain <= best.gain + 1e-7 * scale
+    assert (1 - p) * restricted.exploitability <= p * restricted.gain + 1e-7 * scale
+    assert safe.exploitability <= 0.1 * scale + 1e-7 * scale
+    assert safe.gain <= best.gain + 1e-7 * scale
+    values = best_response_values(game, best.profile)
+    assert best.objective == pytest.approx(values[1 - seat], abs=1e-9 * scale)
+
+
+UNIFORM = Strategy.uniform(KUHN, 1)
+GENERAL_SUM = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2]], [[3, 0]]))
+REFUSED = [
+    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr needs a Game"),
+    (lambda: RestrictedNash(KUHN, UNIFORM, p=1.5), InvalidGameError, "p is 1.5, expected a number from 0 to 1"),
+    (lambda: RestrictedNash(KUHN, UNIFORM, p=float("nan")), InvalidGameError, "p is nan, expected"),
+    (lambda: RestrictedNash(KUHN, UNIFORM, p="half"), InvalidGameError, "p is 'half', expected"),
+    (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=-1), InvalidGameError, "expected a number of at least 0"),
+    (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=float("inf")), InvalidGameError, "epsilon is inf"),
+    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "the opponent is 'uniform', expected a Strategy"),
+    (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
+    (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),
+    (lambda: BestResponse(GENERAL_SUM, UNIFORM), UnsupportedProblemError, "needs a zero-sum game"),
+    (
+        lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=0.1).linear_program(),
+        UnsupportedProblemError,
+        "needs game_value",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), REFUSED)
+def test_what_makes_no_problem_is_refused_in_one_line(make, error, message):
+    with pytest.raises(error, match=message) as refused:
+        make()
+    assert "\n" not in str(refused.value)
+
+
+def test_iterative_methods_say_what_can_solve_it():
+    with pytest.raises(UnsupportedProblemError, match="rnr"):
+        solve(RestrictedNash(KUHN, Strategy.uniform(KUHN, 1), p=0.5), "cfr+")
