@@ -4,9 +4,12 @@ from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest
 from .nash import Nash
+from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
 
 #: Every problem under its name.
-PROBLEMS: dict[str, type[Any]] = {problem.name: problem for problem in (Nash,)}
+PROBLEMS: dict[str, type[Any]] = {
+    problem.name: problem for problem in (Nash, BestResponse, RestrictedNash, EpsilonSafeResponse)
+}
 
 
 def find_problem(name: str) -> type[Any]:

@@ -130,7 +130,9 @@ def export(
     if chosen.of_problem:
         from ...models.problems import find_problem
 
-        find_problem(problem)  # refuses an unknown one before the game is built
+        posed = find_problem(problem)  # refuses an unknown one before the game is built
+        if posed.name != "nash":
+            raise CommandLineError(f"--problem {problem}: only nash needs nothing but the game; expected nash")
     loaded = load(game)
     if chosen.of_tree and loaded.rules is None:
         others = _names(lambda each: not each.of_tree)

@@ -21,7 +21,9 @@ _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterati
 
 def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
-    problem: Annotated[str, typer.Option(metavar="P", help="What to solve: nash.")] = "nash",
+    problem: Annotated[
+        str, typer.Option(metavar="P", help="What to solve: nash, best-response, rnr or epsilon-safe.")
+    ] = "nash",
     method: Annotated[
         str,
         typer.Option(
@@ -31,7 +33,21 @@ def solve(
         ),
     ] = "highs",
     player: Annotated[
-        int | None, typer.Option(metavar="0|1", parser=whole, help="Whose strategy, where a problem solves for one.")
+        int | None,
+        typer.Option(metavar="0|1", parser=whole, help="Whose strategy, where a problem solves for one: 0 by default."),
+    ] = None,
+    opponent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="O",
+            help="The model that is responded to: uniform, random:seed=S, nash, cfr:iterations=N or a strategy file.",
+        ),
+    ] = None,
+    p: Annotated[
+        str | None, typer.Option("--p", metavar="P", help="How sure the model is, from 0 to 1, for rnr.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="How exploitable the response may be, for epsilon-safe.")
     ] = None,
     tol: Annotated[
         float | None,
@@ -88,23 +104,21 @@ def solve(
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     try:
-        from ...models.problems import find_problem
         from ...solvers import solve as run
+        from .questions import Question
 
-        pose = find_problem(problem)
-        if player is not None:
-            raise CommandLineError(f"--player {player}: {problem} solves for all players at once, so leave it out")
+        question = Question(problem, player, opponent=opponent, p=p, epsilon=epsilon)
         options = {"updates": updates, "averaging": averaging, "iterate": iterate}
         chosen = choose_method(method, options, start)
         check_start(start)
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         with waiting(f"building {loaded.spec}", shown=shown):
-            question = pose(loaded)
+            posed = question.pose(loaded)
         first = load_start(start, loaded)
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             solution = run(
-                question,
+                posed,
                 chosen,
                 tol=tol,
                 max_iterations=max_iterations,
@@ -195,12 +209,21 @@ def _print(solution: "Solution", files: dict[str, str | None]) -> None:
         rows["value"] = f"{_number(value)} to player 0"
     else:
         rows["values"] = ", ".join(_number(one) for one in value)
+    if solution.gain is not None and solution.objective is not None:
+        rows["player"] = str(solution.player)
+        rows["objective"] = _number(solution.objective)
+        rows["gain"] = f"{_number(solution.gain)} beyond the value of the game, {_number(solution.game_value or 0.0)}"
     if solution.lower is not None and solution.upper is not None:
         rows["proven bounds"] = f"{_number(solution.lower)} to {_number(solution.upper)}"
         rows["gap"] = f"{solution.gap:.3g}"
-    rows["exploitability"] = f"{solution.exploitability:.3g}{_judged(solution)}"
+    judged = _judged(solution)
+    rows["exploitability"] = f"{solution.exploitability:.3g}{judged if solution.gain is None else ''}"
+    if solution.gain is not None:
+        rows["gap"] = f"{solution.gap:.3g}{judged}"
     if solution.certificate.violations:
         rows["violation"] = f"{solution.violation:.3g}"
+    for name, multiplier in solution.multipliers.items():
+        rows[f"price of {name}"] = _number(multiplier)
     rows["iterations"] = f"{solution.iterations:,}"
     rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
     rows["sequences"] = listed(treeplex.num_sequences for treeplex in form.treeplexes)
