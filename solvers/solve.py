@@ -99,7 +99,7 @@ def solve(
         seed=seed,
     )
     if getattr(problem, "game_value", 0.0) is None:
-        problem = _with_game_value(problem)
+        problem = with_game_value(problem)
     outcome = chosen.run(problem, options)
     if outcome.plans is None and outcome.stopped in _LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
@@ -158,8 +158,14 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
     )
 
 
-def _with_game_value(problem: Any) -> Problem:
-    """Return a problem about one player's strategy with the value of the game to that player, by linear programming."""
+def with_game_value(problem: Any) -> Any:
+    """Return a problem about one player's strategy with the value of the game to that player, by linear programming.
+
+    Raises
+    ------
+    SolverError
+        If it cannot be found and certified.
+    """
     solution = solve(Nash(problem.game))
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -170,8 +176,7 @@ def _with_game_value(problem: Any) -> Problem:
     assert solution.lower is not None
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0
-    filled: Problem = problem.with_game_value(value if problem.player == 0 else -value)
-    return filled
+    return problem.with_game_value(value if problem.player == 0 else -value)
 
 
 def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:
