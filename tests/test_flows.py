@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_flows import random_flow
 from scipy.optimize import linprog
 
 from treeplex import Game, InvalidGameError, Nash, SequenceForm, Strategy, Treeplex, UnsupportedProblemError, solve
@@ -19,15 +20,7 @@ from treeplex.seqform.functional import Functional
 def flows(draw, most_infosets=6):
     """A random flow polytope; sometimes one whose infosets happen to have single parents."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    num_infosets = draw(st.integers(1, most_infosets))
-    num_actions = rng.integers(1, 4, num_infosets)
-    offsets = 1 + np.append(0, np.cumsum(num_actions))
-    inflow = np.zeros((num_infosets, offsets[-1]))
-    for infoset in range(num_infosets):
-        before = int(offsets[infoset])
-        sources = rng.choice(before, size=rng.integers(1, min(3, before) + 1), replace=False)
-        inflow[infoset, sources] = rng.choice([0.1, 0.5, 0.9, 1.0], size=len(sources))
-    return Treeplex.from_inflow(inflow, num_actions)
+    return random_flow(rng, draw(st.integers(1, most_infosets)))
 
 
 def random_plan(treeplex, rng):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from random_flows import random_flow
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
 from treeplex.seqform.factored import FactoredPayoff
@@ -55,17 +56,6 @@ class Reference:
             self.sums[player] += self.t**self.power * before[player]
         for player in (0, 1):
             self.update(player, [self.plan(0), self.plan(1)] if self.alternating else before)
-
-
-def random_flow(rng, num_infosets):
-    num_actions = rng.integers(1, 4, num_infosets)
-    offsets = 1 + np.append(0, np.cumsum(num_actions))
-    inflow = np.zeros((num_infosets, offsets[-1]))
-    for infoset in range(num_infosets):
-        before = int(offsets[infoset])
-        sources = rng.choice(before, size=rng.integers(1, min(3, before) + 1), replace=False)
-        inflow[infoset, sources] = rng.choice([0.1, 0.5, 0.9, 1.0], size=len(sources))
-    return Treeplex.from_inflow(inflow, num_actions)
 
 
 def random_form(rng, kind):
