@@ -68,7 +68,8 @@ def restricted_nash_frontier(game: Game, opponent: Strategy, game_value: float |
     no higher, and the crossing is a breakpoint, or a third response is found, and both halves are searched (Eisner and
     Severance, "Mathematical techniques for efficient record segmentation in large shared databases", Journal of the ACM
     23, 1976). Only the objective of the linear program changes, so the simplex method goes on from the basis of the
-    neighbouring p. G and W are computed from the strategies, not read from the solver.
+    neighbouring p. G and W are computed from the strategies, not read from the solver. Changes
+    within 1e-7 of the ends are not told apart from them.
 
     Examples
     --------

@@ -263,3 +263,10 @@ def test_a_loaded_game_is_a_game_like_any_other() -> None:
     game = load_game("pennies.npz")
     assert isinstance(game, Game)
     assert repr(game) == "Game('pennies.npz')"
+
+
+def test_a_problem_that_needs_more_than_the_game_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["export", "kuhn", "--out", str(tmp_path / "kuhn.lp"), "--problem", "rnr"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert "--problem rnr needs more than the game (opponent, p); expected nash" in shown.err

@@ -14,7 +14,7 @@ from ...seqform.strategy import Profile, check_same_game
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
 from .problem import Answer, Certificate
-from .side import Side
+from .side import Side, check_zero_sum
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -61,14 +61,7 @@ class Nash:
                 f"Nash needs a Game, received {shown(self.game)}: load_game(…), Game.from_tree(…) and "
                 "Game.from_sequence_form(…) make one"
             )
-        form = self.game.sequence_form
-        if not form.is_zero_sum:
-            constant = form.constant_sum
-            advice = "" if constant is None else f": they sum to {constant:g}; take that off one player's payoffs"
-            raise UnsupportedProblemError(
-                f"nash needs a zero-sum game, and the payoffs of {self.game.spec} do not sum to zero at every leaf"
-                f"{advice}"
-            )
+        check_zero_sum(self.name, self.game)
 
     def linear_program(self) -> LinearProgram:
         """Return player 0's linear program.

@@ -16,7 +16,7 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
 from .problem import Answer, Certificate
-from .side import Side, check_zero_sum
+from .side import Side, check_two_players
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -45,7 +45,7 @@ class ResponseProblem:
     def __post_init__(self) -> None:
         if not isinstance(self.game, Game):
             raise InvalidGameError(f"{self.name} needs a Game, received {shown(self.game)}")
-        check_zero_sum(self.name, self.game)
+        check_two_players(self.name, self.game)
         if not isinstance(self.opponent, Strategy):
             raise InvalidStrategyError(f"{self.name}: the opponent is {shown(self.opponent)}, expected a Strategy")
         check_same_game(self.opponent, self.game)

@@ -125,10 +125,25 @@ class Side:
         return (left, right) if self.player == 0 else (-right.T, left.T)
 
 
-def check_zero_sum(problem: str, game: Game) -> None:
-    """Refuse a game that is not zero-sum or not of two players."""
+def check_two_players(problem: str, game: Game) -> None:
+    """Refuse a game that is not of two players, or not zero-sum.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
     if game.num_players != 2:
         raise UnsupportedProblemError(f"{problem} needs two players, and {game.spec} has {game.num_players}")
+    check_zero_sum(problem, game)
+
+
+def check_zero_sum(problem: str, game: Game) -> None:
+    """Refuse a game that is not zero-sum, for any number of players.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
     form = game.sequence_form
     if not form.is_zero_sum:
         constant = form.constant_sum

@@ -1,5 +1,6 @@
 """``treeplex export``: a game, or the program that solves it, as a file for other programs."""
 
+import dataclasses
 import sys
 import tempfile
 from collections.abc import Callable
@@ -131,8 +132,11 @@ def export(
         from ...models.problems import find_problem
 
         posed = find_problem(problem)  # refuses an unknown one before the game is built
-        if posed.name != "nash":
-            raise CommandLineError(f"--problem {problem}: only nash needs nothing but the game; expected nash")
+        needed = [field.name for field in dataclasses.fields(posed) if field.default is dataclasses.MISSING]
+        if needed != ["game"]:
+            raise CommandLineError(
+                f"--problem {problem} needs more than the game ({', '.join(needed[1:])}); expected nash"
+            )
     loaded = load(game)
     if chosen.of_tree and loaded.rules is None:
         others = _names(lambda each: not each.of_tree)

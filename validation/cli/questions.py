@@ -52,10 +52,10 @@ class Question:
         """Return the problem on a game."""
         if self._opponent is None or self._player is None:
             return self._make(game)
-        from ...models.problems.side import check_zero_sum
+        from ...models.problems.side import check_two_players
         from ...solvers.opponents import opponent_strategy
 
-        check_zero_sum(self._make.name, game)
+        check_two_players(self._make.name, game)  # before the opponent, who may have to be solved for
         return self._make(game, opponent_strategy(self._opponent, game, 1 - self._player), **self._values)
 
 
