@@ -65,4 +65,5 @@ class Outcome:
     build_seconds: float
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None

@@ -123,7 +123,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
                 f"{method.name} returned numbers that are not finite for player {player}: {outcome.detail}"
             )
     profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
-    certificate = problem.certify(profile, outcome.multipliers)
+    certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
     error = problem.error(certificate)
     status = outcome.stopped
     # An exact method is not asked for more than arithmetic can give.

@@ -111,13 +111,18 @@ class Nash:
         """Return both players' plans from the solved program of :meth:`to_cvxpy`."""
         return Answer((np.asarray(self.game.plan(0).value), np.asarray(solved.constraints[0].dual_value)))
 
-    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        evidence: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
         """Compute the bounds that a profile proves on the value of the game, and its exploitability.
 
         Parameters
         ----------
         profile : Profile
-        multipliers : mapping, optional
+        multipliers, evidence : mapping, optional
             Not read: there are no constraints.
 
         Returns

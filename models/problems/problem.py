@@ -75,10 +75,14 @@ class Answer:
         One a player.
     multipliers : mapping of str to float
         By constraint: the objective's gain per unit of loosening, at least 0.
+    evidence : mapping of str to ndarray of float64
+        What else helps to prove a bound, by names that the problem documents, such as the slopes of a function that has
+        a kink at the answer. It is checked or clipped before it is used, so that no evidence proves a wrong bound.
     """
 
     plans: Sequence[Floats]
     multipliers: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, Floats] = field(default_factory=dict)
 
 
 class Problem(Protocol):
@@ -114,10 +118,15 @@ class Problem(Protocol):
         """Return one plan a player, and multipliers, from the solved :meth:`to_cvxpy`."""
         ...
 
-    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        evidence: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
         """Compute how good a profile is, from its plans alone.
 
-        Any multipliers give valid bounds; good ones give tight bounds.
+        Any multipliers and evidence give valid bounds; good ones give tight bounds.
         """
         ...
 

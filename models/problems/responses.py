@@ -165,7 +165,12 @@ class BestResponse(ResponseProblem):
         """Return the response from the solved program of :meth:`to_cvxpy`, and the model itself."""
         return Answer(self._plans(np.asarray(self.game.plan(self.player).value), self.opponent.plan))
 
-    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        evidence: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
         """Compute what a response is worth, and what the best one is, by backward induction."""
         objective = self.side.payoff(profile[self.player].plan, self.opponent.plan)
         return self._certificate(profile, objective, self.side.best_case(self.opponent.plan))
@@ -258,7 +263,12 @@ class RestrictedNash(ResponseProblem):
         """Return the free opponent's plan; with p = 1 there is none, and the model stands for it."""
         return multipliers / (1.0 - self.p) if self.p < 1.0 else self.opponent.plan
 
-    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        evidence: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
         """Compute what a response guarantees of the objective, and what the free opponent's strategy allows at most."""
         own, free = profile[self.player].plan, profile[1 - self.player].plan
         objective = self.p * self.side.payoff(own, self.opponent.plan) + (1.0 - self.p) * self.side.worst_case(own)
@@ -367,7 +377,12 @@ class EpsilonSafeResponse(ResponseProblem):
         free = response / safety if safety > 1e-12 else self.opponent.plan
         return Answer(self._plans(own, free), {"safety": slope})
 
-    def certify(self, profile: Profile, multipliers: Mapping[str, float] | None = None) -> Certificate:
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        evidence: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
         """Compute what a response earns, by how much it is unsafe, and what the multiplier allows at most."""
         own, free = profile[self.player].plan, profile[1 - self.player].plan
         slope = (multipliers or {}).get("safety", 0.0)

@@ -1,5 +1,6 @@
 """A zero-sum game of two players from one player's seat, and the linear program of what its plans guarantee."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,27 +72,35 @@ class Side:
         blocks.add_columns("plan", self.own.num_sequences, objective=objective, lower=0.0)
         blocks.add_rows("plan", {"plan": self.own.E}, lower=self.own.e, upper=self.own.e)
 
-    def add_response(self, blocks: ProgramBlocks, weight: float) -> None:
+    def add_response(self, blocks: ProgramBlocks, weight: float, more: Mapping[str, sp.sparray] | None = None) -> None:
         """Add ``weight`` times the payoff that a plan guarantees to the objective.
 
         Columns ``values`` (q, in units of :attr:`unit`) and rows ``response`` (Fᵀ q − Mᵀ x ≤ 0), by which f · q is at
         most min over y of xᵀ M y; where payoffs are factored, M = L R, columns ``factors`` (z) and rows ``factors``
         (z − Lᵀ x = 0) stand between.
+
+        Parameters
+        ----------
+        blocks : ProgramBlocks
+        weight : float
+        more : mapping of str to sparse array, optional
+            Further terms of the rows ``response``, by blocks of columns that are there already.
         """
         unit = self.unit
+        more = more or {}
         form = self.game.sequence_form
         objective = weight * unit * self.other.e
         if form.factored is None:
             sign = -1.0 if self.player == 0 else 1.0
             transposed = (form.A.T if self.player == 0 else form.A) * (sign / unit)  # -Mᵀ
             blocks.add_columns("values", self.other.E.shape[0], objective=objective)
-            blocks.add_rows("response", {"plan": transposed, "values": self.other.E.T}, upper=0.0)
+            blocks.add_rows("response", {"plan": transposed, "values": self.other.E.T, **more}, upper=0.0)
             return
         left, right = self._factors()
         count = left.shape[1]
         blocks.add_columns("factors", count)
         blocks.add_columns("values", self.other.E.shape[0], objective=objective)
-        blocks.add_rows("response", {"factors": -right.T, "values": self.other.E.T}, upper=0.0)
+        blocks.add_rows("response", {"factors": -right.T, "values": self.other.E.T, **more}, upper=0.0)
         definition = {"plan": left.T * (-1.0 / unit), "factors": sp.eye_array(count)}
         blocks.add_rows("factors", definition, lower=0.0, upper=0.0)
 

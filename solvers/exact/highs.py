@@ -77,6 +77,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     return Outcome(
         plans=None if answer is None else answer.plans,
         multipliers={} if answer is None else answer.multipliers,
+        evidence={} if answer is None else answer.evidence,
         stopped=Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL),
         detail=f"HiGHS says {solver.modelStatusToString(model_status).lower()}",
         iterations=max(0, int(iterations)),

@@ -59,6 +59,7 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     return Outcome(
         plans=None if answer is None else answer.plans,
         multipliers={} if answer is None else answer.multipliers,
+        evidence={} if answer is None else answer.evidence,
         stopped=_STOPPED.get(program.status, Status.OPTIMAL),
         detail=f"cvxpy with {method.solver} says {program.status}",
         iterations=int((stats.num_iters if stats is not None else 0) or 0),
