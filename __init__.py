@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .models.games import families, load_game
-    from .models.problems import BestResponse, EpsilonSafeResponse, Nash, RestrictedNash
+    from .models.problems import BestResponse, ConstrainedNash, EpsilonSafeResponse, Nash, RestrictedNash
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -55,6 +55,7 @@ __all__ = [
     "TERMINAL",
     "BestResponse",
     "CFRPlus",
+    "ConstrainedNash",
     "EpsilonSafeResponse",
     "Game",
     "GameFileError",
@@ -117,6 +118,7 @@ _EXPORTS = {
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
     "BestResponse": ".models.problems",
+    "ConstrainedNash": ".models.problems",
     "EpsilonSafeResponse": ".models.problems",
     "Nash": ".models.problems",
     "RestrictedNash": ".models.problems",

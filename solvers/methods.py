@@ -58,7 +58,7 @@ class Method(Protocol):
 
 
 # The problems with a linear program.
-_EXACT = frozenset({"nash", "best-response", "rnr", "epsilon-safe"})
+_EXACT = frozenset({"nash", "constrained", "best-response", "rnr", "epsilon-safe"})
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Questions about games, as data that know their exact formulation."""
 
+from .constrained import ConstrainedNash
 from .nash import Nash
 from .problem import Answer, Certificate, Problem
 from .registry import PROBLEMS, find_problem
@@ -10,6 +11,7 @@ __all__ = [
     "Answer",
     "BestResponse",
     "Certificate",
+    "ConstrainedNash",
     "EpsilonSafeResponse",
     "Nash",
     "Problem",

@@ -3,12 +3,13 @@
 from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest
+from .constrained import ConstrainedNash
 from .nash import Nash
 from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
 
 #: Every problem under its name.
 PROBLEMS: dict[str, type[Any]] = {
-    problem.name: problem for problem in (Nash, BestResponse, RestrictedNash, EpsilonSafeResponse)
+    problem.name: problem for problem in (Nash, ConstrainedNash, BestResponse, RestrictedNash, EpsilonSafeResponse)
 }
 
 

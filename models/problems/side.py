@@ -104,8 +104,16 @@ class Side:
         definition = {"plan": left.T * (-1.0 / unit), "factors": sp.eye_array(count)}
         blocks.add_rows("factors", definition, lower=0.0, upper=0.0)
 
-    def cvxpy_response(self, plan: "cp.Variable") -> "tuple[cp.Variable, cp.Constraint, list[cp.Constraint]]":
+    def cvxpy_response(
+        self, plan: "cp.Variable", more: "cp.Expression | None" = None
+    ) -> "tuple[cp.Variable, cp.Constraint, list[cp.Constraint]]":
         """Return q and the constraints by which f · q is at most what the plan guarantees, in payoff units.
+
+        Parameters
+        ----------
+        plan : cvxpy.Variable
+        more : cvxpy.Expression, optional
+            Added to the right side of the response.
 
         Returns
         -------
@@ -121,10 +129,11 @@ class Side:
         form = self.game.sequence_form
         if form.factored is None:
             payoffs = form.A.T @ plan if self.player == 0 else -form.A @ plan
-            return values, self.other.E.T @ values <= payoffs, []
+            return values, self.other.E.T @ values <= (payoffs if more is None else payoffs + more), []
         left, right = self._factors()
         factors = cp.Variable(left.shape[1], name="factors")
-        return values, self.other.E.T @ values <= right.T @ factors, [factors == left.T @ plan]
+        payoffs = right.T @ factors if more is None else right.T @ factors + more
+        return values, self.other.E.T @ values <= payoffs, [factors == left.T @ plan]
 
     def _factors(self) -> tuple[Any, Any]:
         """Return L and R with M = L R."""

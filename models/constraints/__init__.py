@@ -1,0 +1,19 @@
+"""Constraints on players' realization plans: linear ones, convex ones, and builders of the usual ones."""
+
+from .builders import behaviour_bound, distance_bound, functional_bound, payoff_bound, reach_bound
+from .collect import collect_constraints
+from .constraint import Constraint, ConvexConstraint, DistanceConstraint
+from .linear import LinearConstraint
+
+__all__ = [
+    "Constraint",
+    "ConvexConstraint",
+    "DistanceConstraint",
+    "LinearConstraint",
+    "behaviour_bound",
+    "collect_constraints",
+    "distance_bound",
+    "functional_bound",
+    "payoff_bound",
+    "reach_bound",
+]

@@ -1,0 +1,315 @@
+"""The usual constraints: bounds on behaviour, reach, counts, payoffs and distances."""
+
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import to_fraction
+from ...seqform.rules import Number
+from ...seqform.sequence_names import sequence_name
+from ...seqform.strategy import Strategy, check_same_game, checked_player
+from .constraint import DistanceConstraint
+from .linear import LinearConstraint, Sense, check_number
+
+if TYPE_CHECKING:
+    from ..distances import Distance
+
+
+def behaviour_bound(
+    game: Game,
+    player: int,
+    infoset: Hashable,
+    action: Hashable,
+    *,
+    at_most: Number | None = None,
+    at_least: Number | None = None,
+    name: str | None = None,
+) -> LinearConstraint:
+    """Bound the probability of an action at an infoset.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    infoset, action : hashable
+        By their labels.
+    at_most, at_least : number, optional
+        One of the two. Fractions and decimals are kept exactly for exact methods.
+    name : str, optional
+        By default what the command line would call it.
+
+    Returns
+    -------
+    LinearConstraint
+        x(I, a) − c · (what comes to I) ≤ 0 on the realization plan; where all plans come to I alike, x(I, a) ≤ c times
+        that. A violation is therefore weighted by the reach of I.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If not one bound is given, or it is no number.
+    InvalidStrategyError
+        If there is no such player, infoset or action.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.constraints import behaviour_bound
+    >>> behaviour_bound(load_game("kuhn"), 0, "K_", "b", at_most=0.5).name
+    '0/K_:b <= 0.5'
+    """
+    treeplex = _treeplex(game, player)
+    sequence = treeplex.sequence(infoset, action)
+    title = sequence_name(player, treeplex, sequence) or ""
+    sense, bound, name = _bound(at_most, at_least, name, title)
+    terms, limit = behaviour_terms(treeplex, {sequence: 1}, bound)
+    return LinearConstraint(
+        player, terms, limit, name, sense, fixed=limit == 0 and len(terms) > 1, fingerprint=game.fingerprint
+    )
+
+
+def behaviour_terms(
+    treeplex: Treeplex, sequences: Mapping[int, Number], bound: Number
+) -> tuple[dict[int, Number], Number]:
+    """Return the terms and the limit that bound a sum of probabilities of actions of one infoset.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    sequences : mapping of int to number
+        Sequences of one infoset, with their weights in the sum.
+    bound : number
+
+    Returns
+    -------
+    terms : dict of int to number
+    limit : number
+        0, but where the infoset's inflow is the same for all plans.
+    """
+    infoset = int(treeplex.sequence_infosets[next(iter(sequences))])
+    start, stop = treeplex.inflow.indptr[infoset : infoset + 2].tolist()
+    sources = treeplex.inflow.indices[start:stop].tolist()
+    weights = treeplex.inflow.data[start:stop].tolist()
+    if sources == [0]:
+        return dict(sequences), bound if weights == [1.0] else to_fraction(weights[0]) * to_fraction(bound)
+    exact = to_fraction(bound)
+    less = {s: -(to_fraction(weight) * exact) for s, weight in zip(sources, weights, strict=True)}
+    return {**less, **sequences}, 0
+
+
+def reach_bound(
+    game: Game,
+    player: int,
+    infoset: Hashable,
+    action: Hashable | None = None,
+    *,
+    at_most: Number | None = None,
+    at_least: Number | None = None,
+    name: str | None = None,
+) -> LinearConstraint:
+    """Bound the probability with which a player plays to an infoset, or to an action there.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    infoset : hashable
+    action : hashable, optional
+        Without it the player's reach of the infoset is bounded; with it the realization of the sequence.
+    at_most, at_least : number, optional
+        One of the two.
+    name : str, optional
+
+    Returns
+    -------
+    LinearConstraint
+
+    Raises
+    ------
+    InvalidConstraintError
+        If not one bound is given, or it is no number.
+    InvalidStrategyError
+        If there is no such player, infoset or action.
+    """
+    treeplex = _treeplex(game, player)
+    number = treeplex.find_infoset(infoset)
+    if number is None:
+        raise InvalidStrategyError(f"player {player} has no infoset {shown(infoset)}")
+    first, last = treeplex.offsets[number : number + 2].tolist()
+    sequences = range(first, last) if action is None else [treeplex.sequence(infoset, action)]
+    label = sequence_name(player, treeplex, sequences[0]) or ""
+    title = f"reach({label.rpartition(':')[0]})" if action is None else f"plan({label})"
+    sense, bound, name = _bound(at_most, at_least, name, title)
+    return LinearConstraint(player, dict.fromkeys(sequences, 1), bound, name, sense, fingerprint=game.fingerprint)
+
+
+def functional_bound(
+    functional: Functional,
+    *,
+    at_most: Number | None = None,
+    at_least: Number | None = None,
+    name: str | None = None,
+) -> LinearConstraint:
+    """Bound a linear functional of a plan, such as a risk or an expected count.
+
+    Parameters
+    ----------
+    functional : Functional
+    at_most, at_least : number, optional
+        One of the two.
+    name : str, optional
+        By default the functional's description.
+
+    Returns
+    -------
+    LinearConstraint
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import functional_bound
+    >>> game = load_game("transit:width=2")
+    >>> risk = functional_bound(game.functionals["risk"], at_most=0.1, name="risk")
+    >>> solution = solve(ConstrainedNash(game, [risk]))
+    >>> round(solution.value, 6), round(solution.multipliers["risk"], 4)
+    (0.020351, 0.1552)
+    """
+    if not isinstance(functional, Functional):
+        raise InvalidConstraintError(f"received {shown(functional)}, expected a Functional")
+    sense, bound, name = _bound(at_most, at_least, name, functional.description)
+    terms = {int(s): float(functional.coefficients[s]) for s in np.flatnonzero(functional.coefficients)}
+    limit = bound if functional.constant == 0.0 else to_fraction(bound) - to_fraction(functional.constant)
+    return LinearConstraint(functional.player, terms, limit, name, sense, fingerprint=functional.fingerprint)
+
+
+def payoff_bound(
+    game: Game,
+    opponent: Strategy,
+    *,
+    at_most: Number | None = None,
+    at_least: Number | None = None,
+    leaf_values: npt.ArrayLike | None = None,
+    name: str | None = None,
+) -> LinearConstraint:
+    """Bound what a player expects against a fixed opponent: its payoff, or any function of the leaves.
+
+    Parameters
+    ----------
+    game : Game
+        Two players.
+    opponent : Strategy
+        The fixed opponent; the other player's plan is bounded.
+    at_most, at_least : number, optional
+        One of the two.
+    leaf_values : array_like, shape (num_leaves,), optional
+        The function, leaf by leaf in the order of ``game.sequence_form.leaves``; by default the player's payoff.
+    name : str, optional
+
+    Returns
+    -------
+    LinearConstraint
+
+    Raises
+    ------
+    InvalidConstraintError
+        If not one bound is given, or the values do not fit the leaves.
+    InvalidStrategyError
+        If the opponent is no strategy of the game.
+    UnsupportedProblemError
+        If the game has no leaves, or not two players.
+
+    Examples
+    --------
+    The best guarantee among strategies that earn at least 0.3 against a uniform opponent:
+
+    >>> from treeplex import ConstrainedNash, Strategy, load_game, solve
+    >>> from treeplex.models.constraints import payoff_bound
+    >>> game = load_game("kuhn")
+    >>> floor = payoff_bound(game, Strategy.uniform(game, 1), at_least=0.3, name="against uniform")
+    >>> solution = solve(ConstrainedNash(game, [floor]))
+    >>> round(solution.value, 6), round(solution.multipliers["against uniform"], 6)
+    (-0.072222, 0.25)
+    """
+    if not isinstance(opponent, Strategy):
+        raise InvalidStrategyError(f"the opponent is {shown(opponent)}, expected a Strategy")
+    if game.num_players != 2:
+        raise UnsupportedProblemError(f"a payoff bound needs two players, and {game.spec} has {game.num_players}")
+    check_same_game(opponent, game)
+    player = 1 - opponent.player
+    sense, bound, name = _bound(at_most, at_least, name, f"payoff of player {player}")
+    if leaf_values is None:
+        gradient = game.sequence_form.gradient(player, [opponent.plan, opponent.plan])
+    else:
+        gradient = _expected_leaf_values(game, opponent, leaf_values)
+    terms = {int(s): float(gradient[s]) for s in np.flatnonzero(gradient)}
+    return LinearConstraint(player, terms, bound, name, sense, fingerprint=game.fingerprint)
+
+
+def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.ArrayLike) -> Floats:
+    leaves = game.sequence_form.leaves
+    if leaves is None:
+        raise UnsupportedProblemError(f"{game.spec} has no leaves: it is given by payoff matrices or factors")
+    try:
+        values = np.asarray(leaf_values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.zeros(0)
+    if values.shape != (len(leaves),) or not np.isfinite(values).all():
+        raise InvalidConstraintError(
+            f"the leaf values are {shown(leaf_values)}, expected {len(leaves)} finite numbers, one a leaf"
+        )
+    player = 1 - opponent.player
+    weights = leaves.chance * values * opponent.plan[leaves.sequences[:, opponent.player]]
+    treeplex = game.sequence_form.treeplexes[player]
+    return np.bincount(leaves.sequences[:, player], weights=weights, minlength=treeplex.num_sequences)
+
+
+def distance_bound(distance: "Distance", *, at_most: Number, name: str | None = None) -> DistanceConstraint:
+    """Bound the distance of a plan to a reference strategy.
+
+    Parameters
+    ----------
+    distance : Distance
+    at_most : number
+    name : str, optional
+
+    Returns
+    -------
+    DistanceConstraint
+    """
+    if not hasattr(distance, "minorant"):
+        raise InvalidConstraintError(f"received {shown(distance)}, expected a Distance")
+    title = f"distance of player {distance.player} <= {shown_number(at_most)}"
+    return DistanceConstraint(distance, at_most, title if name is None else name)
+
+
+def shown_number(number: Any) -> str:
+    """Return a number as names show it."""
+    return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.12g}"
+
+
+def _bound(at_most: Number | None, at_least: Number | None, name: str | None, title: str) -> tuple[Sense, Number, str]:
+    if (at_most is None) == (at_least is None):
+        raise InvalidConstraintError(
+            f"constraint {shown(name or title)}: at_most is {shown(at_most)} and at_least {shown(at_least)}, expected "
+            "one of the two"
+        )
+    sense: Sense = ">=" if at_most is None else "<="
+    bound = at_least if at_most is None else at_most
+    check_number(name or title, "the bound", bound)
+    assert bound is not None
+    return sense, bound, f"{title} {sense} {shown_number(bound)}" if name is None else name
+
+
+def _treeplex(game: Any, player: int) -> Treeplex:
+    if not isinstance(game, Game):
+        raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
+    return game.sequence_form.treeplexes[checked_player(game, player)]
