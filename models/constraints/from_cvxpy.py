@@ -111,8 +111,8 @@ def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expre
         both = first - constraint.args[1] if isinstance(constraint, Equality) else first
         return [(" (at most)", both), (" (at least)", -both)]
     raise InvalidConstraintError(
-        f"constraint {shown(title)} is a {type(constraint).__name__}, expected <=, >= or == between expressions, such as "
-        "cvxpy.norm(…) <= 0.5"
+        f"constraint {shown(title)} is a {type(constraint).__name__}, expected <=, >= or == between expressions, such "
+        "as cvxpy.norm(…) <= 0.5"
     )
 
 

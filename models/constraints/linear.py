@@ -142,8 +142,8 @@ class LinearConstraint:
         """
         if self.fixed:
             raise InvalidConstraintError(
-                f"the bound of {shown(self.name)} multiplies the reach of an infoset, so that it cannot be moved: bound "
-                "a realization, plan(…), instead"
+                f"the bound of {shown(self.name)} multiplies the reach of an infoset, so that it cannot be moved: "
+                "bound a realization, plan(…), instead"
             )
         return replace(self, bound=bound)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedNash:
-    """An equilibrium under constraints: max over x, min over y of xᵀ A y, each over the plans that meet its constraints.
+    """An equilibrium under constraints: max over x, min over y of xᵀ A y, over the plans that meet the constraints.
 
     Parameters
     ----------
