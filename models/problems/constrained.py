@@ -18,6 +18,7 @@ from ..constraints import Constraint, LinearConstraint, collect_constraints
 from ..constraints.matrix import ConstraintMatrix
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
+from .conic_response import least_payoff
 from .problem import Answer, Certificate
 from .side import Side, check_two_players
 
@@ -217,67 +218,89 @@ class ConstrainedNash:
     def to_cvxpy(self) -> "cp.Problem":
         """Return the exact formulation in cvxpy, in payoff units.
 
-        It is player 0's program on ``game.plan(0)``; where only player 1's constraints are not linear, it is player 1's
-        on ``game.plan(1)``.
+        It is player 0's program on ``game.plan(0)``. Where only player 1's constraints are not linear it is player 1's
+        on ``game.plan(1)``, and where both players' are not, it is the sum of both programs; the first constraints are
+        those of this problem.
 
         Raises
         ------
         UnsupportedProblemError
-            If constraints of both players are not linear.
+            If both players' constraints are not linear, and one needs a cone that is neither second-order nor
+            exponential.
         """
         import cvxpy as cp
 
-        player = self._seat
-        side = Side(self.game, player)
-        plan = self.game.plan(player)
-        own, other = self.of_player(player), self._matrices[1 - player]
-        objective: Any = 0.0
-        rows: list[cp.Constraint] = []
-        excess: Any = None
-        if self.penalty is not None and own:
-            excess = cp.Variable(len(own) if self.penalise == "sum" else 1, nonneg=True, name="excess")
-            objective = -self.penalty * cp.sum(excess)
-        for place, constraint in enumerate(own):
-            allowed = 0.0 if excess is None else excess[place if self.penalise == "sum" else 0]
-            rows.append(constraint.to_cvxpy(plan) <= allowed)
-        prices = None
-        if len(other.units):
-            prices = cp.Variable(len(other.units), nonneg=True, name="prices")
-            objective = objective - other.limits @ prices
-            if self.penalty is not None:
-                spent = cp.multiply(1.0 / other.units, prices)
-                rows.append((spent if self.penalise == "sum" else cp.sum(spent)) <= self.penalty)
-        values, response, definitions = side.cvxpy_response(plan, None if prices is None else other.matrix.T @ prices)
-        return cp.Problem(
-            cp.Maximize(side.other.e @ values + objective),
-            [response, side.own.E @ plan == side.own.e, *definitions, *rows],
-        )
+        parts = [self._seat_program(player) for player in self._seats]
+        rows = [row for _, own, _ in parts for row in own]
+        others = [row for _, _, more in parts for row in more]
+        return cp.Problem(cp.Maximize(sum(objective for objective, _, _ in parts)), [*rows, *others])
 
     @property
-    def _seat(self) -> int:
-        """Whose program the cvxpy formulation is: constraints that are not linear must be its player's own."""
-        curved = {constraint.player for constraint in self.constraints if not constraint.is_linear}
-        if len(curved) > 1:
-            raise UnsupportedProblemError(
-                "constraints of both players are not linear: only one player's may be, the other's must be linear"
-            )
-        return curved.pop() if curved else 0
+    def _seats(self) -> tuple[int, ...]:
+        """Whose programs the cvxpy formulation is: a player whose constraints are not linear needs its own."""
+        curved = sorted({constraint.player for constraint in self.constraints if not constraint.is_linear})
+        return tuple(curved) or (0,)
+
+    def _seat_program(self, player: int) -> "tuple[Any, list[Any], list[Any]]":
+        """Return what a player maximises, the rows of its constraints, and the other rows, of its plan the last two."""
+        import cvxpy as cp
+
+        side = Side(self.game, player)
+        plan = self.game.plan(player)
+        rows, cost = self._cvxpy_rows(player)
+        if all(one.is_linear for one in self.of_player(1 - player)):
+            guaranteed, others = self._linear_response(side, plan)
+        else:
+            other = self.game.plan(1 - player)
+            own_rows, other_cost = self._cvxpy_rows(1 - player)
+            polytope = [side.other.E @ other == side.other.e, other >= 0]
+            guaranteed, others = least_payoff(side.cvxpy_payoffs(plan), other, [*polytope, *own_rows], other_cost)
+        return guaranteed - cost, rows, [*others, side.own.E @ plan == side.own.e]
+
+    def _cvxpy_rows(self, player: int) -> "tuple[list[cp.Constraint], Any]":
+        """Return a player's constraints, and what it pays for violating them."""
+        import cvxpy as cp
+
+        own, plan = self.of_player(player), self.game.plan(player)
+        if self.penalty is None or not own:
+            return [constraint.to_cvxpy(plan) <= 0.0 for constraint in own], 0.0
+        excess = cp.Variable(len(own) if self.penalise == "sum" else 1, nonneg=True, name="excess")
+        places = range(len(own)) if self.penalise == "sum" else [0] * len(own)
+        rows = [one.to_cvxpy(plan) <= excess[place] for one, place in zip(own, places, strict=True)]
+        return rows, self.penalty * cp.sum(excess)
+
+    def _linear_response(self, side: Side, plan: "cp.Variable") -> "tuple[Any, list[Any]]":
+        """Return what a plan guarantees against an opponent under linear constraints; the response is the first row."""
+        import cvxpy as cp
+
+        matrix = self._matrices[1 - side.player]
+        if not len(matrix.units):
+            values, response, definitions = side.cvxpy_response(plan)
+            return side.other.e @ values, [response, *definitions]
+        prices = cp.Variable(len(matrix.units), nonneg=True, name="prices")
+        values, response, definitions = side.cvxpy_response(plan, matrix.matrix.T @ prices)
+        rows = [response, *definitions]
+        if self.penalty is not None:
+            spent = cp.multiply(1.0 / matrix.units, prices)
+            rows.append((spent if self.penalise == "sum" else cp.sum(spent)) <= self.penalty)
+        return side.other.e @ values - matrix.limits @ prices, rows
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
-        player = self._seat
-        own = self.of_player(player)
-        response, *others = solved.constraints
-        others = others[1 + (self.game.sequence_form.factored is not None) :]
+        seats = self._seats
+        own = [constraint for player in seats for constraint in self.of_player(player)]
+        rows = solved.constraints[: len(own)]
         multipliers = {
-            one.name: max(0.0, float(np.asarray(row.dual_value).item())) for one, row in zip(own, others, strict=False)
+            one.name: max(0.0, float(np.asarray(row.dual_value).item())) for one, row in zip(own, rows, strict=True)
         }
-        prices = next((variable for variable in solved.variables() if variable.name() == "prices"), None)
-        if prices is not None:
-            units = self._matrices[1 - player].units
-            multipliers |= self._named(1 - player, np.asarray(prices.value) / units)
-        found = np.asarray(self.game.plan(player).value), np.asarray(response.dual_value)
-        return Answer(found if player == 0 else found[::-1], self._in_order(multipliers))
+        plans = {player: np.asarray(self.game.plan(player).value) for player in seats}
+        if len(seats) == 1:
+            other = 1 - seats[0]
+            plans[other] = np.asarray(solved.constraints[len(own)].dual_value)
+            prices = next((variable for variable in solved.variables() if variable.name() == "prices"), None)
+            if prices is not None:
+                multipliers |= self._named(other, np.asarray(prices.value) / self._matrices[other].units)
+        return Answer((plans[0], plans[1]), self._in_order(multipliers))
 
     def certify(
         self,
