@@ -8,8 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .models.distances import KLDistance, L1Distance, L2Distance
     from .models.games import families, load_game
-    from .models.problems import BestResponse, ConstrainedNash, EpsilonSafeResponse, Nash, RestrictedNash
+    from .models.problems import (
+        BestNash,
+        BestResponse,
+        ConstrainedNash,
+        DataBiasedResponse,
+        EpsilonSafeResponse,
+        Nash,
+        RestrictedNash,
+        StyledNash,
+    )
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
         nash_conv,
         worst_case,
     )
+    from .seqform.frequency import frequency
+    from .seqform.functional import Functional
     from .seqform.game import Game
     from .seqform.game_size import GameSize
     from .seqform.game_tree import GameTree
@@ -42,8 +54,11 @@ if TYPE_CHECKING:
     from .seqform.rules import CHANCE, TERMINAL, Rules
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
-    from .solvers import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Solution, Status
+    from .solvers import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
+    from .solvers.frontier import restricted_nash_frontier
+    from .solvers.sensitivity import value_function
     from .solvers.solve import solve
+    from .solvers.styles import style_range
 
 __version__ = "0.1.0"
 
@@ -53,10 +68,13 @@ __all__ = [
     "CVXPY",
     "DCFR",
     "TERMINAL",
+    "BestNash",
     "BestResponse",
     "CFRPlus",
     "ConstrainedNash",
+    "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "Functional",
     "Game",
     "GameFileError",
     "GameSize",
@@ -68,11 +86,15 @@ __all__ = [
     "InvalidGameError",
     "InvalidMemoryError",
     "InvalidStrategyError",
+    "KLDistance",
+    "L1Distance",
+    "L2Distance",
     "MissingExtraError",
     "Nash",
     "PCFRPlus",
     "PlayLogError",
     "Profile",
+    "Rational",
     "RestrictedNash",
     "Rules",
     "SequenceForm",
@@ -80,6 +102,7 @@ __all__ = [
     "SolverError",
     "Status",
     "Strategy",
+    "StyledNash",
     "Treeplex",
     "TreeplexError",
     "UnknownGameError",
@@ -91,10 +114,14 @@ __all__ = [
     "expected_payoffs",
     "exploitability",
     "families",
+    "frequency",
     "gain",
     "load_game",
     "nash_conv",
+    "restricted_nash_frontier",
     "solve",
+    "style_range",
+    "value_function",
     "worst_case",
 ]
 
@@ -105,6 +132,7 @@ _EXPORTS = {
     "CHANCE": ".seqform.rules",
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
+    "Functional": ".seqform.functional",
     "Game": ".seqform.game",
     "GameFileError": ".seqform.errors",
     "GameSize": ".seqform.game_size",
@@ -117,14 +145,21 @@ _EXPORTS = {
     "InvalidMemoryError": ".seqform.errors",
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
+    "BestNash": ".models.problems",
     "BestResponse": ".models.problems",
     "ConstrainedNash": ".models.problems",
+    "DataBiasedResponse": ".models.problems",
     "EpsilonSafeResponse": ".models.problems",
     "Nash": ".models.problems",
     "RestrictedNash": ".models.problems",
+    "StyledNash": ".models.problems",
+    "KLDistance": ".models.distances",
+    "L1Distance": ".models.distances",
+    "L2Distance": ".models.distances",
     "PCFRPlus": ".solvers",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
+    "Rational": ".solvers",
     "Rules": ".seqform.rules",
     "SequenceForm": ".seqform.sequence_form",
     "Solution": ".solvers",
@@ -142,10 +177,14 @@ _EXPORTS = {
     "expected_payoffs": ".seqform.evaluate",
     "exploitability": ".seqform.evaluate",
     "families": ".models.games",
+    "frequency": ".seqform.frequency",
     "gain": ".seqform.evaluate",
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
+    "restricted_nash_frontier": ".solvers.frontier",
     "solve": ".solvers.solve",
+    "style_range": ".solvers.styles",
+    "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
 }
 

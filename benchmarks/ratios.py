@@ -20,12 +20,13 @@ from rich.console import Console
 from rich.table import Table
 from test_building import measure
 
-from treeplex import Nash, load_game, solve
+from treeplex import Nash, RestrictedNash, Strategy, load_game, restricted_nash_frontier, solve
 from treeplex.solvers.exact.highs import load
 
 SMALL = ["kuhn", "leduc", "liars_dice", "goofspiel:cards=4", "goofspiel:cards=5"]
 LARGE = "goofspiel:cards=6"
 ROUNDS = 7
+COLD_SOLVES = 25
 ROUND_SECONDS = 0.1
 WARM_UP = 200
 WARM_UP_SECONDS = 20.0
@@ -70,23 +71,27 @@ def seconds_to(tolerance: float, game: str, implementation: Implementation, limi
 
 
 def exact_times(game: str) -> dict[str, float]:
-    """Return CPU milliseconds of HiGHS alone, of the whole direct path and of DCFR to 1e-3, in turn."""
+    """Return CPU milliseconds of HiGHS alone, of building, of the direct path, of that by cvxpy and of DCFR to 1e-3."""
     problem = Nash(load_game(game))
-    program = problem.linear_program()
     solve(problem, "dcfr", tol=1e-3)
     times: dict[str, list[float]] = {
         "HiGHS alone": [],
+        "building and loading": [],
         "solve(…, 'highs-simplex')": [],
+        "solve(…, 'cvxpy')": [],
         "solve(…, 'dcfr', tol=1e-3)": [],
     }
     for _ in range(ROUNDS):
-        solver = load(program)
+        started = time.process_time()
+        solver = load(problem.linear_program())
+        times["building and loading"].append(time.process_time() - started)
         solver.setOptionValue("solver", "simplex")
         started = time.process_time()
         solver.run()
         times["HiGHS alone"].append(time.process_time() - started)
         for name, method, tolerance in (
             ("solve(…, 'highs-simplex')", "highs-simplex", None),
+            ("solve(…, 'cvxpy')", "cvxpy", None),
             ("solve(…, 'dcfr', tol=1e-3)", "dcfr", 1e-3),
         ):
             started = time.process_time()
@@ -94,6 +99,28 @@ def exact_times(game: str) -> dict[str, float]:
             times[name].append(time.process_time() - started)
             assert solution.status.is_success
     return {name: float(np.median(values)) * 1e3 for name, values in times.items()}
+
+
+def frontier_times(game: str, player: int) -> dict[str, float]:
+    """Return CPU milliseconds of one cold solve, loading and HiGHS alone, and of the whole frontier, in turn."""
+    game_ = load_game(game)
+    model = Strategy.uniform(game_, 1 - player)
+    value = solve(Nash(game_), "highs-simplex").value * (1 - 2 * player)
+    places = np.linspace(0.0, 1.0, COLD_SOLVES + 2)[1:-1]
+    programs = [RestrictedNash(game_, model, p=float(p), game_value=value).linear_program() for p in places]
+    times: dict[str, list[float]] = {"cold": [], "frontier": []}
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        for program in programs:
+            solver = load(program)
+            solver.setOptionValue("solver", "simplex")
+            solver.run()
+        times["cold"].append((time.process_time() - started) / COLD_SOLVES)
+        started = time.process_time()
+        found = restricted_nash_frontier(game_, model, value)
+        times["frontier"].append(time.process_time() - started)
+    figures = {name: float(np.median(values)) * 1e3 for name, values in times.items()}
+    return {**figures, "breakpoints": len(found.breakpoints), "solves": found.solves}
 
 
 def main() -> None:
@@ -104,7 +131,7 @@ def main() -> None:
     console = Console()
     games = [*SMALL, LARGE] if arguments.large else SMALL
     peers = [TREEPLEX, *(peer for peer in PEERS if peer.installed)]
-    figures: dict[str, Any] = {"iteration": {}, "to_exploitability": {}, "exact": {}, "building": {}}
+    figures: dict[str, Any] = {"iteration": {}, "to_exploitability": {}, "exact": {}, "frontier": {}, "building": {}}
 
     table = Table("game", *(peer.name for peer in peers), title="CFR+ iteration, µs (times treeplex)")
     for game in games:
@@ -121,13 +148,49 @@ def main() -> None:
             table.add_row(game, f"{tolerance:g}", *("–" if one is None else f"{one:.3g}" for one in reached.values()))
     console.print(table)
 
-    table = Table("game", "HiGHS alone, ms", "whole exact path", "DCFR to 1e-3", title="Exact and iterative, CPU ms")
+    table = Table(
+        "game",
+        "HiGHS alone, ms",
+        "building and loading",
+        "whole exact path",
+        "through cvxpy",
+        "DCFR to 1e-3",
+        title="Exact and iterative, CPU ms",
+    )
     for game in SMALL[1:3]:
         exact = figures["exact"][game] = exact_times(game)
-        bare, whole, dcfr = exact.values()
+        bare, built, whole, modelled, dcfr = exact.values()
         table.add_row(
-            game, f"{bare:.1f}", f"{whole:.1f} (+{whole / bare - 1:.0%})", f"{dcfr:.2f} (1/{bare / dcfr:.0f})"
+            game,
+            f"{bare:.1f}",
+            f"{built:.1f} ({built / bare:.0%})",
+            f"{whole:.1f} (+{whole / bare - 1:.0%})",
+            f"{modelled:.1f} (+{modelled / bare - 1:.0%})",
+            f"{dcfr:.2f} (1/{bare / dcfr:.0f})",
         )
+    console.print(table)
+
+    table = Table(
+        "game",
+        "player",
+        "breakpoints",
+        "solves",
+        "frontier, ms",
+        "cold solves",
+        f"of {COLD_SOLVES}",
+        title="Frontier of restricted Nash responses",
+    )
+    for game in SMALL[1:3]:
+        for player in (0, 1):
+            walked = figures["frontier"][f"{game} {player}"] = frontier_times(game, player)
+            times = walked["frontier"] / walked["cold"]
+            table.add_row(
+                game,
+                str(player),
+                *(f"{walked[name]:,.0f}" for name in ("breakpoints", "solves", "frontier")),
+                f"{times:.1f}",
+                f"{times / COLD_SOLVES:.2f}",
+            )
     console.print(table)
 
     table = Table("game", "route", "µs a node", "peak MB", "of it imports", title="Building")

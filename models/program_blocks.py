@@ -1,17 +1,26 @@
 """Linear programs put together block by block, each block of columns and of rows under its name."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..seqform.arrays import Floats
+from ..seqform.rationals import to_fractions
 from .linear_program import LinearProgram
+from .rational_program import RationalProgram
+from .triplets import Triplets
 
 
 class ProgramBlocks:
-    """A linear program under construction.
+    """A linear program under construction, in floats or in exact fractions.
+
+    Parameters
+    ----------
+    exact : bool
+        Whether numbers are kept as fractions, for :meth:`rational_program`; floats then count as
+        :func:`~treeplex.seqform.rationals.intended_fraction` has it. Without it fractions become floats.
 
     Examples
     --------
@@ -29,10 +38,12 @@ class ProgramBlocks:
     ((1, 2), [[1.0, 1.0]], {'sum': slice(0, 1, None)})
     """
 
-    def __init__(self) -> None:
-        self._columns: dict[str, tuple[int, Floats, Floats, Floats]] = {}
-        self._rows: dict[str, tuple[int, Floats, Floats]] = {}
-        self._entries: list[tuple[str, str, sp.coo_array]] = []
+    def __init__(self, exact: bool = False) -> None:
+        self.exact = exact
+        # Arrays of floats or of fractions, and sparse arrays or triplets, as `exact` says.
+        self._columns: dict[str, tuple[int, Any, Any, Any]] = {}
+        self._rows: dict[str, tuple[int, Any, Any]] = {}
+        self._entries: list[tuple[str, str, Any]] = []
 
     def add_columns(
         self,
@@ -51,12 +62,13 @@ class ProgramBlocks:
         count : int
         objective, lower, upper : array_like, shape (count,) or a number for all
         """
-        self._columns[name] = (count, _filled(objective, count), _filled(lower, count), _filled(upper, count))
+        filled = [self._filled(values, count) for values in (objective, lower, upper)]
+        self._columns[name] = (count, filled[0], filled[1], filled[2])
 
     def add_rows(
         self,
         name: str,
-        terms: Mapping[str, sp.sparray],
+        terms: Mapping[str, sp.sparray | Triplets],
         *,
         lower: npt.ArrayLike = -np.inf,
         upper: npt.ArrayLike = np.inf,
@@ -66,47 +78,71 @@ class ProgramBlocks:
         Parameters
         ----------
         name : str
-        terms : mapping of str to sparse array
+        terms : mapping of str to sparse array or Triplets
             By block of variables; at least one, all with equally many rows.
         lower, upper : array_like, shape (count,) or a number for all
         """
         count = next(iter(terms.values())).shape[0]
-        self._rows[name] = (count, _filled(lower, count), _filled(upper, count))
-        self._entries += [(name, column, sp.coo_array(matrix)) for column, matrix in terms.items()]
+        self._rows[name] = (count, self._filled(lower, count), self._filled(upper, count))
+        self._entries += [(name, column, self._entries_of(matrix)) for column, matrix in terms.items()]
 
     def program(self, maximise: bool) -> LinearProgram:
-        """Return the program; the blocks stand in the order in which they were added."""
-        columns = _slices({name: block[0] for name, block in self._columns.items()})
-        rows = _slices({name: block[0] for name, block in self._rows.items()})
-        matrix = sp.csc_array(
-            (
-                np.concatenate([entries.data for _, _, entries in self._entries]),
-                (
-                    np.concatenate([entries.coords[0] + rows[row].start for row, _, entries in self._entries]),
-                    np.concatenate([entries.coords[1] + columns[column].start for _, column, entries in self._entries]),
-                ),
-            ),
-            shape=(sum(block[0] for block in self._rows.values()), sum(block[0] for block in self._columns.values())),
-            dtype=np.float64,
-        )
+        """Return the program in floats; the blocks stand in the order in which they were added."""
+        assert not self.exact
+        shape, rows, columns, values = self._placed()
+        matrix = sp.csc_array((values, (rows, columns)), shape=shape, dtype=np.float64)
         matrix.sort_indices()
+        return LinearProgram(matrix=matrix, maximise=maximise, **self._rest())
+
+    def rational_program(self, maximise: bool) -> RationalProgram:
+        """Return the program in exact fractions; the blocks stand in the order in which they were added."""
+        assert self.exact
+        return RationalProgram(matrix=Triplets(*self._placed()).compressed(), maximise=maximise, **self._rest())
+
+    def _placed(self) -> tuple[tuple[int, int], Any, Any, Any]:
+        """Return the shape of the matrix, and all its entries: rows, columns and values."""
+        rows, columns = self._slices()
+        # Both kinds of matrices have coordinates and values, under different names.
+        placed = [
+            (entries.rows + rows[row].start, entries.columns + columns[column].start, entries.values)
+            if isinstance(entries, Triplets)
+            else (entries.coords[0] + rows[row].start, entries.coords[1] + columns[column].start, entries.data)
+            for row, column, entries in self._entries
+        ]
+        num_rows, num_columns = (sum(block[0] for block in of.values()) for of in (self._rows, self._columns))
+        placed_rows, placed_columns, values = (np.concatenate(parts) for parts in zip(*placed, strict=True))
+        return (num_rows, num_columns), placed_rows, placed_columns, values
+
+    def _rest(self) -> dict[str, Any]:
+        """Return what a program is made of beside its matrix."""
+        rows, columns = self._slices()
         _, objective, column_lower, column_upper = zip(*self._columns.values(), strict=True)
         _, row_lower, row_upper = zip(*self._rows.values(), strict=True)
-        return LinearProgram(
-            objective=np.concatenate(objective),
-            matrix=matrix,
-            row_lower=np.concatenate(row_lower),
-            row_upper=np.concatenate(row_upper),
-            column_lower=np.concatenate(column_lower),
-            column_upper=np.concatenate(column_upper),
-            maximise=maximise,
-            columns=columns,
-            rows=rows,
-        )
+        return {
+            "objective": np.concatenate(objective),
+            "row_lower": np.concatenate(row_lower),
+            "row_upper": np.concatenate(row_upper),
+            "column_lower": np.concatenate(column_lower),
+            "column_upper": np.concatenate(column_upper),
+            "columns": columns,
+            "rows": rows,
+        }
 
+    def _slices(self) -> tuple[dict[str, slice], dict[str, slice]]:
+        """Return where each block of rows and of columns lies."""
+        rows, columns = ({name: block[0] for name, block in blocks.items()} for blocks in (self._rows, self._columns))
+        return _slices(rows), _slices(columns)
 
-def _filled(values: npt.ArrayLike, count: int) -> Floats:
-    return np.broadcast_to(np.asarray(values, dtype=np.float64), (count,)).copy()
+    def _filled(self, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
+        if not self.exact:
+            return np.broadcast_to(np.asarray(values, dtype=np.float64), (count,)).copy()
+        numbers = to_fractions(np.atleast_1d(np.asarray(values, dtype=object)))
+        return np.broadcast_to(numbers, (count,)).copy()
+
+    def _entries_of(self, matrix: Any) -> Any:
+        if self.exact:
+            return Triplets.of(matrix)
+        return sp.coo_array(matrix.to_sparse() if isinstance(matrix, Triplets) else matrix)
 
 
 def _slices(lengths: Mapping[str, int]) -> dict[str, slice]:

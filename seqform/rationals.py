@@ -1,10 +1,23 @@
-"""Numbers as games write them: integers, floats, decimals and exact fractions."""
+"""Numbers as games write them: integers, floats, decimals and exact fractions; and plans in exact fractions."""
 
+import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from .rules import Number
+
+if TYPE_CHECKING:
+    from .arrays import Floats
+    from .polytope import Treeplex
+
+#: Arrays of ``Fraction``; where there is no bound, of the floats ``inf`` and ``-inf`` too.
+Fractions = npt.NDArray[np.object_]
 
 
 def to_fraction(number: Number) -> Fraction:
@@ -23,3 +36,244 @@ def to_fraction(number: Number) -> Fraction:
     if not isinstance(number, Real):
         raise TypeError(f"{number!r} is no number")
     return Fraction(str(number))
+
+
+def intended_fraction(number: Number) -> Fraction:
+    """Return a number as the fraction that it was most likely meant to be.
+
+    Parameters
+    ----------
+    number : int, float, Fraction or Decimal
+        A float whose shortest decimal has at most 15 digits is that decimal, for every one of them survives the way
+        through floats. A longer one is the result of a computation, and counts as the simplest fraction that rounds to
+        it (:func:`simplest_fraction`).
+
+    Examples
+    --------
+    >>> from treeplex.seqform.rationals import intended_fraction
+    >>> intended_fraction(0.12345678901), intended_fraction(1 / 18)
+    (Fraction(12345678901, 100000000000), Fraction(1, 18))
+    """
+    if isinstance(number, float) and math.isfinite(number):
+        digits = Decimal(str(float(number))).normalize().as_tuple().digits
+        if len(digits) > 15:
+            return simplest_fraction(number)
+    return to_fraction(number)
+
+
+def to_fractions(numbers: npt.ArrayLike | Iterable[Any]) -> Fractions:
+    """Return numbers as an array of fractions, as :func:`intended_fraction` does; infinite floats stay.
+
+    Parameters
+    ----------
+    numbers : array_like, shape (n,)
+
+    Returns
+    -------
+    ndarray of Fraction, shape (n,)
+
+    Examples
+    --------
+    >>> from treeplex.seqform.rationals import to_fractions
+    >>> to_fractions([0.5, 1, float("inf")])
+    array([Fraction(1, 2), Fraction(1, 1), inf], dtype=object)
+    """
+    entries = numbers.tolist() if isinstance(numbers, np.ndarray) else list(numbers)  # type: ignore[arg-type]
+    known: dict[Any, Any] = {}  # sparse matrices hold few different numbers
+    result = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        if type(entry) is Fraction or (isinstance(entry, float) and math.isinf(entry)):
+            result[place] = entry
+        else:
+            if entry not in known:
+                known[entry] = intended_fraction(entry)
+            result[place] = known[entry]
+    return result
+
+
+def simplest_fraction(number: float) -> Fraction:
+    """Return the fraction of least denominator among the reals that round to a float.
+
+    Parameters
+    ----------
+    number : float
+        Finite.
+
+    Returns
+    -------
+    Fraction
+        ``float()`` of it is the number again.
+
+    Raises
+    ------
+    ValueError
+        If the number is not finite.
+
+    Notes
+    -----
+    The reals that round to a float are the interval between the midpoints to its neighbours, whose ends belong to it if
+    its last bit is even. The fraction of least denominator in an interval is the first one of the Stern–Brocot tree
+    that lies in it, and the continued fractions of both ends agree up to there (R. L. Graham, D. E. Knuth and
+    O. Patashnik, "Concrete Mathematics", 2nd edition, 1994, section 4.5).
+
+    Examples
+    --------
+    >>> from treeplex.seqform.rationals import simplest_fraction
+    >>> simplest_fraction(0.3333333333333333), simplest_fraction(0.1), simplest_fraction(-2.5)
+    (Fraction(1, 3), Fraction(1, 10), Fraction(-5, 2))
+    """
+    number = float(number)
+    if not math.isfinite(number):
+        raise ValueError(f"{number!r} is no finite number")
+    if number == int(number):
+        return Fraction(int(number))
+    if number < 0.0:
+        return -simplest_fraction(-number)
+    middle = Fraction(number)
+    low = (Fraction(math.nextafter(number, 0.0)) + middle) / 2
+    high = (Fraction(math.nextafter(number, math.inf)) + middle) / 2
+    found = _simplest_between(low, high)
+    # An end that does not round to the number is the simplest only if nothing inside is simpler.
+    return found if float(found) == number else _simplest_between(*_inner(low, high, middle))
+
+
+def _inner(low: Fraction, high: Fraction, middle: Fraction) -> tuple[Fraction, Fraction]:
+    """Return an interval whose ends lie inside of another one, so near to its ends that no simple fraction is lost."""
+    # A fraction of denominator at most that of the middle differs from an end by at least one over both denominators.
+    least = 1 / (2 * middle.denominator * max(low.denominator, high.denominator))
+    return low + Fraction(least), high - Fraction(least)
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction of least denominator in a closed interval of non-negative numbers."""
+    a, b, c, d = low.numerator, low.denominator, high.numerator, high.denominator
+    before, now = (0, 1), (1, 0)  # the last two convergents
+    while True:
+        whole = -(-a // b)
+        if whole * d <= c:  # there is a whole number in it, and the least is the simplest
+            return Fraction(before[0] + whole * now[0], before[1] + whole * now[1])
+        whole -= 1
+        before, now = now, (before[0] + whole * now[0], before[1] + whole * now[1])
+        a, b, c, d = d, c - whole * d, b, a - whole * b
+
+
+def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
+    """Return the realization plan of a behaviour strategy in exact fractions.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    behaviour : ndarray of float64, shape (num_sequences,)
+        Each probability counts as the simplest fraction that rounds to it (:func:`simplest_fraction`), divided by the
+        sum at its infoset, so that they sum to 1 exactly.
+
+    Returns
+    -------
+    ndarray of Fraction, shape (num_sequences,)
+        E x = e exactly, the weights of inflows as :func:`intended_fraction` has them.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.seqform.rationals import exact_plan
+    >>> uniform = Strategy.uniform(load_game("rps"), player=0)
+    >>> exact_plan(uniform.treeplex, uniform.behaviour)
+    array([Fraction(1, 1), Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)],
+          dtype=object)
+    """
+    known: dict[float, Fraction] = {}
+    played = [known.get(entry) or known.setdefault(entry, simplest_fraction(entry)) for entry in behaviour.tolist()]
+    plan = np.empty(treeplex.num_sequences, dtype=object)
+    plan[0] = Fraction(1)
+    inflow = treeplex.inflow
+    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
+    offsets = treeplex.offsets.tolist()
+    for infoset in range(treeplex.num_infosets):
+        entries = range(starts[infoset], starts[infoset + 1])
+        reach = sum((weights[entry] * plan[sources[entry]] for entry in entries), Fraction(0))
+        here = slice(offsets[infoset], offsets[infoset + 1])
+        total = sum(played[here], Fraction(0))
+        plan[here] = [reach * probability / total for probability in played[here]]
+    return plan
+
+
+def exact_best_response_value(treeplex: "Treeplex", gradient: Fractions) -> Fraction:
+    """Return max {g · x : x in the treeplex} in exact fractions.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    gradient : ndarray of Fraction, shape (num_sequences,)
+
+    Returns
+    -------
+    Fraction
+
+    Notes
+    -----
+    As :func:`~treeplex.seqform.evaluate.best_response_plan`, bottom-up: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
+    """
+    values = list(gradient)
+    inflow = treeplex.inflow
+    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
+    offsets = treeplex.offsets.tolist()
+    for infoset in reversed(range(treeplex.num_infosets)):  # infosets stand in topological order
+        best = max(values[offsets[infoset] : offsets[infoset + 1]])
+        for entry in range(starts[infoset], starts[infoset + 1]):
+            values[sources[entry]] += weights[entry] * best
+    return Fraction(values[0])
+
+
+def exact_residual(treeplex: "Treeplex", plan: Fractions) -> Fraction:
+    """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x, exactly.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    plan : ndarray of Fraction, shape (num_sequences,)
+
+    Returns
+    -------
+    Fraction
+    """
+    inflow = treeplex.inflow
+    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
+    offsets = treeplex.offsets.tolist()
+    largest = max(abs(plan[0] - 1), -min(plan), Fraction(0))
+    for infoset in range(treeplex.num_infosets):
+        entries = range(starts[infoset], starts[infoset + 1])
+        balance = sum(plan[offsets[infoset] : offsets[infoset + 1]], Fraction(0))
+        balance -= sum((weights[entry] * plan[sources[entry]] for entry in entries), Fraction(0))
+        largest = max(largest, abs(balance))
+    return Fraction(largest)
+
+
+def fraction_text(number: Fraction, limit: int | None = None) -> str:
+    """Return a fraction as text, such as ``-1/18``, however long it is.
+
+    Parameters
+    ----------
+    number : Fraction
+    limit : int, optional
+        The middles of numerators and denominators of more digits are left out, and their number of digits is said.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.rationals import fraction_text
+    >>> fraction_text(Fraction(-1, 18))
+    '-1/18'
+    >>> fraction_text(Fraction(10**50 + 1, 3), limit=12)
+    '100000…000001 (51 digits)/3'
+    """
+    parts = [number.numerator] if number.denominator == 1 else [number.numerator, number.denominator]
+    return "/".join(_integer_text(part, limit) for part in parts)
+
+
+def _integer_text(number: int, limit: int | None) -> str:
+    text = str(Decimal(number))  # Python limits the digits of str(int), not of decimals
+    digits = len(text.lstrip("-"))
+    if limit is None or digits <= limit:
+        return text
+    shown = limit // 2
+    return f"{text[: len(text) - digits + shown]}…{text[-shown:]} ({digits:,} digits)"

@@ -19,7 +19,10 @@ def quoted_label(label: object) -> str:
     """
     text = str(label)
     plain = text and text.isprintable() and not any(c.isspace() or c in SPECIAL for c in text)
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    if plain:
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isprintable() else json.dumps(text)
 
 
 def sequence_name(player: int, treeplex: Treeplex, sequence: int) -> str | None:

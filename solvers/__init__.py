@@ -1,6 +1,6 @@
 """How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
 
-from .methods import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, find_method, method_names
+from .methods import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, find_method, method_names
 from .solution import History, Solution
 from .solve import solve
 from .status import Status
@@ -13,6 +13,7 @@ __all__ = [
     "HiGHS",
     "History",
     "PCFRPlus",
+    "Rational",
     "Solution",
     "Status",
     "find_method",

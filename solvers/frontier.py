@@ -1,7 +1,8 @@
 """The whole frontier of restricted Nash responses: every p at which the response changes, without a grid."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,14 @@ from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
-from .exact.highs import load
-from .solve import with_game_value
+from .envelope import Line, find_envelope
+from .exact.parametric import ParametricProgram
+from .solve import checked_number, with_game_value
 
-# Two lines whose values at a point differ by less than this part of the largest payoff are one.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Two responses whose payoffs differ by less than this part of the largest payoff are one.
 _SAME = 1e-9
 
 
@@ -29,6 +34,9 @@ class Frontier:
         Of the response below the first breakpoint, between breakpoints, and above the last: both rise. Payoff units.
     strategies : tuple of Strategy
         The responses.
+    gap : float
+        What the objective of no strategy, for no p, exceeds that of the response for p by: proven by a strategy of the
+        free opponent at each breakpoint and at the ends, and between them because the optimum is convex in p.
     solves : int
         How many linear programs were solved.
     """
@@ -37,10 +45,43 @@ class Frontier:
     gains: Floats
     exploitabilities: Floats
     strategies: tuple[Strategy, ...]
+    gap: float
     solves: int
 
+    def figure(self) -> "Figure":
+        """Draw what the responses gain against what they may lose, and both against p.
 
-def restricted_nash_frontier(game: Game, opponent: Strategy, game_value: float | None = None) -> Frontier:
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from .pictures import draw_frontier
+
+        return draw_frontier(self)
+
+    def plot(self, path: str | Path) -> None:
+        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        from ..seqform.interchange.drawing import write_picture
+
+        write_picture(self.figure, path)
+
+
+def restricted_nash_frontier(
+    game: Game, opponent: Strategy, game_value: float | None = None, *, accuracy: float = 0.0
+) -> Frontier:
     """Return the restricted Nash responses to a model of the opponent for all p, and where they change.
 
     Parameters
@@ -51,6 +92,9 @@ def restricted_nash_frontier(game: Game, opponent: Strategy, game_value: float |
         The model.
     game_value : float, optional
         The value of the game to the player who responds; found if it is not given.
+    accuracy : float
+        How far below the optimum the objective of the responses may be, for any p, in payoff units. With 0 all
+        responses are found; on flow polytopes those can be very many, and fewer are looked for with a larger number.
 
     Returns
     -------
@@ -60,21 +104,21 @@ def restricted_nash_frontier(game: Game, opponent: Strategy, game_value: float |
     ------
     SolverError
         If HiGHS finds no optimum on the way.
+    UnknownMethodError
+        If the accuracy is no number of at least 0.
 
     Notes
     -----
     The optimum is φ(p) = max over x of p G(x) + (1 − p) W(x), with G what x earns against the model and W what it
-    guarantees: convex and piecewise linear in p. Two responses give two lines; where they cross, either the optimum is
-    no higher, and the crossing is a breakpoint, or a third response is found, and both halves are searched (Eisner and
-    Severance, "Mathematical techniques for efficient record segmentation in large shared databases", Journal of the ACM
-    23, 1976). Only the objective of the linear program changes, so the simplex method goes on from the basis of the
-    neighbouring p. G and W are computed from the strategies, not read from the solver. Changes
-    within 1e-7 of the ends are not told apart from them.
+    guarantees: convex and piecewise linear in p. :func:`~treeplex.solvers.envelope.find_envelope` finds the pieces;
+    only the objective of the linear program changes, so the simplex method goes on from the basis of the neighbouring
+    p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W differ by
+    less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not told apart
+    from them.
 
     Examples
     --------
-    >>> from treeplex import Strategy, load_game
-    >>> from treeplex.solvers.frontier import restricted_nash_frontier
+    >>> from treeplex import Strategy, load_game, restricted_nash_frontier
     >>> game = load_game("kuhn")
     >>> frontier = restricted_nash_frontier(game, Strategy.uniform(game, 1))
     >>> frontier.breakpoints
@@ -82,84 +126,61 @@ def restricted_nash_frontier(game: Game, opponent: Strategy, game_value: float |
     >>> frontier.gains.round(6), frontier.exploitabilities.round(6) + 0.0
     (array([0.222222, 0.444444, 0.555556]), array([0.      , 0.055556, 0.277778]))
     """
+    accuracy = checked_number(accuracy, "accuracy")
     problem = RestrictedNash(game, opponent, p=0.5, game_value=game_value)
     if problem.game_value is None:
         problem = with_game_value(problem)
-    solver = _Solver(problem)
-    # Just inside the ends, where the response is the one that an end shares with its neighbourhood.
-    near = 1e-7
-    first, last = solver.response(near), solver.response(1.0 - near)
-    lines, breakpoints = [first], []
-    tolerance = _SAME * game.sequence_form.payoff_scale
-    # Intervals that are still to be searched, the lowest on top: depth first, so that bases stay near.
-    stack = [(first, last)]
-    while stack:
-        low, high = stack.pop()
-        if low.alike(high, tolerance):
-            continue
-        crossing = low.crossing(high)
-        between = solver.response(crossing)
-        if between.at(crossing) <= low.at(crossing) + tolerance:
-            breakpoints.append(crossing)
-            lines.append(high)
-        else:
-            stack += [(between, high), (low, between)]
+    responses = _Responses(problem)
+    found = find_envelope(responses.line, 0.0, 1.0, _SAME * game.sequence_form.payoff_scale, accuracy)
     value = problem.known_value()
     return Frontier(
-        breakpoints=np.array(breakpoints),
-        gains=np.array([line.against - value for line in lines]),
-        exploitabilities=np.maximum([value - line.guaranteed for line in lines], 0.0),
-        strategies=tuple(line.strategy for line in lines),
-        solves=solver.solves,
+        breakpoints=found.breakpoints,
+        gains=np.array([line.last - value for line in found.pieces]),
+        exploitabilities=np.array([max(0.0, value - line.first) for line in found.pieces]),
+        strategies=tuple(Strategy(game, problem.player, line.payload.behaviour) for line in found.pieces),
+        gap=max(
+            responses.bound(p, line) - found.value(p)
+            for p, line in zip(found.knots.tolist(), found.touching, strict=True)
+        ),
+        solves=found.solves,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
-    """What a response is worth for every p."""
+class _Response:
+    """A response's behaviour, and the free opponent's plan as the solver left it."""
 
-    against: float
-    guaranteed: float
-    strategy: Strategy
-
-    def at(self, p: float) -> float:
-        return p * self.against + (1.0 - p) * self.guaranteed
-
-    def alike(self, other: "_Line", tolerance: float) -> bool:
-        return abs(self.against - other.against) + abs(self.guaranteed - other.guaranteed) <= tolerance
-
-    def crossing(self, other: "_Line") -> float:
-        """Return the p at which both are worth the same."""
-        gained, lost = other.against - self.against, self.guaranteed - other.guaranteed
-        return lost / (gained + lost)
+    behaviour: Floats
+    free: Floats
 
 
-class _Solver:
-    """HiGHS on the linear program of a restricted Nash response, whose objective alone depends on p."""
+class _Responses:
+    """The linear program of a restricted Nash response, whose objective alone depends on p."""
 
     def __init__(self, problem: RestrictedNash) -> None:
-        self.problem = problem
-        self.solves = 0
-        side = problem.side
-        self._program = problem.linear_program()
-        self._plan, self._values = self._program.columns["plan"], self._program.columns["values"]
-        self._against = side.paid(problem.opponent.plan)
-        self._guaranteed = side.unit * side.other.e
-        self._scale = float(np.abs(np.concatenate([self._against, self._guaranteed])).max()) or 1.0
-        self._highs: Any = load(self._program)
-        self._highs.setOptionValue("solver", "simplex")
+        self._side = problem.side
+        self._model = problem.opponent.plan
+        self._against = self._side.paid(self._model)
+        first, last = (replace(problem, p=p).linear_program() for p in (0.0, 1.0))
+        self._program = ParametricProgram(first, last, 0.0, 1.0)
 
-    def response(self, p: float) -> _Line:
-        for part, objective in ((self._plan, p * self._against), (self._values, (1.0 - p) * self._guaranteed)):
-            columns = np.arange(part.start, part.stop, dtype=np.int32)
-            self._highs.changeColsCost(len(columns), columns, -objective / self._scale)
-        self._highs.run()
-        self.solves += 1
-        solution = self._highs.getSolution()
-        if not solution.value_valid:
-            status = self._highs.modelStatusToString(self._highs.getModelStatus())
-            raise SolverError(f"no restricted Nash response was found for p = {p:.9g}: HiGHS says {status.lower()}")
-        side = self.problem.side
-        plan = np.maximum(np.array(solution.col_value)[self._plan], 0.0)
-        strategy = Strategy(self.problem.game, self.problem.player, side.own.behaviour(plan))
-        return _Line(side.payoff(strategy.plan, self.problem.opponent.plan), side.worst_case(strategy.plan), strategy)
+    def line(self, p: float) -> Line[_Response]:
+        """Return what the response for p is worth for every p."""
+        try:
+            optimum = self._program.solve(p)
+        except SolverError as error:
+            raise SolverError(f"no restricted Nash response was found for p = {p:.9g}: {error}") from None
+        own = self._side.own
+        behaviour = own.behaviour(np.maximum(optimum.primal["plan"], 0.0))
+        plan = own.plan(behaviour)
+        return Line(
+            first=self._side.worst_case(plan),
+            last=float(plan @ self._against),
+            payload=_Response(behaviour, np.maximum(optimum.dual["response"], 0.0)),
+        )
+
+    def bound(self, p: float, line: Line[_Response]) -> float:
+        """Return what the free opponent of a response leaves of the objective for p at most."""
+        other = self._side.other
+        free = other.plan(other.behaviour(line.payload.free))
+        return float(self._side.best_case(p * self._model + (1.0 - p) * free))

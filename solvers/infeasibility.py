@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..models.constraints import Constraint
+from ..models.constraints.builders import shown_number
 from ..models.problems import LeastViolation
+from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
+from .status import Status
 
-#: From which least violation on constraints count as not to be met.
+#: From which proven violation on constraints count as not to be met, relative to the size of their functions.
 TOLERANCE = 1e-9
 
 
@@ -20,11 +26,11 @@ class Infeasibility:
     Attributes
     ----------
     player : int
-    least_violation : float
+    least_violation : float or Fraction
         The least sum of violations, V*.
     proven : float
         What the sum of violations is proven to be at least.
-    largest_violation : float
+    largest_violation : float or Fraction
         The least possible largest violation.
     conflict : tuple of str
         Names of constraints that cannot be met together, though they can be when any one of them is left out.
@@ -35,9 +41,9 @@ class Infeasibility:
     """
 
     player: int
-    least_violation: float
+    least_violation: float | Fraction
     proven: float
-    largest_violation: float
+    largest_violation: float | Fraction
     conflict: tuple[str, ...]
     strategy: Strategy = field(repr=False)
     violations: Mapping[str, float] = field(repr=False)
@@ -45,16 +51,18 @@ class Infeasibility:
     def __str__(self) -> str:
         names = ", ".join(self.conflict)
         what = "excludes all strategies" if len(self.conflict) == 1 else "exclude each other"
-        return f"{names} {what}; the least sum of violations is {self.least_violation:.6g}"
+        return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
 
 
-def find_infeasibility(problem: Any) -> Infeasibility | None:
+def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | None:
     """Return why a problem's constraints cannot be met; ``None`` if they can, or it has none.
 
     Parameters
     ----------
     problem : Problem
         One with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is not read.
+    exact : bool
+        Whether violations are found in fractions.
 
     Returns
     -------
@@ -77,19 +85,21 @@ def find_infeasibility(problem: Any) -> Infeasibility | None:
     >>> print(find_infeasibility(ConstrainedNash(game, bounds)))
     often, seldom exclude each other; the least sum of violations is 0.3
     """
+    if isinstance(problem, LeastViolation):
+        return None  # it can always be solved: where a solver says otherwise, there is nothing to learn from it
     game: Game = problem.game
     constraints: Sequence[Constraint] = getattr(problem, "constraints", ())
     for player in range(game.num_players):
         own = [constraint for constraint in constraints if constraint.player == player]
-        least = _least(game, player, own) if own else None
-        if least is None or least.lower is None or least.lower <= TOLERANCE:
+        least = _least(game, player, own, exact=exact) if own else None
+        if least is None or not _is_proven(own, least):
             continue
-        largest = _least(game, player, own, "largest")
+        largest = _least(game, player, own, "largest", exact)
         return Infeasibility(
             player=player,
-            least_violation=least.objective,
+            least_violation=least.exact.objective if exact else least.objective,
             proven=least.lower,
-            largest_violation=largest.objective,
+            largest_violation=largest.exact.objective if exact else largest.objective,
             conflict=tuple(constraint.name for constraint in _irreducible(game, player, own, least)),
             strategy=least.profile[player],
             violations=dict(least.certificate.violations),
@@ -97,11 +107,18 @@ def find_infeasibility(problem: Any) -> Infeasibility | None:
     return None
 
 
-def _least(game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum") -> Any:
+def _least(
+    game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum", exact: bool = False
+) -> Any:
     from .solve import solve
 
     problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
-    return solve(problem, "highs" if problem.is_linear else "cvxpy")
+    solution = solve(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if exact and solution.exact is None:
+        raise SolverError(f"how far constraints are from being met was not found exactly: {solution.message}")
+    return solution
 
 
 def _irreducible(game: Game, player: int, constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
@@ -112,11 +129,24 @@ def _irreducible(game: Game, player: int, constraints: Sequence[Constraint], lea
             continue
         rest = [constraint for constraint in remaining if constraint is not candidate]
         without = _least(game, player, rest) if rest else None
-        if without is not None and without.lower > TOLERANCE:
+        if without is not None and _is_proven(rest, without):
             remaining = _support(rest, without)
     return remaining
 
 
+def _is_proven(constraints: Sequence[Constraint], least: Any) -> bool:
+    """Whether the least violation proves that constraints cannot be met together."""
+    return bool(least.lower > TOLERANCE * max(_weights(constraints, least)))
+
+
 def _support(constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
     """Return the constraints whose multipliers prove that they cannot be met together."""
-    return [constraint for constraint in constraints if least.multipliers[constraint.name] > TOLERANCE]
+    weights = _weights(constraints, least)
+    return [one for one, weight in zip(constraints, weights, strict=True) if weight > TOLERANCE * max(weights)]
+
+
+def _weights(constraints: Sequence[Constraint], least: Any) -> list[float]:
+    """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function."""
+    plan = least.strategy.plan
+    slopes = [np.abs(constraint.minorant(plan)[0]).max() for constraint in constraints]
+    return [least.multipliers[one.name] * float(slope) for one, slope in zip(constraints, slopes, strict=True)]

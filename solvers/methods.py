@@ -58,7 +58,19 @@ class Method(Protocol):
 
 
 # The problems with a linear program.
-_EXACT = frozenset({"nash", "constrained", "best-response", "rnr", "epsilon-safe"})
+_EXACT = frozenset(
+    {
+        "nash",
+        "constrained",
+        "least-violation",
+        "best-response",
+        "rnr",
+        "epsilon-safe",
+        "data-biased",
+        "best-nash",
+        "style",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -113,19 +125,74 @@ class CVXPY:
     Parameters
     ----------
     solver : str, optional
-        A solver that cvxpy has installed, by its name there; by default HiGHS.
+        A solver that cvxpy has installed, by its name there; by default ``HIGHS`` for linear programs, ``CLARABEL`` for
+        conic ones.
+
+    Notes
+    -----
+    Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", 2024.
     """
 
-    solver: str = "HIGHS"
+    solver: str | None = None
 
     name: ClassVar[str] = "cvxpy"
     problems: ClassVar[frozenset[str]] = _EXACT
+    #: It solves what has no linear program too.
+    is_conic: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Solve the problem's cvxpy formulation."""
         from .exact.through_cvxpy import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
+
+    HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
+    not. Where they are not, the program is shifted and scaled to what is wrong, and solved again. Numbers of the game
+    are taken from its rules or its tree as they are written there. A float of at most fifteen digits counts as that
+    decimal, a longer one, and probabilities of an opponent's strategy, as the simplest fraction that rounds to it.
+
+    Parameters
+    ----------
+    largest : int
+        The most sequences and infosets a player, together, of games that are taken: time grows with the square of their
+        number or faster, and so does memory.
+
+    Notes
+    -----
+    The basis: D. L. Applegate, W. Cook, S. Dash and D. G. Espinoza, "Exact solutions to linear programming problems",
+    Operations Research Letters 35, 2007. The refinement: A. M. Gleixner, D. E. Steffy and K. Wolter, "Iterative
+    refinement for linear programming", INFORMS Journal on Computing 28, 2016.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, Rational, load_game, solve
+    >>> solve(Nash(load_game("kuhn")), Rational()).value
+    Fraction(-1, 18)
+    """
+
+    largest: int = 5_000
+
+    name: ClassVar[str] = "rational"
+    problems: ClassVar[frozenset[str]] = _EXACT
+    #: It solves what has a rational program alone.
+    is_exact: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-9
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
+            raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's linear program exactly."""
+        from .exact.rational import run
 
         return run(self, problem, options)
 
@@ -261,6 +328,7 @@ class PCFRPlus(RegretMethod):
 _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
+    "rational": Rational,
     "cfr": CFR,
     "cfr+": CFRPlus,
     "dcfr": DCFR,
@@ -318,9 +386,28 @@ def check_served(method: Method, problem: "Problem") -> None:
     ------
     UnsupportedProblemError
     """
-    if problem.name not in method.problems:
-        able = [name for name in method_names() if problem.name in find_method(name).problems]
-        raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}: use {', '.join(able)}")
+    if not _serves(method, problem):
+        able = [name for name in method_names() if _serves(find_method(name), problem)]
+        reason = ", which is no linear program here" if problem.name in method.problems else ""
+        raise UnsupportedProblemError(
+            f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
+        )
+
+
+def default_method(problem: "Problem") -> str:
+    """Return the name of the method for a problem where none is asked for: ``highs``, or ``cvxpy`` for conic programs.
+
+    A problem may prefer another one.
+    """
+    linear = getattr(problem, "is_linear", True)
+    return str(getattr(problem, "preferred_method", "highs" if linear else "cvxpy"))
+
+
+def _serves(method: Method, problem: "Problem") -> bool:
+    linear = getattr(problem, "is_linear", True)
+    if getattr(method, "is_exact", False) and not hasattr(problem, "rational_program"):
+        return False
+    return problem.name in method.problems and (linear or getattr(method, "is_conic", False))
 
 
 def _check_choice(method: Any, option: str, choices: tuple[str, ...]) -> None:

@@ -4,8 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..seqform.arrays import Floats
-from .solution import History
+from ..seqform.game import Game
+from ..seqform.strategy import Profile, Strategy
+from .solution import ExactAnswer, History
 from .status import Status
 
 
@@ -55,6 +59,8 @@ class Outcome:
         ``OPTIMAL`` if the method finished by its own account; the certificate decides what becomes of it.
     detail : str
         What the method has to say of itself, for the message.
+    exact : ExactAnswer, optional
+        The answer in fractions, where the method proved it.
     """
 
     plans: Sequence[Floats] | None
@@ -67,3 +73,15 @@ class Outcome:
     multipliers: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None
+    exact: ExactAnswer | None = None
+
+
+def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
+    """Return the strategies that play in the proportions of a solver's vectors, round-off and all."""
+    treeplexes = game.sequence_form.treeplexes
+    return Profile(
+        [
+            Strategy(game, player, treeplex.behaviour(np.maximum(plan, 0.0)))
+            for player, (treeplex, plan) in enumerate(zip(treeplexes, plans, strict=True))
+        ]
+    )

@@ -5,15 +5,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnsupportedProblemError
+from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
 from .status import Status
+
+if TYPE_CHECKING:
+    from .infeasibility import Infeasibility
+
+#: How many digits of a numerator or denominator are printed.
+SHOWN_DIGITS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,49 @@ class History:
 
     def __len__(self) -> int:
         return len(self.iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactAnswer:
+    """An optimum in exact fractions, proven in exact arithmetic.
+
+    Attributes
+    ----------
+    plans : tuple of ndarray of Fraction
+        Realization plans, one a player.
+    multipliers : mapping of str to Fraction
+        By constraint.
+    certificate : Certificate
+        What the plans and multipliers prove, in fractions: its lower and upper bounds are equal.
+    """
+
+    plans: tuple[Fractions, ...]
+    multipliers: Mapping[str, Fraction]
+    certificate: Certificate
+
+    @property
+    def value(self) -> Fraction:
+        """Player 0's expected payoff."""
+        return to_fraction(self.certificate.value[0])
+
+    @property
+    def objective(self) -> Fraction:
+        """What the problem optimises."""
+        assert self.certificate.objective is not None
+        return to_fraction(self.certificate.objective)
+
+    @property
+    def gain(self) -> Fraction | None:
+        """What the strategy earns against the model of the opponent beyond the value of the game."""
+        return None if self.certificate.gain is None else to_fraction(self.certificate.gain)
+
+    @property
+    def exploitability(self) -> Fraction:
+        """Zero for an equilibrium; of one strategy, what it may lose of the value."""
+        return to_fraction(self.certificate.exploitability)
+
+    def __repr__(self) -> str:
+        return f"ExactAnswer(objective={fraction_text(self.objective, SHOWN_DIGITS)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +121,11 @@ class Solution:
         By constraint; the objective's gain per unit of loosening.
     state : object
         What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
+    exact : ExactAnswer, optional
+        The same in exact fractions, by the method ``rational``; then ``value`` is a ``Fraction``.
+    infeasibility : Infeasibility, optional
+        Why constraints cannot be met, if the status is ``infeasible``: then the profile is the one that comes nearest,
+        and there is no value.
     """
 
     problem: Problem
@@ -86,6 +141,8 @@ class Solution:
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
     state: Any = field(default=None, repr=False)
+    exact: ExactAnswer | None = None
+    infeasibility: "Infeasibility | None" = None
 
     @property
     def objective(self) -> float | None:
@@ -94,7 +151,14 @@ class Solution:
 
     @property
     def value(self) -> Any:
-        """Player 0's expected payoff; for more than two players a tuple of all payoffs."""
+        """Player 0's expected payoff, for more than two players a tuple of all payoffs; ``None`` if infeasible.
+
+        A ``Fraction`` where the answer is exact, a float otherwise.
+        """
+        if self.infeasibility is not None:
+            return None
+        if self.exact is not None:
+            return self.exact.value
         value = self.certificate.value
         return value[0] if len(value) == 2 else value
 
@@ -153,28 +217,44 @@ class Solution:
         return self.certificate.game_value
 
     @property
+    def slack(self) -> float | None:
+        """How much less than the value of the game a best equilibrium strategy was allowed to guarantee, for round-off.
+
+        Only ``BestNash`` has one; see there.
+        """
+        slack = getattr(self.problem, "slack", None)
+        return None if slack is None else float(slack)
+
+    @property
     def violation(self) -> float:
         """The largest violation of a constraint, 0 if there is none."""
         return self.certificate.violation
 
     def __repr__(self) -> str:
+        value = self.value
+        shown_value = fraction_text(value, SHOWN_DIGITS) if isinstance(value, Fraction) else value
         return (
             f"<Solution of {self.problem.name} on {self.problem.game.spec} by {self.method.name}: {self.status}, "
-            f"value {self.value}, exploitability {self.exploitability:.3g}>"
+            f"value {shown_value}, exploitability {self.exploitability:.3g}>"
         )
 
     def __str__(self) -> str:
         value = self.value
+        if self.infeasibility is not None:
+            return f"{self.problem.name} on {self.problem.game.spec}: {self.status}: {self.message}"
         # Adding zero turns the zero that prints a minus sign into the other one.
-        payoff = ", ".join(f"{one + 0.0:.10g}" for one in ((value,) if isinstance(value, float) else value))
+        payoff = ", ".join(f"{float(one) + 0.0:.10g}" for one in (value if isinstance(value, tuple) else (value,)))
+        if self.exact is not None:
+            payoff = f"{fraction_text(self.exact.value, SHOWN_DIGITS)} = {payoff}"
         rows = [
             ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
             ("method", self.method.name),
             ("status", f"{self.status}: {self.message}"),
             ("value", payoff),
         ]
+        if self.player is not None and self.objective is not None:
+            rows.append(("objective", f"{self.objective + 0.0:.10g}"))
         if self.gain is not None:
-            rows.append(("objective", f"{(self.objective or 0.0) + 0.0:.10g}"))
             rows.append(("gain", f"{self.gain + 0.0:.10g} against the model of player {1 - (self.player or 0)}"))
         if self.lower is not None and self.upper is not None:
             rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]"))
@@ -210,17 +290,20 @@ class Solution:
             "status": str(self.status),
             "message": self.message,
             "objective": self.objective,
-            "value": value if isinstance(value, float) else list(value),
-            "value_exact": None,
+            "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
+            "value_exact": None if self.exact is None else fraction_text(self.exact.value),
             "lower": self.lower,
             "upper": self.upper,
             "gap": self.gap,
-            "exploitability": self.exploitability,
+            "exploitability": None if self.infeasibility is not None else self.exploitability,
             "gain": self.gain,
             "opponent_value": self.opponent_value,
             "game_value": self.game_value,
+            "slack": self.slack,
             "violation": self.violation,
             "violations": dict(self.certificate.violations),
+            "least_violation": None if self.infeasibility is None else float(self.infeasibility.least_violation),
+            "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
             "steps": None,
             "iterations": self.iterations,

@@ -9,14 +9,17 @@ import numpy as np
 
 from ..models.problems import Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
-from ..seqform.strategy import Profile, Strategy
-from .methods import Method, check_served, find_method
-from .outcome import Options, Outcome, Progress
+from ..seqform.strategy import Profile
+from .infeasibility import Infeasibility, find_infeasibility
+from .methods import Method, check_served, default_method, find_method
+from .outcome import Options, Outcome, Progress, nearest_profile
 from .solution import Solution
 from .status import Status
 
 #: What counts as zero in a certificate of an exact method, relative to the game's largest payoff.
 ROUND_OFF = 1e-12
+#: What conic solvers are held to by default, relative to the game's largest payoff.
+CONIC = 1e-5
 #: How far plans may be from their polytopes.
 RESIDUAL = 1e-9
 
@@ -25,7 +28,7 @@ _LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 def solve(
     problem: Problem,
-    method: str | Method = "highs",
+    method: str | Method | None = None,
     *,
     tol: float | None = None,
     max_iterations: int | None = None,
@@ -40,8 +43,9 @@ def solve(
     Parameters
     ----------
     problem : Problem
-    method : str or Method
-        A method's name, for its defaults, or its hyper-parameters, such as ``CFR(updates="simultaneous")``.
+    method : str or Method, optional
+        A method's name, for its defaults, or its hyper-parameters, such as ``CFR(updates="simultaneous")``. By default
+        ``highs``, and ``cvxpy`` for a problem that has no linear program.
     tol : float, optional
         What the certificate must prove, in payoff units: the exploitability for ``Nash``. With 0 an iterative method
         runs exactly ``max_iterations``. The method has a default, relative to the game's largest payoff.
@@ -52,7 +56,8 @@ def solve(
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
-        how much that saves depends on the game.
+        how much that saves depends on the game. The simplex method goes on from the basis of a solution by simplex or
+        crossover whose linear program has as many rows and columns, such as that for another bound or p.
     progress : callable, optional
         Called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
@@ -83,6 +88,7 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
+    method = default_method(problem) if method is None else method
     chosen = find_method(method) if isinstance(method, str) else method
     if isinstance(chosen, type) or not hasattr(chosen, "run"):
         raise UnknownMethodError(f"method is {shown(method)}, expected a name or hyper-parameters, such as CFR()")
@@ -90,16 +96,16 @@ def solve(
         raise UnsupportedProblemError(f"{shown(problem)} is no problem: pose one on a game, such as Nash(game)")
     check_served(chosen, problem)
     options = Options(
-        tol=_default_tolerance(chosen, problem) if tol is None else _checked(tol, "tol"),
+        tol=_default_tolerance(chosen, problem) if tol is None else checked_number(tol, "tol"),
         max_iterations=chosen.default_iterations if max_iterations is None else _checked_count(max_iterations),
-        time_limit=math.inf if time_limit is None else _checked(time_limit, "time_limit"),
+        time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),
         start=start,
         progress=progress,
         callback=callback,
         seed=seed,
     )
     if getattr(problem, "game_value", 0.0) is None:
-        problem = with_game_value(problem)
+        problem = with_game_value(problem, chosen)
     outcome = chosen.run(problem, options)
     if outcome.plans is None and outcome.stopped in _LIMITS:
         # Stopped before it had any strategies: the certificate says how good uniform play is instead.
@@ -109,9 +115,33 @@ def solve(
             detail="the method had no strategies yet, so these are uniform play",
         )
         return _certified(problem, chosen, options, outcome, remark=outcome.detail)
+    if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED) or outcome.plans is None:
+        found = find_infeasibility(problem, exact=chosen.name == "rational")
+        if found is not None:
+            return _infeasible(problem, chosen, options, outcome, found)
     if outcome.plans is None:
         raise SolverError(f"{chosen.name} found no strategies: {outcome.detail}")
     return _certified(problem, chosen, options, outcome)
+
+
+def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:
+    """Report that constraints cannot be met, with the strategy that comes nearest."""
+    strategies = list(Profile.uniform(problem.game))
+    strategies[found.player] = found.strategy
+    profile = Profile(strategies)
+    return Solution(
+        problem=problem,
+        method=method,
+        profile=profile,
+        status=Status.INFEASIBLE,
+        message=f"{Status.INFEASIBLE.advice} ({found})",
+        certificate=dataclasses.replace(problem.certify(profile), objective=None, lower=None, upper=None),
+        tolerance=options.tol,
+        iterations=outcome.iterations,
+        seconds=outcome.seconds,
+        build_seconds=outcome.build_seconds,
+        infeasibility=found,
+    )
 
 
 def _certified(problem: Problem, method: Method, options: Options, outcome: Outcome, remark: str = "") -> Solution:
@@ -122,14 +152,23 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
             raise SolverError(
                 f"{method.name} returned numbers that are not finite for player {player}: {outcome.detail}"
             )
-    profile = Profile([_nearest(problem, player, plan) for player, plan in enumerate(outcome.plans)])
+    profile = nearest_profile(problem.game, outcome.plans)
     certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
+    exact = outcome.exact
+    if exact is not None:
+        # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.
+        lower, upper = exact.certificate.lower, exact.certificate.upper
+        assert lower is not None
+        assert upper is not None
+        certificate = dataclasses.replace(
+            certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
+        )
     error = problem.error(certificate)
     status = outcome.stopped
     # An exact method is not asked for more than arithmetic can give.
     floor = ROUND_OFF * problem.game.sequence_form.payoff_scale if status is Status.OPTIMAL else 0.0
     proven = error <= max(options.tol, floor) and certificate.residual <= RESIDUAL
-    if status is Status.OPTIMAL and not proven:
+    if status is Status.OPTIMAL and not proven and exact is None:
         status = Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
         if proven and options.tol > 0.0:
@@ -137,10 +176,14 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         elif status is Status.CONVERGED:
             status = Status.UNCERTIFIED
     message = f"{status.advice}; {remark}" if remark else status.advice
+    if exact is not None:
+        message = "proven optimal in exact fractions"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
         message = "all iterations that were asked for were run"
     if status is Status.UNCERTIFIED:
         message = f"{message} (proven {error:.3g}, asked {options.tol:.3g}; {outcome.detail})"
+        if getattr(method, "is_exact", False):
+            message = f"no exact proof was found, so numbers are floats, proven within {error:.3g} ({outcome.detail})"
     return Solution(
         problem=problem,
         method=method,
@@ -155,42 +198,54 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         history=outcome.history,
         multipliers=outcome.multipliers,
         state=outcome.state,
+        exact=exact,
     )
 
 
-def with_game_value(problem: Any) -> Any:
+def with_game_value(problem: Any, method: Method | None = None) -> Any:
     """Return a problem about one player's strategy with the value of the game to that player, by linear programming.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a method ``with_game_value``.
+    method : Method, optional
+        What the problem is going to be solved by: if that is exact, the value is too.
 
     Raises
     ------
     SolverError
         If it cannot be found and certified.
     """
-    solution = solve(Nash(problem.game))
+    exact = getattr(method, "is_exact", False)
+    solution = solve(Nash(problem.game), method if exact else getattr(problem, "preferred_method", "highs"))
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.status is not Status.OPTIMAL:
         raise SolverError(
             f"the value of {problem.game.spec}, which {problem.name} needs, was not found: {solution.message}"
         )
+    if solution.exact is not None:
+        return problem.with_game_value(solution.exact.value if problem.player == 0 else -solution.exact.value)
     assert solution.lower is not None
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0
-    return problem.with_game_value(value if problem.player == 0 else -value)
-
-
-def _nearest(problem: Problem, player: int, plan: Any) -> Strategy:
-    """Return the strategy that plays in the proportions of a solver's vector, round-off and all."""
-    treeplex = problem.game.sequence_form.treeplexes[player]
-    return Strategy(problem.game, player, treeplex.behaviour(np.maximum(plan, 0.0)))
+    value = value if problem.player == 0 else -value
+    if not hasattr(problem, "slack"):
+        return problem.with_game_value(value)
+    guaranteed = solution.lower if problem.player == 0 else -solution.upper
+    return problem.with_game_value(value, slack=max(0.0, value - guaranteed))
 
 
 def _default_tolerance(method: Method, problem: Problem) -> float:
-    return method.default_tolerance * problem.game.sequence_form.payoff_scale
+    tolerance = method.default_tolerance
+    if not getattr(problem, "is_linear", True):
+        tolerance = max(tolerance, CONIC)
+    return tolerance * problem.game.sequence_form.payoff_scale
 
 
 def _checked_count(number: Any) -> int:
-    count = _checked(number, "max_iterations")
+    count = checked_number(number, "max_iterations")
     if math.isinf(count):
         return 2**62
     if count != int(count):
@@ -198,7 +253,13 @@ def _checked_count(number: Any) -> int:
     return int(number)
 
 
-def _checked(number: Any, name: str) -> float:
+def checked_number(number: Any, name: str) -> float:
+    """Return an argument as a float of at least 0, or refuse it.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
     if isinstance(number, bool) or not isinstance(number, int | float | np.number) or not number >= 0:
         raise UnknownMethodError(f"{name} is {number!r}, expected a number of at least 0")
     return float(number)

@@ -41,6 +41,6 @@ _ADVICE = {
     Status.INFEASIBLE: "no strategy meets the constraints: loosen one of them",
     Status.UNBOUNDED: "the objective has no bound: a constraint is missing",
     Status.UNCERTIFIED: "the method finished, but its strategies do not prove the tolerance: "
-    "loosen tol or use highs-simplex",
+    "loosen tol, or use highs-simplex where it serves the problem",
     Status.INTERRUPTED: "stopped by the user: the strategies are the latest",
 }

@@ -31,7 +31,7 @@ SOLVE_KEYS = {
 }
 ROW_KEYS = {
     *("game", "problem", "method", "value", "exact_value", "difference", "exploitability", "violation", "tolerance"),
-    *("iterations", "seconds", "passed"),
+    *("iterations", "seconds", "passed", "question"),
 }
 
 
@@ -563,10 +563,10 @@ def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(suites.SUITES, "quick", SMALL)
 
 
-def compare_with_wrong_value(solution: object, value: float, tolerance: float) -> object:
+def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:
     from treeplex.validation import compare_with_value
 
-    return compare_with_value(solution, value + 0.01, tolerance)
+    return compare_with_value(solution, value + 0.01, tolerance, digits)
 
 
 @pytest.mark.usefixtures("small_suite")

@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .cases import Case, Suite
     from .comparison import Comparison, compare, compare_with_value
     from .report import Report, Row
-    from .suites import SUITES, Case, Suite, find_suite, run_suite
+    from .suites import SUITES, find_suite, run_suite
 
 __all__ = [
     "SUITES",
@@ -25,9 +26,10 @@ __all__ = [
 ]
 
 _MODULES = {
+    "cases": ("Case", "Suite"),
     "comparison": ("Comparison", "compare", "compare_with_value"),
     "report": ("Report", "Row"),
-    "suites": ("SUITES", "Case", "Suite", "find_suite", "run_suite"),
+    "suites": ("SUITES", "find_suite", "run_suite"),
 }
 
 

@@ -29,7 +29,7 @@ class Comparison:
     exact_error : float
         The same of the exact solution; 0 for a value known from elsewhere.
     violation : float
-        The larger of both answers' largest violations of a constraint.
+        The larger of both answers' largest violations of a constraint; 0 where violations are paid for.
     consistent : bool
         Whether the bounds proven by the two answers on the optimal objective overlap. Bounds that do not overlap cannot
         both be right, whatever the tolerance.
@@ -38,6 +38,8 @@ class Comparison:
     tolerance : float
         What both errors and the violation are held to, in payoff units; the difference to the larger of this and the
         gap, since within its proven gap an objective may differ: for ``nash`` the gap is twice the exploitability.
+    digits : float
+        How far the value known from elsewhere may be off: so much more the objectives may differ.
     """
 
     objective: float
@@ -49,6 +51,7 @@ class Comparison:
     consistent: bool
     gap: float
     tolerance: float
+    digits: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -59,7 +62,7 @@ class Comparison:
     def failures(self) -> tuple[str, ...]:
         """What is wrong, in words; empty if the comparison passed."""
         measured = (
-            ("difference", self.difference, max(self.tolerance, self.gap)),
+            ("difference", self.difference, max(self.tolerance, self.gap) + self.digits),
             ("proven error", self.error, self.tolerance),
             ("proven error of the exact solution", self.exact_error, self.tolerance),
             ("violation", self.violation, self.tolerance),
@@ -111,7 +114,7 @@ def compare(exact: "Solution", iterative: "Solution", tolerance: float) -> Compa
         iterative,
         _objective(exact),
         exact_error=first.error(exact.certificate),
-        exact_violation=exact.violation,
+        exact_violation=unpaid_violation(exact),
         lower=exact.lower,
         upper=exact.upper,
         slack=slack,
@@ -159,6 +162,7 @@ def compare_with_value(solution: "Solution", value: float, tolerance: float, dig
         upper=value,
         slack=slack,
         tolerance=tolerance,
+        digits=digits,
     )
 
 
@@ -172,6 +176,7 @@ def _compare(
     upper: float | None,
     slack: float,
     tolerance: float,
+    digits: float = 0.0,
 ) -> Comparison:
     objective = _objective(solution)
     return Comparison(
@@ -180,11 +185,17 @@ def _compare(
         difference=abs(objective - exact_objective),
         error=solution.problem.error(solution.certificate),
         exact_error=exact_error,
-        violation=max(solution.violation, exact_violation),
+        violation=max(unpaid_violation(solution), exact_violation),
         consistent=_below(solution.lower, upper, slack) and _below(lower, solution.upper, slack),
-        gap=solution.gap or 0.0,
+        gap=float(solution.gap or 0.0),
         tolerance=tolerance,
+        digits=digits,
     )
+
+
+def unpaid_violation(solution: "Solution") -> float:
+    """Return a solution's largest violation; 0 where the problem sets a price on violations and counts it."""
+    return solution.violation if getattr(solution.problem, "penalty", None) is None else 0.0
 
 
 def _below(lower: float | None, upper: float | None, slack: float) -> bool:

@@ -20,7 +20,7 @@ th:nth-child(2), td:nth-child(2) { text-align: left; }
 th { font-weight: 600; border-bottom: 2px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 tr.game td { text-align: left; font-weight: 600; padding: .8rem 0 .2rem; border-bottom: 1px solid var(--line); }
-tr.game td span { font-weight: 400; }
+tr.game td span, tr.game td code { font-weight: 400; }
 tr.failure td { text-align: left; color: var(--bad); white-space: normal; }
 .pass { color: var(--good); font-weight: 600; }
 .FAIL { color: var(--bad); font-weight: 700; }
@@ -56,11 +56,11 @@ def html_page(report: Report) -> str:
     names += ["violation"] * violations + ["tolerance", "iterations", "seconds"]
     headings = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = []
-    game = None
+    question = None
     for row in report.rows:
-        if row.game != game:
-            game = row.game
-            body.append(_game_line(row, len(names)))
+        if (row.game, row.asked) != question:
+            question = (row.game, row.asked)
+            body.append(_question_line(row, len(names)))
         body.append(_row(row, violations, len(names)))
     return f"""<!doctype html>
 <html lang="en">
@@ -73,10 +73,12 @@ def html_page(report: Report) -> str:
 <body>
 <h1>Exact against iterative: suite {html.escape(report.suite)}</h1>
 <p class="{verdict}">{html.escape(report.summary)}</p>
-<p>Each game is solved exactly and its value compared with the reference value; every other solution is compared with
-the exact one. A row passes if the error that the certificates prove and the violation of constraints are at most the
-tolerance, the objectives differ by at most the tolerance or the proven gap, whichever is larger, and the proven bounds
-overlap. Certificates are computed from the strategies alone. All in payoff units.</p>
+<p>Each question about a game, named by what follows <code>--problem</code> on the command line, is solved exactly and
+compared with the known value, if there is one; every other solution is compared with the exact one. The value is what
+the problem optimises: for <code>nash</code> what player 0 is paid. A row passes if the error that the certificates
+prove and the violation of constraints are at most the tolerance, the objectives differ by at most the tolerance or the
+proven gap, whichever is larger, and the proven bounds overlap. Certificates are computed from the strategies alone. All
+in payoff units.</p>
 <div class="scroll">
 <table>
 <thead><tr>{headings}</tr></thead>
@@ -90,9 +92,10 @@ overlap. Certificates are computed from the strategies alone. All in payoff unit
 """
 
 
-def _game_line(row: Row, columns: int) -> str:
+def _question_line(row: Row, columns: int) -> str:
     known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12g}</span>'
-    return f'<tr class="game"><td colspan="{columns}">{html.escape(row.game)}{known}</td></tr>\n'
+    asked = f"{html.escape(row.game)} <code>{html.escape(row.asked)}</code>"
+    return f'<tr class="game"><td colspan="{columns}">{asked}{known}</td></tr>\n'
 
 
 def _row(row: Row, violations: bool, columns: int) -> str:

@@ -14,11 +14,15 @@ class Row:
     ----------
     game, problem, method : str
         The method with those of its options that are not defaults: ``cfr+ simultaneous``.
+    question : str
+        The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
+        1/2``; empty where the problem alone says all.
     value : float, tuple of float or None
-        Player 0's payoff; all payoffs for more than two players; ``None`` if the method broke down.
+        What the problem optimises: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if
+        the method broke down.
     exact_value : float or None
-        What the value is held to: the game's reference value for its exact solution, the exact solution's value for
-        every other row; ``None`` if neither is known.
+        What the value is held to: the known one for the exact solution, such as the game's reference value, and the
+        exact solution's value for every other row; ``None`` if neither is known.
     difference : float or None
         Of the objectives.
     exploitability, violation : float or None
@@ -45,7 +49,13 @@ class Row:
     iterations: int | None
     seconds: float | None
     passed: bool
+    question: str = ""
     failure: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The question in words: the problem alone where that says all."""
+        return self.question or self.problem
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain numbers and strings; NaN and infinity are ``None``."""
@@ -53,6 +63,7 @@ class Row:
             {
                 "game": self.game,
                 "problem": self.problem,
+                "question": self.asked,
                 "method": self.method,
                 "value": self.value,
                 "exact_value": self.exact_value,

@@ -15,7 +15,7 @@ from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import to_fraction
 from ...seqform.rules import Number
-from ...seqform.sequence_names import sequence_name
+from ...seqform.sequence_names import quoted_label, sequence_name
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from .constraint import DistanceConstraint
 from .linear import LinearConstraint, Sense, check_number
@@ -147,7 +147,8 @@ def reach_bound(
     first, last = treeplex.offsets[number : number + 2].tolist()
     sequences = range(first, last) if action is None else [treeplex.sequence(infoset, action)]
     label = sequence_name(player, treeplex, sequences[0]) or ""
-    title = f"reach({label.rpartition(':')[0]})" if action is None else f"plan({label})"
+    place = f"{player}/{quoted_label(treeplex.infoset_labels[number])}"
+    title = f"reach({place})" if action is None else f"plan({label})"
     sense, bound, name = _bound(at_most, at_least, name, title)
     return LinearConstraint(player, dict.fromkeys(sequences, 1), bound, name, sense, fingerprint=game.fingerprint)
 
@@ -237,7 +238,7 @@ def payoff_bound(
     >>> floor = payoff_bound(game, Strategy.uniform(game, 1), at_least=0.3, name="against uniform")
     >>> solution = solve(ConstrainedNash(game, [floor]))
     >>> round(solution.value, 6), round(solution.multipliers["against uniform"], 6)
-    (-0.072222, 0.25)
+    (-0.088889, 0.25)
     """
     if not isinstance(opponent, Strategy):
         raise InvalidStrategyError(f"the opponent is {shown(opponent)}, expected a Strategy")
@@ -269,7 +270,8 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
     player = 1 - opponent.player
     weights = leaves.chance * values * opponent.plan[leaves.sequences[:, opponent.player]]
     treeplex = game.sequence_form.treeplexes[player]
-    return np.bincount(leaves.sequences[:, player], weights=weights, minlength=treeplex.num_sequences)
+    expected: Floats = np.bincount(leaves.sequences[:, player], weights, treeplex.num_sequences).astype(np.float64)
+    return expected
 
 
 def distance_bound(distance: "Distance", *, at_most: Number, name: str | None = None) -> DistanceConstraint:
@@ -291,9 +293,9 @@ def distance_bound(distance: "Distance", *, at_most: Number, name: str | None = 
     return DistanceConstraint(distance, at_most, title if name is None else name)
 
 
-def shown_number(number: Any) -> str:
-    """Return a number as names show it."""
-    return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.12g}"
+def shown_number(number: Any, digits: int = 12) -> str:
+    """Return a number as names show it: exact ones whole, floats to so many digits."""
+    return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
 
 
 def _bound(at_most: Number | None, at_least: Number | None, name: str | None, title: str) -> tuple[Sense, Number, str]:

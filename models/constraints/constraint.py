@@ -1,16 +1,20 @@
 """What every constraint can say of itself, and constraints that are convex but not linear."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.rationals import to_fractions
 from ...seqform.rules import Number
-from .linear import check_name, check_number
+from .lifted import LiftedRows, lift
+from .linear import LinearConstraint, check_name, check_number
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -26,7 +30,7 @@ class Constraint(Protocol):
     name : str
     player : int
     is_linear : bool
-        Whether f is linear.
+        Whether a linear program can state it: f is linear, or piecewise linear.
     fingerprint : str or None
         Of the game; ``None`` where it is not known.
     """
@@ -43,7 +47,7 @@ class Constraint(Protocol):
 
     @property
     def is_linear(self) -> bool:
-        """Whether f is linear."""
+        """Whether a linear program can state it."""
         ...
 
     @property
@@ -56,7 +60,10 @@ class Constraint(Protocol):
         ...
 
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the plan given."""
+        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the plan given.
+
+        c is −∞ where nothing is known.
+        """
         ...
 
     def to_cvxpy(self, plan: Any) -> Any:
@@ -92,7 +99,7 @@ class ConvexConstraint:
     def value(self, plan: Floats) -> float:
         """Return f at a plan."""
         with valued(self.plan, plan):
-            return float(self.expression.value)
+            return float(np.asarray(self.expression.value).item())
 
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
         """Return the tangent of f at a plan; at a point moved a little inwards where f has no slope there."""
@@ -100,13 +107,20 @@ class ConvexConstraint:
         for inwards in (0.0, 1e-9, 1e-6):
             at = (1.0 - inwards) * plan + inwards * uniform
             with valued(self.plan, at):
-                value, slope = self.expression.value, self.expression.grad[self.plan]
+                value, slope = self.expression.value, self._slope()
             if slope is None or value is None:
                 continue
             gradient = np.asarray(slope.toarray() if hasattr(slope, "toarray") else slope, dtype=np.float64).ravel()
             if np.isfinite(gradient).all() and np.isfinite(value):
                 return gradient, float(value) - float(gradient @ at)
-        raise InvalidConstraintError(f"constraint {shown(self.name)} has no slope at the plan that was found")
+        return unknown_minorant(plan)
+
+    def _slope(self) -> Any:
+        """Return cvxpy's gradient where the plan is; ``None`` if it has none."""
+        try:
+            return self.expression.grad[self.plan]
+        except Exception:  # some functions of cvxpy have none, and fail in ways of their own
+            return None
 
     def to_cvxpy(self, plan: Any) -> Any:
         """Return f; the plan must be ``game.plan(player)``."""
@@ -141,7 +155,6 @@ class DistanceConstraint:
     distance: "Distance"
     bound: Number
     name: str
-    is_linear = False
     fingerprint: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -154,12 +167,41 @@ class DistanceConstraint:
         """Whose plan it is on."""
         return self.distance.player
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether a linear program can state it."""
+        return self.rows is not None
+
+    @cached_property
+    def rows(self) -> LiftedRows | None:
+        """D(x) − d for linear programs, if they can state it."""
+        if not self.distance.is_linear:
+            return None
+        import cvxpy as cp
+
+        plan = cp.Variable(self.distance.treeplex.num_sequences, nonneg=True)
+        lifted = lift(self.to_cvxpy(plan), plan)
+        return None if lifted is None else lifted[0]
+
     def value(self, plan: Floats) -> float:
         """Return D(x) − d."""
         return self.distance.value(plan) - float(self.bound)
 
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return a linear function that D(x) − d is nowhere below."""
+        """Return a linear function that D(x) − d is nowhere below.
+
+        Parameters
+        ----------
+        plan : ndarray, shape (num_sequences,)
+            Where it is to be tight.
+        slopes : ndarray, optional
+            Multipliers of :attr:`rows`, where there are such; else slopes as the distance takes them.
+        """
+        if self.rows is not None and slopes is not None:
+            proven = self.rows.minorant(slopes)
+            if proven is not None:
+                return proven
+            slopes = None
         gradient, constant = self.distance.minorant(plan, slopes)
         return gradient, constant - float(self.bound)
 
@@ -170,6 +212,58 @@ class DistanceConstraint:
     def with_bound(self, bound: Number) -> "DistanceConstraint":
         """Return the same constraint with another bound."""
         return replace(self, bound=bound)
+
+
+def unknown_minorant(plan: Floats) -> tuple[Floats, float]:
+    """Return what :meth:`Constraint.minorant` does where nothing is known: no slope, and −∞."""
+    return np.zeros(len(plan)), -np.inf
+
+
+def constraint_value(constraint: Constraint, plan: Any, exact: bool) -> Any:
+    """Return f at a plan of floats, or of fractions, which linear constraints alone can take."""
+    return (
+        constraint.exact_value(plan) if exact and isinstance(constraint, LinearConstraint) else constraint.value(plan)
+    )
+
+
+def weighted_minorant(
+    constraints: Sequence[Constraint], weights: Sequence[Any], plan: Any, evidence: Mapping[str, Floats]
+) -> tuple[Any, Any]:
+    """Return g and c with Σ w f(x) ≥ g · x + c for every plan x.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+    weights : sequence of float, or of Fraction
+        w ≥ 0, by constraint. Fractions are for linear constraints alone.
+    plan : ndarray of float64, or of Fraction
+        Where the bound is to be tight.
+    evidence : mapping of str to ndarray
+        By constraint.
+
+    Returns
+    -------
+    slope : ndarray of float64, or of Fraction, shape (num_sequences,)
+    constant : float or Fraction
+
+    Notes
+    -----
+    A constraint of which nothing is known is left out, which is right where weights that are 0 would do as well: a
+    multiplier then proves less.
+    """
+    total: Any = 0 * plan
+    constant: Any = Fraction(0) if total.dtype == object else 0.0
+    for constraint, weight in zip(constraints, weights, strict=True):
+        if isinstance(weight, Fraction):
+            assert isinstance(constraint, LinearConstraint)
+            total[constraint.indices] += weight * to_fractions(constraint.exact_coefficients)
+            constant -= weight * constraint.exact_limit
+        elif weight > 0.0:
+            slope, shift = constraint.minorant(plan, evidence.get(constraint.name))
+            if np.isfinite(shift):
+                total += weight * slope
+                constant += float(weight * shift)
+    return total, constant
 
 
 @contextmanager

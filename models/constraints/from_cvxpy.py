@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from ...seqform.errors import InvalidConstraintError, one_line, shown
 from ...seqform.game import Game
 from .constraint import Constraint, ConvexConstraint, valued
+from .lifted import lift
 from .linear import LinearConstraint
+from .polyhedral import PolyhedralConstraint
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -54,7 +56,7 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
         )
     player = _player_of(constraint, game, title)
     parts = _parts(constraint, title)
-    if any(np.iscomplexobj(part.value) or part.is_complex() for _, part in parts):
+    if any(np.iscomplexobj(np.asarray(part.value)) or part.is_complex() for _, part in parts):
         raise InvalidConstraintError(f"constraint {shown(title)} is complex, expected real numbers")
     if not constraint.is_dcp():
         raise InvalidConstraintError(f"constraint {shown(title)} is not convex by cvxpy's rules: {_reason(constraint)}")
@@ -65,8 +67,7 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
         if expression.is_affine():
             read += _linear(expression, game, player, names)
         else:
-            entries = zip(_entries(expression), names, strict=True)
-            read += [ConvexConstraint(player, game.plan(player), entry, name) for entry, name in entries]
+            read += _convex(expression, game, player, names)
     return read
 
 
@@ -98,7 +99,8 @@ def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
 
 def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expression]]":
     """Return expressions that are to be at most 0, and what their names end with."""
-    from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
+    from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
+    from cvxpy.constraints.zero import Equality, Zero
 
     if isinstance(constraint, Inequality):
         return [("", constraint.args[0] - constraint.args[1])]
@@ -117,11 +119,9 @@ def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expre
 
 
 def _entries(expression: "cp.Expression") -> "list[cp.Expression]":
-    import cvxpy as cp
-
     if expression.is_scalar():
-        return [expression if expression.shape == () else cp.reshape(expression, (), order="F")]
-    flat = cp.vec(expression, order="F")
+        return [expression if expression.shape == () else expression.reshape((), order="F")]
+    flat = expression.flatten(order="F")
     return [flat[place] for place in range(flat.size)]
 
 
@@ -140,6 +140,28 @@ def _linear(expression: "cp.Expression", game: Game, player: int, names: list[st
         terms = {sequence: number for sequence, number in zip(sequences, numbers, strict=True) if number}
         read.append(LinearConstraint(player, terms, -float(constants[entry]), name))
     return read
+
+
+def _convex(expression: "cp.Expression", game: Game, player: int, names: list[str]) -> "list[Constraint]":
+    """Return the entries of a convex expression as constraints, piecewise linear ones with their rows."""
+    import cvxpy as cp
+
+    plan = game.plan(player)
+    # Like linear ones, they hold for the values that parameters have now.
+    for one in (*expression.constants(), *expression.parameters()):
+        value = one.value.data if sp.issparse(one.value) else one.value
+        if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
+            raise InvalidConstraintError(
+                f"constraint {shown(names[0])} holds a number that is not finite: {one_line(str(one), 80)}"
+            )
+    constants = {id(one): cp.Constant(one.value) for one in expression.parameters()}
+    expression = expression.tree_copy(constants) if constants else expression
+    entries = list(zip(_entries(expression), names, strict=True))
+    lifted = lift(expression, plan) if expression.is_pwl() else None
+    if lifted is None:
+        return [ConvexConstraint(player, plan, entry, name) for entry, name in entries]
+    pairs = zip(entries, lifted, strict=True)
+    return [PolyhedralConstraint(player, plan, entry, name, rows) for (entry, name), rows in pairs]
 
 
 def _reason(constraint: "cp.Constraint") -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import InvalidConstraintError, shown
-from ...seqform.rationals import to_fraction
+from ...seqform.rationals import Fractions, to_fraction
 from ...seqform.rules import Number
 
 Sense = Literal["<=", ">="]
@@ -117,6 +117,11 @@ class LinearConstraint:
     def value(self, plan: Floats) -> float:
         """Return f at a plan: at most 0 where the constraint holds, by how much it is violated where it does not."""
         return float(self.coefficients @ plan[self.indices]) - self.limit
+
+    def exact_value(self, plan: Fractions) -> Fraction:
+        """Return f at a plan of fractions."""
+        terms = zip(self.exact_coefficients, self.indices.tolist(), strict=True)
+        return sum((number * plan[sequence] for number, sequence in terms), -self.exact_limit)
 
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
         """Return g and c with f(x) ≥ g · x + c for every plan x: here the constraint itself."""

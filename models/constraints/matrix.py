@@ -1,41 +1,227 @@
-"""Linear constraints of one player as rows of a matrix."""
+"""Constraints of one player that a linear program can state, as rows of a matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.rationals import to_fractions
+from ..triplets import Triplets
+from .constraint import Constraint, DistanceConstraint
+from .lifted import LiftedRows
 from .linear import LinearConstraint
+from .polyhedral import PolyhedralConstraint
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x ≤ h, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+    """G x + K s ≤ h, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+
+    Made by :meth:`of` in floats, by :meth:`exact` in fractions.
+
+    A linear constraint is one row. One that is piecewise linear has several, on auxiliary variables s of its own: the
+    first is the function that is to be at most 0, the others say what s is to meet; see :class:`LiftedRows`.
 
     Attributes
     ----------
-    matrix : csr_array, shape (k, num_sequences)
+    names : tuple of str
+        Of the constraints.
+    starts : ndarray of int, shape (constraints + 1,)
+        Where the rows of each begin.
+    matrix : csr_array or Triplets, shape (k, num_sequences)
         G.
-    limits : ndarray of float64, shape (k,)
+    auxiliary : csr_array, shape (k, num_auxiliary)
+        K.
+    limits : ndarray of float64 or of Fraction, shape (k,)
         h.
+    equal : ndarray of bool, shape (k,)
+        Where a row is an equation.
     units : ndarray of float64, shape (k,)
-        What rows were divided by: a multiplier of a row, divided by its unit, is the constraint's.
+        What rows were divided by: a multiplier of a row, divided by its unit, is that of the row as it was given.
     """
 
-    matrix: sp.csr_array
-    limits: Floats
-    units: Floats
+    names: tuple[str, ...]
+    starts: Integers
+    matrix: Any
+    auxiliary: sp.csr_array
+    limits: Any
+    equal: npt.NDArray[np.bool_]
+    units: Any
 
     @classmethod
-    def of(cls, constraints: Sequence[LinearConstraint], size: int) -> "ConstraintMatrix":
-        """Put constraints on plans of so many sequences together."""
-        units = np.array([np.abs(one.coefficients).max(initial=0.0) or 1.0 for one in constraints])
-        data = [one.coefficients / unit for one, unit in zip(constraints, units, strict=True)]
-        starts = np.cumsum([0, *(len(one.indices) for one in constraints)])
-        indices = np.concatenate([np.zeros(0, dtype=np.int32), *(one.indices for one in constraints)])
-        matrix = sp.csr_array(
-            (np.concatenate([np.zeros(0), *data]), indices, starts), shape=(len(constraints), size), dtype=np.float64
+    def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
+        """Put constraints on plans of so many sequences together; those that are not linear are left out."""
+        linear = [one for one in constraints if one.is_linear]
+        parts = [_part(one) for one in linear]
+        starts = np.cumsum([0, *(len(part.limits) for part in parts)])
+        columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
+        matrix = _put_together([part.plan for part in parts], starts, np.zeros_like(starts), size)
+        auxiliary = _put_together([part.auxiliary for part in parts], starts, columns, int(columns[-1]))
+        largest = np.zeros(int(starts[-1]))
+        for part in (sp.coo_array(matrix), sp.coo_array(auxiliary)):
+            np.maximum.at(largest, part.coords[0], np.abs(part.data))
+        units = np.where(largest > 0.0, largest, 1.0)
+        scale = sp.diags_array(1.0 / units)
+        return cls(
+            names=tuple(one.name for one in linear),
+            starts=starts,
+            matrix=sp.csr_array(scale @ matrix),
+            auxiliary=sp.csr_array(scale @ auxiliary),
+            limits=np.concatenate([np.zeros(0), *(part.limits for part in parts)]) / units,
+            equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            units=units,
         )
-        return cls(matrix, np.array([one.limit for one in constraints]) / units, units)
+
+    @classmethod
+    def exact(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
+        """Put linear constraints on plans of so many sequences together, in fractions; rows are not divided.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If a constraint is not linear.
+        """
+        keys: list[tuple[int, int]] = []
+        values: list[Fraction] = []
+        for row, one in enumerate(constraints):
+            if not isinstance(one, LinearConstraint):
+                raise UnsupportedProblemError(
+                    f"constraint {shown(one.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
+                )
+            keys += [(row, sequence) for sequence in one.indices.tolist()]
+            values += one.exact_coefficients
+        count = len(constraints)
+        return cls(
+            names=tuple(one.name for one in constraints),
+            starts=np.arange(count + 1, dtype=np.int32),
+            matrix=Triplets.from_entries((count, size), keys, values),
+            auxiliary=sp.csr_array((count, 0)),
+            limits=to_fractions([one.exact_limit for one in constraints if isinstance(one, LinearConstraint)]),
+            equal=np.zeros(count, dtype=bool),
+            units=to_fractions([1] * count),
+        )
+
+    @property
+    def lower(self) -> Floats:
+        """What rows are to be at least, shape (k,)."""
+        return np.where(self.equal, self.limits, -np.inf)
+
+    @property
+    def heads(self) -> Integers:
+        """The first row of each constraint, shape (constraints,)."""
+        return self.starts[:-1]
+
+    def excess(self, one_for_all: bool) -> tuple[sp.csr_array, Floats]:
+        """Return what violations are multiplied by in the rows that they loosen, the first ones of constraints.
+
+        Parameters
+        ----------
+        one_for_all : bool
+            Whether one violation loosens all of them.
+
+        Returns
+        -------
+        matrix : csr_array, shape (k, constraints) or (k, 1)
+        units : ndarray of float64, shape (constraints,) or (1,)
+            Of the violations, so that no entry is below 1: solvers drop what is tiny.
+        """
+        count, units = len(self.names), self.units[self.heads]
+        columns = np.zeros(count, dtype=np.int64) if one_for_all else np.arange(count)
+        chosen = units.max(keepdims=True) if one_for_all else units
+        # Rows of fractions are not divided: their ratios are 1.
+        ratios = (-chosen[columns] / units).astype(np.float64)
+        matrix = sp.csr_array((ratios, (self.heads, columns)), shape=(len(self.units), len(chosen)))
+        return matrix, chosen
+
+    def multipliers(self, of_rows: Any) -> dict[str, Any]:
+        """Return the multipliers of constraints by those of the rows, which are at least 0 up to round-off."""
+        heads = (of_rows / self.units)[self.heads].tolist()
+        return {name: max(0 * value, value) for name, value in zip(self.names, heads, strict=True)}
+
+    def evidence(self, of_rows: Floats) -> dict[str, Floats]:
+        """Return the multipliers of the rows of each constraint that has auxiliary variables."""
+        given = of_rows / self.units
+        parts = zip(self.names, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        return {name: given[start:stop] for name, start, stop in parts if stop > start + 1}
+
+
+def lifted_rows(constraint: Constraint) -> LiftedRows | None:
+    """Return the rows of a constraint that a linear program states with auxiliary variables; ``None`` for another."""
+    return constraint.rows if isinstance(constraint, PolyhedralConstraint | DistanceConstraint) else None
+
+
+def cvxpy_function(constraint: Constraint, plan: Any) -> "tuple[cp.Expression, list[cp.Constraint]]":
+    """Return in cvxpy what is to be at most 0, and what auxiliary variables are to meet: one constraint, or none."""
+    rows = lifted_rows(constraint)
+    return (constraint.to_cvxpy(plan), []) if rows is None else rows.to_cvxpy(plan)
+
+
+def read_evidence(
+    constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+) -> dict[str, Floats]:
+    """Return the multipliers of the rows of constraints, from a solved cvxpy program.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        Those whose :func:`cvxpy_function` is in the program.
+    multipliers : mapping of str to float
+        Of the functions that are to be at most 0, by constraint.
+    solved : sequence of cvxpy.Constraint
+        Its last ones are those on auxiliary variables, in the order of the constraints.
+    """
+    lifted = [(one.name, rows) for one in constraints if (rows := lifted_rows(one)) and rows.auxiliary.shape[1]]
+    last = solved[len(solved) - len(lifted) :]
+    return {
+        name: rows.multipliers(multipliers[name], np.asarray(row.dual_value))
+        for (name, rows), row in zip(lifted, last, strict=True)
+    }
+
+
+#: Rows, columns and values.
+_Entries = tuple[Integers, Integers, Floats]
+
+
+class _Part(NamedTuple):
+    """One constraint's rows; thousands of linear ones would be slow as sparse arrays each."""
+
+    plan: _Entries
+    auxiliary: _Entries
+    num_auxiliary: int
+    limits: Floats
+    equal: npt.NDArray[np.bool_]
+
+
+def _part(constraint: Constraint) -> _Part:
+    none = np.zeros(0, dtype=np.int32)
+    if isinstance(constraint, LinearConstraint):
+        plan = (np.zeros_like(constraint.indices), constraint.indices, constraint.coefficients)
+        return _Part(plan, (none, none, np.zeros(0)), 0, np.array([constraint.limit]), np.zeros(1, dtype=bool))
+    rows = lifted_rows(constraint)
+    assert rows is not None
+    return _Part(_entries(rows.plan), _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
+
+
+def _entries(matrix: sp.csr_array) -> _Entries:
+    coordinates = sp.coo_array(matrix)
+    return coordinates.coords[0], coordinates.coords[1], coordinates.data
+
+
+def _put_together(parts: Sequence[_Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
+    """Return matrices below one another, each from its own row and column on."""
+    # Of the offsets, the last is the size of the whole.
+    rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
+    places = [part[1] + start for part, start in zip(parts, columns.tolist(), strict=False)]
+    none = np.zeros(0, dtype=np.int64)
+    coordinates = (np.concatenate([none, *rows]), np.concatenate([none, *places]))
+    data = np.concatenate([np.zeros(0), *(part[2] for part in parts)])
+    return sp.csr_array((data, coordinates), shape=(int(starts[-1]), width))

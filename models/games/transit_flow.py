@@ -33,8 +33,8 @@ class Walker:
         The sequence of each move. A choice of the start is a sequence too, but no move.
     times, cells, targets : ndarray of int64, shape (num_moves,)
         When and where the move is made, and where it leads if it does not fail.
-    success : ndarray of float64, shape (num_moves,)
-        Probability that it does not.
+    success, failure : ndarray of float64, shape (num_moves,)
+        Probability that it does not, and that it does.
     """
 
     treeplex: Treeplex
@@ -43,6 +43,7 @@ class Walker:
     cells: Integers
     targets: Integers
     success: Floats
+    failure: Floats
 
 
 # Bytes at the peak of building, a sequence of either player: arrays of its moves, and text for its labels.
@@ -102,10 +103,10 @@ def reachable(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> np
 def risk_coefficients(rules: "Transit", patroller: Walker) -> Floats:
     """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
     last = patroller.times == rules.steps - 1
-    home = np.where(patroller.targets == rules.base_cell, patroller.success, 0.0)
-    home += np.where(patroller.cells == rules.base_cell, 1.0 - patroller.success, 0.0)
+    away = np.where(patroller.targets != rules.base_cell, patroller.success, 0.0)
+    away += np.where(patroller.cells != rules.base_cell, patroller.failure, 0.0)
     coefficients = np.zeros(patroller.treeplex.num_sequences)
-    coefficients[patroller.sequences[last]] = 1.0 - home[last]
+    coefficients[patroller.sequences[last]] = away[last]
     return coefficients
 
 
@@ -124,9 +125,9 @@ def risk_of_histories(rules: "Transit", treeplex: Treeplex) -> Floats:
                 chance *= float(rules.failure if move != name else 1 - rules.failure)
             cell = cell if move != name else steps[cell][name]
         for place, (name, target) in enumerate(steps[cell].items()):
-            success = 1.0 if name == "stay" or not moves else 1.0 - float(rules.failure)
-            home = success * (target == rules.base_cell) + (1.0 - success) * (cell == rules.base_cell)
-            coefficients[treeplex.offsets[number] + place] = chance * (1.0 - home)
+            failure = 0.0 if name == "stay" or not moves else float(rules.failure)
+            away = (1.0 - failure) * (target != rules.base_cell) + failure * (cell != rules.base_cell)
+            coefficients[treeplex.offsets[number] + place] = chance * away
     return coefficients
 
 
@@ -141,10 +142,12 @@ def _walker(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> Walk
     owners, directions = np.nonzero(table[cells] >= 0)
     times, cells, targets = times[owners], cells[owners], table[cells[owners], directions]
     sequences = np.arange(len(owners)) + 1 + (len(starts) if choice else 0)
-    success = np.where((targets == cells) | (times == 0), 1.0, 1.0 - float(rules.failure))
+    # Both as they are, none as one less the other: 1 - 0.9 is not 0.1 in floats, and exact solvers see the difference.
+    failure = np.where((targets == cells) | (times == 0), 0.0, float(rules.failure))
+    success = 1.0 - failure
 
     infosets, sources, weights = [], [], []
-    for destinations, chances in ((targets, success), (cells, 1.0 - success)):
+    for destinations, chances in ((targets, success), (cells, failure)):
         leads = (times + 1 < rules.steps) & (chances > 0.0)
         into = numbers[times[leads] + 1, destinations[leads]]
         goes_on = into >= 0
@@ -170,7 +173,7 @@ def _walker(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> Walk
     entries = np.concatenate(weights), (np.concatenate(infosets), np.concatenate(sources))
     inflow = sp.coo_array(entries, shape=(len(counts), 1 + int(counts.sum())))
     treeplex = Treeplex.from_inflow(inflow, counts, labels, actions)
-    return Walker(treeplex, sequences, times, cells, targets, success)
+    return Walker(treeplex, sequences, times, cells, targets, success, failure)
 
 
 # A factor is a number that tells a meeting apart from every other; each player's sequences hold some of it. A factor's
@@ -192,7 +195,7 @@ def _factors_of_words(rules: "Transit", evader: Walker, patroller: Walker) -> Fa
         entries.append(
             [
                 (arrivals, walker.sequences, amount * walker.success),
-                (failures, walker.sequences[moved], amount * (1.0 - walker.success[moved])),
+                (failures, walker.sequences[moved], amount * walker.failure[moved]),
                 (edges, walker.sequences[moved], amount * walker.success[moved]),
             ]
         )

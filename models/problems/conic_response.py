@@ -77,4 +77,5 @@ def least_payoff(
         # Triples (x, y, z) of cvxpy's cone y exp(x / y) ≤ z.
         u, v, w = (dual[at + offset : at + 3 * dims.exp : 3] for offset in range(3))
         constraints.append(cp.ExpCone(u - v, -u, w))
-    return -right @ dual + float(data.get("offset", 0.0) or 0.0), constraints
+    objective: cp.Expression = -(cp.Constant(right) @ dual)
+    return objective, constraints

@@ -1,23 +1,26 @@
 """How nearly a player's constraints can be met."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
+from ...seqform.rationals import Fractions, exact_best_response_value, exact_plan, exact_residual
 from ...seqform.strategy import Profile, checked_player
-from ..constraints import Constraint, LinearConstraint, collect_constraints
-from ..constraints.matrix import ConstraintMatrix
+from ..constraints import collect_constraints
+from ..constraints.constraint import constraint_value, weighted_minorant
+from ..constraints.matrix import ConstraintMatrix, cvxpy_function, read_evidence
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
+from ..rational_program import RationalProgram
 from .problem import Answer, Certificate
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ class LeastViolation:
 
     game: Game
     player: int
-    constraints: tuple[Constraint, ...]
+    constraints: Any  # a tuple of Constraint, once they are collected
     measure: Literal["sum", "largest"] = "sum"
 
     name: ClassVar[str] = "least-violation"
@@ -81,7 +84,7 @@ class LeastViolation:
 
     @property
     def is_linear(self) -> bool:
-        """Whether all constraints are linear, so that the formulation is a linear program."""
+        """Whether all constraints are linear or piecewise linear, so that the formulation is a linear program."""
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
@@ -90,33 +93,59 @@ class LeastViolation:
 
     @cached_property
     def _matrix(self) -> ConstraintMatrix:
-        linear = [one for one in self.constraints if isinstance(one, LinearConstraint)]
-        return ConstraintMatrix.of(linear, self._treeplex.num_sequences)
+        return ConstraintMatrix.of(self.constraints, self._treeplex.num_sequences)
 
     def linear_program(self) -> LinearProgram:
-        """Return the linear program: columns ``plan`` (x) and ``excess`` (s ≥ 0), rows ``plan`` and ``constraints``.
+        """Return the linear program: columns ``plan`` (x) and ``excess`` (v ≥ 0), rows ``plan`` and ``constraints``.
 
-        It maximises −Σ s such that G x − s ≤ h; for the largest violation there is one s for all.
+        It maximises −Σ v such that G x − v ≤ h; for the largest violation there is one v for all. Piecewise linear
+        constraints have columns ``auxiliary`` beside, and more rows, which v does not loosen.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If a constraint is neither linear nor piecewise linear.
+        """
+        if not self.is_linear:
+            raise UnsupportedProblemError("a constraint is not linear, so that there is no linear program: use cvxpy")
+        return self._blocks(self._matrix, exact=False).program(maximise=True)
+
+    def rational_program(self) -> RationalProgram:
+        """Return the program of :meth:`linear_program` in exact fractions.
 
         Raises
         ------
         UnsupportedProblemError
             If a constraint is not linear.
         """
-        if not self.is_linear:
-            raise UnsupportedProblemError("a constraint is not linear, so that there is no linear program: use cvxpy")
-        blocks = ProgramBlocks()
-        treeplex, units = self._treeplex, self._matrix.units
+        return self._blocks(self._exact_matrix, exact=True).rational_program(maximise=True)
+
+    @property
+    def _exact_matrix(self) -> ConstraintMatrix:
+        return ConstraintMatrix.exact(self.constraints, self._treeplex.num_sequences)
+
+    def _blocks(self, own: ConstraintMatrix, exact: bool) -> ProgramBlocks:
+        blocks = ProgramBlocks(exact)
+        treeplex = self._treeplex
         blocks.add_columns("plan", treeplex.num_sequences, lower=0.0)
-        excess = sp.diags_array(1.0 / units) if self.measure == "sum" else sp.csr_array(1.0 / units[:, None])
-        blocks.add_columns("excess", excess.shape[1], objective=-1.0, lower=0.0)
+        excess, units = own.excess(one_for_all=self.measure == "largest")
+        blocks.add_columns("excess", len(units), objective=-units, lower=0.0)
+        terms: dict[str, Any] = {"plan": own.matrix, "excess": excess}
+        if own.auxiliary.shape[1]:
+            blocks.add_columns("auxiliary", own.auxiliary.shape[1])
+            terms["auxiliary"] = own.auxiliary
         blocks.add_rows("plan", {"plan": treeplex.E}, lower=treeplex.e, upper=treeplex.e)
-        blocks.add_rows("constraints", {"plan": self._matrix.matrix, "excess": -excess}, upper=self._matrix.limits)
-        return blocks.program(maximise=True)
+        blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
+        return blocks
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
         """Return the strategy beside uniform ones, and the multipliers by constraint."""
-        return self._answer(primal["plan"], dual["constraints"] / self._matrix.units)
+        rows = dual["constraints"]
+        return self._answer(primal["plan"], self._matrix.multipliers(rows), self._matrix.evidence(rows))
+
+    def read_rational_program(self, primal: Mapping[str, Fractions], dual: Mapping[str, Fractions]) -> Answer:
+        """Return what :meth:`read_linear_program` does, in fractions."""
+        return self._answer(primal["plan"], self._exact_matrix.multipliers(dual["constraints"]), {}, exact_plan)
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the exact formulation in cvxpy, on ``game.plan(player)``."""
@@ -125,23 +154,35 @@ class LeastViolation:
         plan = self.game.plan(self.player)
         count = len(self.constraints) if self.measure == "sum" else 1
         excess = cp.Variable(count, nonneg=True, name="excess")
+        functions = [cvxpy_function(constraint, plan) for constraint in self.constraints]
         rows = [
-            constraint.to_cvxpy(plan) <= excess[place if self.measure == "sum" else 0]
-            for place, constraint in enumerate(self.constraints)
+            function <= excess[place if self.measure == "sum" else 0] for place, (function, _) in enumerate(functions)
         ]
-        return cp.Problem(cp.Maximize(-cp.sum(excess)), [*rows, self._treeplex.E @ plan == self._treeplex.e])
+        more = [row for _, others in functions for row in others]
+        polytope = self._treeplex.E @ plan == self._treeplex.e
+        return cp.Problem(cp.Maximize(-excess.sum()), [*rows, polytope, *more])
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
-        rows = solved.constraints[:-1]
-        multipliers = np.array([np.asarray(row.dual_value).item() for row in rows])
-        return self._answer(np.asarray(self.game.plan(self.player).value), multipliers)
+        rows = solved.constraints[: len(self.constraints)]
+        multipliers = {
+            one.name: max(0.0, float(np.asarray(row.dual_value).item()))
+            for one, row in zip(self.constraints, rows, strict=True)
+        }
+        evidence = read_evidence(self.constraints, multipliers, solved.constraints)
+        return self._answer(np.asarray(self.game.plan(self.player).value), multipliers, evidence)
 
-    def _answer(self, plan: Floats, multipliers: Floats) -> Answer:
-        plans = list(Profile.uniform(self.game).plans)
+    def _answer(
+        self,
+        plan: Any,
+        multipliers: dict[str, Any],
+        evidence: dict[str, Floats],
+        plan_of: Callable[[Treeplex, Floats], Any] = Treeplex.plan,
+    ) -> Answer:
+        treeplexes = self.game.sequence_form.treeplexes
+        plans = [plan_of(treeplex, treeplex.uniform_behaviour()) for treeplex in treeplexes]
         plans[self.player] = plan
-        named = zip(self.constraints, multipliers.tolist(), strict=True)
-        return Answer(plans, {constraint.name: max(0.0, multiplier) for constraint, multiplier in named})
+        return Answer(plans, multipliers, evidence)
 
     def certify(
         self,
@@ -160,26 +201,35 @@ class LeastViolation:
         evidence : mapping of str to ndarray, optional
             By constraint: slopes for its tangent.
         """
-        strategy = profile[self.player]
-        plan = strategy.plan
-        values = {constraint.name: constraint.value(plan) for constraint in self.constraints}
-        excess = np.maximum(list(values.values()), 0.0) if values else np.zeros(1)
-        violated = float(excess.sum() if self.measure == "sum" else excess.max())
-        given = np.array([(multipliers or {}).get(name, 0.0) for name in values])
-        weights = np.clip(given, 0.0, 1.0) if self.measure == "sum" else given / max(1.0, float(given.sum()))
-        tilt, constant = np.zeros(len(plan)), 0.0
-        for constraint, weight in zip(self.constraints, weights.tolist(), strict=True):
-            slope, shift = constraint.minorant(plan, (evidence or {}).get(constraint.name))
-            tilt += weight * slope
-            constant += weight * shift
-        lower = max(0.0, constant - best_response_value(self._treeplex, -tilt))
+        return self._certify(False, profile.plans, multipliers or {}, evidence or {})
+
+    def certify_exact(
+        self, plans: Sequence[Fractions], multipliers: Mapping[str, Fraction], evidence: Mapping[str, Fractions]
+    ) -> Certificate:
+        """Compute what :meth:`certify` does, from plans in fractions: all numbers but the residual are fractions."""
+        return self._certify(True, plans, multipliers, evidence)
+
+    def _certify(
+        self, exact: bool, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
+    ) -> Certificate:
+        plan, treeplex = plans[self.player], self._treeplex
+        values = {constraint.name: constraint_value(constraint, plan, exact) for constraint in self.constraints}
+        zero: Any = Fraction(0) if exact else 0.0
+        excess = [max(zero, value) for value in values.values()] or [zero]
+        violated = sum(excess, zero) if self.measure == "sum" else max(excess)
+        given = [max(zero, multipliers.get(name, zero)) for name in values]
+        total = max(sum(given, zero), 1 + zero)
+        weights = [min(one, 1 + zero) for one in given] if self.measure == "sum" else [one / total for one in given]
+        tilt, constant = weighted_minorant(self.constraints, weights, plan, evidence)
+        most = exact_best_response_value(treeplex, -tilt) if exact else best_response_value(treeplex, -tilt)
+        residual = exact_residual if exact else Treeplex.residual
         return Certificate(
-            value=tuple(self.game.sequence_form.expected_payoffs(profile.plans).tolist()),
+            value=() if exact else tuple(self.game.sequence_form.expected_payoffs(plans).tolist()),
             objective=violated,
-            lower=min(lower, violated),
+            lower=min(max(zero, constant - most), violated),
             upper=violated,
             exploitability=0.0,
-            residual=strategy.treeplex.residual(plan),
+            residual=float(residual(treeplex, plan)),
             violations=values,
             player=self.player,
         )

@@ -1,8 +1,9 @@
 """Nash equilibria of zero-sum games."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,9 +11,11 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
+from ...seqform.rationals import Fractions
 from ...seqform.strategy import Profile, check_same_game
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
+from ..rational_program import RationalProgram
 from .problem import Answer, Certificate
 from .side import Side, check_zero_sum
 
@@ -80,16 +83,34 @@ class Nash:
         UnsupportedProblemError
             If the game has more than two players.
         """
+        return self._blocks(exact=False).program(maximise=True)
+
+    def rational_program(self) -> RationalProgram:
+        """Return the program of :meth:`linear_program` in exact fractions, in payoff units.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game has more than two players.
+        """
+        return self._blocks(exact=True).rational_program(maximise=True)
+
+    def _blocks(self, exact: bool) -> ProgramBlocks:
         self._require_two_players()
-        blocks = ProgramBlocks()
-        side = Side(self.game, 0)
+        blocks = ProgramBlocks(exact)
+        side = Side(self.game, 0, exact)
         side.add_plan(blocks)
-        side.add_response(blocks, weight=1.0)
-        return blocks.program(maximise=True)
+        side.add_response(blocks, weight=1)
+        return blocks
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
         """Return both players' plans: player 1's is the multiplier of the ``response`` rows, per unit of payoff."""
         return Answer((primal["plan"], dual["response"] / Side(self.game, 0).unit))
+
+    def read_rational_program(self, primal: Mapping[str, Fractions], dual: Mapping[str, Fractions]) -> Answer:
+        """Return both players' plans, as :meth:`read_linear_program` does, in fractions."""
+        plans: Any = (primal["plan"], dual["response"])
+        return Answer(plans)
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the same program in cvxpy, on the variable ``game.plan(0)`` and in payoff units.
@@ -147,6 +168,23 @@ class Nash:
             upper=float(responses[0]) if two else None,
             exploitability=float(np.sum(responses - payoffs)) / form.num_players,
             residual=residual,
+            violations={},
+        )
+
+    def certify_exact(
+        self, plans: Sequence[Fractions], multipliers: Mapping[str, Fraction], evidence: Mapping[str, Fractions]
+    ) -> Certificate:
+        """Compute what :meth:`certify` does, from plans in fractions: all numbers but the residual are fractions."""
+        self._require_two_players()
+        side = Side(self.game, 0, exact=True)
+        value, lower, upper = side.payoff(*plans), side.worst_case(plans[0]), side.best_case(plans[1])
+        return Certificate(
+            value=(value, -value),
+            objective=value,
+            lower=lower,
+            upper=upper,
+            exploitability=(upper - lower) / 2,
+            residual=side.residual(plans),
             violations={},
         )
 

@@ -3,13 +3,26 @@
 from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest
+from .best_nash import BestNash
 from .constrained import ConstrainedNash
+from .data_biased import DataBiasedResponse
 from .nash import Nash
 from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
+from .style import StyledNash
 
 #: Every problem under its name.
 PROBLEMS: dict[str, type[Any]] = {
-    problem.name: problem for problem in (Nash, ConstrainedNash, BestResponse, RestrictedNash, EpsilonSafeResponse)
+    problem.name: problem
+    for problem in (
+        Nash,
+        ConstrainedNash,
+        BestResponse,
+        RestrictedNash,
+        EpsilonSafeResponse,
+        DataBiasedResponse,
+        BestNash,
+        StyledNash,
+    )
 }
 
 

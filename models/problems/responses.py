@@ -1,30 +1,28 @@
 """Responses to a model of the opponent: best responses, restricted Nash responses, safe responses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from numbers import Real
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
-from ...seqform.game import Game
-from ...seqform.strategy import Profile, Strategy, check_same_game
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, shown
+from ...seqform.strategy import Strategy, check_same_game
 from ..linear_program import LinearProgram
 from ..program_blocks import ProgramBlocks
+from .one_player import OnePlayerProblem, checked_number
 from .problem import Answer, Certificate
-from .side import Side, check_two_players
+from .safe import SafeSet
+from .side import Side
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
 
 @dataclass(frozen=True, eq=False)
-class ResponseProblem:
-    """What problems about a model of the opponent have in common: the game, the opponent and the player who responds.
+class ResponseProblem(OnePlayerProblem):
+    """What problems about a model of the opponent have in common: the opponent, and what a response earns against it.
 
     Parameters
     ----------
@@ -32,78 +30,44 @@ class ResponseProblem:
         Two players, zero-sum.
     opponent : Strategy
         The model; the other player responds to it.
-    game_value : float, optional
+    game_value : float or Fraction, optional
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    game: Game
     opponent: Strategy
-    game_value: float | None = field(default=None, kw_only=True)
-
-    name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, Game):
-            raise InvalidGameError(f"{self.name} needs a Game, received {shown(self.game)}")
-        check_two_players(self.name, self.game)
+        super().__post_init__()
         if not isinstance(self.opponent, Strategy):
             raise InvalidStrategyError(f"{self.name}: the opponent is {shown(self.opponent)}, expected a Strategy")
         check_same_game(self.opponent, self.game)
-        if self.game_value is not None:
-            object.__setattr__(self, "game_value", _number(self.name, "game_value", self.game_value))
 
     @property
     def player(self) -> int:
         """The player who responds."""
         return 1 - self.opponent.player
 
-    @cached_property
-    def side(self) -> Side:
-        """The game from the seat of the player who responds."""
-        return Side(self.game, self.player)
-
-    def known_value(self) -> float:
-        """Return the value of the game to the player who responds.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If it is not known yet.
-        """
-        if self.game_value is None:
-            raise UnsupportedProblemError(
-                f"{self.name} needs game_value, the value of the game to player {self.player}: solve(…) finds it"
-            )
-        return self.game_value
-
-    def with_game_value(self, value: float) -> "ResponseProblem":
-        """Return the same problem, the value of the game to the player who responds filled in."""
-        return replace(self, game_value=value)
-
-    def error(self, certificate: Certificate) -> float:
-        """Return the larger of the gap and the violation: a tolerance bounds it."""
-        assert certificate.gap is not None
-        return max(certificate.gap, certificate.violation)
-
-    def _plans(self, own: Floats, other: Floats) -> tuple[Floats, Floats]:
-        return (own, other) if self.player == 0 else (other, own)
-
     def _certificate(
-        self, profile: Profile, objective: float, upper: float, violations: Mapping[str, float] | None = None
+        self,
+        side: Side,
+        plans: Sequence[Any],
+        objective: Any,
+        upper: Any,
+        violations: Mapping[str, Any] | None = None,
     ) -> Certificate:
-        """Return what a profile proves, with all that there is to say of the response itself."""
-        own = profile[self.player].plan
-        against_model = self.side.payoff(own, self.opponent.plan)
-        value = self.known_value()
-        worst = self.side.worst_case(own)
+        """Return what a response proves, with all that there is to say of it."""
+        own = plans[self.player]
+        against_model = side.payoff(own, side.plan_of(self.opponent))
+        value = self.known_value(side.exact)
+        worst = side.worst_case(own)
         payoff = against_model if self.player == 0 else -against_model
         return Certificate(
             value=(payoff, -payoff),
             objective=objective,
             lower=objective,
             upper=max(upper, objective),
-            exploitability=max(0.0, value - worst),
-            residual=max(strategy.treeplex.residual(strategy.plan) for strategy in profile),
+            exploitability=max(side.number(0), value - worst),
+            residual=side.residual(plans),
             violations=violations or {},
             player=self.player,
             opponent_value=against_model,
@@ -145,13 +109,16 @@ class BestResponse(ResponseProblem):
 
     def linear_program(self) -> LinearProgram:
         """Return the linear program: columns ``plan`` (x), rows ``plan`` (E x = e)."""
-        blocks = ProgramBlocks()
-        self.side.add_plan(blocks, objective=self.side.paid(self.opponent.plan))
-        return blocks.program(maximise=True)
+        return super().linear_program()
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
+    def _blocks(self, side: Side) -> ProgramBlocks:
+        blocks = ProgramBlocks(side.exact)
+        side.add_plan(blocks, objective=side.paid(side.plan_of(self.opponent)))
+        return blocks
+
+    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
         """Return the response, and the model itself."""
-        return Answer(self._plans(primal["plan"], self.opponent.plan))
+        return Answer(self._plans(primal["plan"], side.plan_of(self.opponent)))
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the same program in cvxpy, on ``game.plan`` of the player who responds."""
@@ -165,15 +132,12 @@ class BestResponse(ResponseProblem):
         """Return the response from the solved program of :meth:`to_cvxpy`, and the model itself."""
         return Answer(self._plans(np.asarray(self.game.plan(self.player).value), self.opponent.plan))
 
-    def certify(
-        self,
-        profile: Profile,
-        multipliers: Mapping[str, float] | None = None,
-        evidence: Mapping[str, Floats] | None = None,
+    def _certify(
+        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
     ) -> Certificate:
         """Compute what a response is worth, and what the best one is, by backward induction."""
-        objective = self.side.payoff(profile[self.player].plan, self.opponent.plan)
-        return self._certificate(profile, objective, self.side.best_case(self.opponent.plan))
+        own, model = plans[self.player], side.plan_of(self.opponent)
+        return self._certificate(side, plans, side.payoff(own, model), side.best_case(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,12 +183,12 @@ class RestrictedNash(ResponseProblem):
     (0.1388889, 0.4444444, 0.0555556)
     """
 
-    p: float = field(kw_only=True)
+    p: float | Fraction = field(kw_only=True)
     name: ClassVar[str] = "rnr"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", _number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
 
     def linear_program(self) -> LinearProgram:
         """Return the linear program.
@@ -232,14 +196,18 @@ class RestrictedNash(ResponseProblem):
         Columns ``plan`` (x) and ``values`` (q), rows ``plan`` and ``response``, where payoffs are factored also
         ``factors``, as in :meth:`Nash.linear_program <treeplex.Nash.linear_program>`.
         """
-        blocks = ProgramBlocks()
-        self.side.add_plan(blocks, objective=self.p * self.side.paid(self.opponent.plan))
-        self.side.add_response(blocks, weight=1.0 - self.p)
-        return blocks.program(maximise=True)
+        return super().linear_program()
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
+    def _blocks(self, side: Side) -> ProgramBlocks:
+        blocks = ProgramBlocks(side.exact)
+        p = side.number(self.p)
+        side.add_plan(blocks, objective=p * side.paid(side.plan_of(self.opponent)))
+        side.add_response(blocks, weight=1 - p)
+        return blocks
+
+    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
         """Return the response, and the free opponent's plan from the multipliers of the ``response`` rows."""
-        return Answer(self._plans(primal["plan"], self._free(dual["response"] / self.side.unit)))
+        return Answer(self._plans(primal["plan"], self._free(side, dual["response"] / side.unit)))
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the same program in cvxpy, on ``game.plan`` of the player who responds and in payoff units."""
@@ -247,33 +215,32 @@ class RestrictedNash(ResponseProblem):
 
         plan = self.game.plan(self.player)
         values, response, definitions = self.side.cvxpy_response(plan)
-        model = self.side.paid(self.opponent.plan)
+        model, p = self.side.paid(self.opponent.plan), float(self.p)
         guaranteed = self.side.other.e @ values
         return cp.Problem(
-            cp.Maximize(self.p * (model @ plan) + (1.0 - self.p) * guaranteed),
+            cp.Maximize(p * (model @ plan) + (1.0 - p) * guaranteed),
             [response, self.side.own.E @ plan == self.side.own.e, *definitions],
         )
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return the response and the free opponent's plan from the solved program of :meth:`to_cvxpy`."""
-        free = self._free(np.asarray(solved.constraints[0].dual_value))
+        free = self._free(self.side, np.asarray(solved.constraints[0].dual_value))
         return Answer(self._plans(np.asarray(self.game.plan(self.player).value), free))
 
-    def _free(self, multipliers: Floats) -> Floats:
+    def _free(self, side: Side, multipliers: Any) -> Any:
         """Return the free opponent's plan; with p = 1 there is none, and the model stands for it."""
-        return multipliers / (1.0 - self.p) if self.p < 1.0 else self.opponent.plan
+        p = side.number(self.p)
+        return multipliers / (1 - p) if p < 1 else side.plan_of(self.opponent)
 
-    def certify(
-        self,
-        profile: Profile,
-        multipliers: Mapping[str, float] | None = None,
-        evidence: Mapping[str, Floats] | None = None,
+    def _certify(
+        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
     ) -> Certificate:
         """Compute what a response guarantees of the objective, and what the free opponent's strategy allows at most."""
-        own, free = profile[self.player].plan, profile[1 - self.player].plan
-        objective = self.p * self.side.payoff(own, self.opponent.plan) + (1.0 - self.p) * self.side.worst_case(own)
-        upper = self.side.best_case(self.p * self.opponent.plan + (1.0 - self.p) * free)
-        return self._certificate(profile, objective, upper)
+        own, free = plans[self.player], plans[1 - self.player]
+        model, p = side.plan_of(self.opponent), side.number(self.p)
+        objective = p * side.payoff(own, model) + (1 - p) * side.worst_case(own)
+        upper = side.best_case(p * model + (1 - p) * free)
+        return self._certificate(side, plans, objective, upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,12 +285,26 @@ class EpsilonSafeResponse(ResponseProblem):
     (0.4444444, 0.0555556)
     """
 
-    epsilon: float = field(kw_only=True)
+    epsilon: float | Fraction = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon", _number(self.name, "epsilon", self.epsilon, 0.0))
+        object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
+
+    def with_bound(self, name: str, bound: float | Fraction) -> "EpsilonSafeResponse":
+        """Return the same problem with another ε, the bound of its one constraint, ``safety``.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the constraint has another name.
+        InvalidGameError
+            If the bound is no number of at least 0.
+        """
+        if name != "safety":
+            raise InvalidConstraintError(f"{self.name} has no constraint {shown(name)}: it has safety")
+        return replace(self, epsilon=bound)
 
     @property
     def floor(self) -> float:
@@ -334,72 +315,49 @@ class EpsilonSafeResponse(ResponseProblem):
         UnsupportedProblemError
             If the value of the game is not known yet.
         """
-        return self.known_value() - self.epsilon
+        return float(self._floor(self.side))
+
+    def _floor(self, side: Side) -> Any:
+        return self.known_value(side.exact) - side.number(self.epsilon)
 
     def linear_program(self) -> LinearProgram:
         """Return the linear program: that of :class:`RestrictedNash` with the row ``safety`` (−f · q ≤ ε − v)."""
-        blocks = ProgramBlocks()
-        side = self.side
-        side.add_plan(blocks, objective=side.paid(self.opponent.plan))
-        side.add_response(blocks, weight=0.0)
-        blocks.add_rows("safety", {"values": sp.coo_array(-side.other.e[None, :])}, upper=-self.floor / side.unit)
-        return blocks.program(maximise=True)
+        return super().linear_program()
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
+    def _blocks(self, side: Side) -> ProgramBlocks:
+        blocks = ProgramBlocks(side.exact)
+        side.add_plan(blocks, objective=side.paid(side.plan_of(self.opponent)))
+        SafeSet(side, self._floor(side)).add_to(blocks)
+        return blocks
+
+    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
         """Return the response, the free opponent's plan and the multiplier of ``safety``, per unit of payoff."""
-        return self._answer(primal["plan"], dual["response"], float(dual["safety"][0]))
+        return self._answer(side, primal["plan"], dual["response"], side.number(dual["safety"][0]))
 
     def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player who responds and in payoff units."""
+        """Return the same program in cvxpy, on ``game.plan`` of the player who responds."""
         import cvxpy as cp
 
         plan = self.game.plan(self.player)
-        values, response, definitions = self.side.cvxpy_response(plan)
-        return cp.Problem(
-            cp.Maximize(self.side.paid(self.opponent.plan) @ plan),
-            [
-                response,
-                cp.Constant(self.side.other.e) @ values >= self.floor,
-                self.side.own.E @ plan == self.side.own.e,
-                *definitions,
-            ],
-        )
+        constraints = SafeSet(self.side, self.floor).cvxpy_constraints(plan)
+        return cp.Problem(cp.Maximize(self.side.paid(self.opponent.plan) @ plan), constraints)
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
         response, safety = (np.asarray(constraint.dual_value) for constraint in solved.constraints[:2])
         plan = np.asarray(self.game.plan(self.player).value)
-        return self._answer(plan, response * self.side.unit, float(safety) * self.side.unit)
+        return self._answer(self.side, plan, response, float(safety))
 
-    def _answer(self, own: Floats, response: Floats, safety: float) -> Answer:
-        # Both multipliers are per unit of payoff times the program's unit.
-        slope = max(safety, 0.0) / self.side.unit
-        free = response / safety if safety > 1e-12 else self.opponent.plan
-        return Answer(self._plans(own, free), {"safety": slope})
+    def _answer(self, side: Side, own: Any, response: Any, safety: Any) -> Answer:
+        safe = SafeSet(side, self._floor(side))
+        multiplier, free = safe.proof(response, safety, otherwise=lambda: side.plan_of(self.opponent))
+        return Answer(self._plans(own, free), {"safety": multiplier})
 
-    def certify(
-        self,
-        profile: Profile,
-        multipliers: Mapping[str, float] | None = None,
-        evidence: Mapping[str, Floats] | None = None,
+    def _certify(
+        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
     ) -> Certificate:
         """Compute what a response earns, by how much it is unsafe, and what the multiplier allows at most."""
-        own, free = profile[self.player].plan, profile[1 - self.player].plan
-        slope = (multipliers or {}).get("safety", 0.0)
-        objective = self.side.payoff(own, self.opponent.plan)
-        upper = self.side.best_case(self.opponent.plan + slope * free) - slope * self.floor
-        unsafe = self.floor - self.side.worst_case(own)
-        return self._certificate(profile, objective, upper, {"safety": unsafe})
-
-
-def _number(problem: str, name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> float:
-    """Return a parameter as a float, or refuse it."""
-    expected = "a finite number" if least == -np.inf else f"a number of at least {least:g}"
-    if most < np.inf:
-        expected = f"a number from {least:g} to {most:g}"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidGameError(f"{problem}: {name} is {shown(value)}, expected {expected}")
-    number = float(value)
-    if not (least <= number <= most and np.isfinite(number)):
-        raise InvalidGameError(f"{problem}: {name} is {shown(value)}, expected {expected}")
-    return number
+        own, free = plans[self.player], plans[1 - self.player]
+        model, safe = side.plan_of(self.opponent), SafeSet(side, self._floor(side))
+        upper = safe.upper_bound(side.paid(model), multipliers.get("safety", 0), free)
+        return self._certificate(side, plans, side.payoff(own, model), upper, {"safety": safe.violation(own)})

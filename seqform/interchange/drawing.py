@@ -3,7 +3,7 @@
 import io
 import itertools
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,7 +68,7 @@ def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = Non
     tree = _small_tree(tree)
     if direction not in (None, "down", "right"):
         raise UnsupportedProblemError(f"direction is {shown(direction)}, expected 'down' or 'right'")
-    _require_matplotlib()
+    require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
     down = leaves <= _MANY_LEAVES if direction is None else direction == "down"
     with _quiet():
@@ -85,10 +85,27 @@ def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["d
     GameFileError
         If the suffix is another one, or the file cannot be written.
     """
+    write_picture(lambda: draw(tree, direction), path)
+
+
+def write_picture(make: Callable[[], "Figure"], path: str | Path) -> None:
+    """Write a figure to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the figure, once the suffix is known to be one of those.
+    path : path-like
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is another one, or the file cannot be written.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in PICTURE_SUFFIXES:
         raise GameFileError(f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png or .pdf")
-    content = picture(draw(tree, direction), suffix[1:])
+    content = picture(make(), suffix[1:])
     with refusing_unwritable(path), writing_whole(path) as passing:
         passing.write_bytes(content)
 
@@ -151,7 +168,13 @@ def _states(game: Game) -> Iterator[Any]:
             stack.extend(rules.child(state, action) for action in actions)
 
 
-def _require_matplotlib() -> None:
+def require_matplotlib() -> None:
+    """Refuse to draw without matplotlib.
+
+    Raises
+    ------
+    MissingExtraError
+    """
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import highspy
@@ -10,7 +11,7 @@ import numpy as np
 from ...models.highs_model import highs_model
 from ...models.linear_program import LinearProgram
 from ...models.problems import Problem
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import UnknownMethodError, shown
 from ..outcome import Options, Outcome
 from ..status import Status
 
@@ -34,10 +35,38 @@ _STOPPED = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Where the simplex method ended: which columns and rows of a linear program are basic or at which bound.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the program: its rows and columns.
+    columns, rows : tuple
+        HiGHS's status of each.
+    """
+
+    shape: tuple[int, int]
+    columns: tuple[Any, ...]
+    rows: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, solver: Any, shape: tuple[int, int]) -> "Basis | None":
+        """Return the basis of a solver that has finished; ``None`` if it has none."""
+        basis = solver.getBasis()
+        return cls(shape, tuple(basis.col_status), tuple(basis.row_status)) if basis.valid else None
+
+    def give(self, solver: Any) -> None:
+        """Let a solver start from the basis."""
+        basis = highspy.HighsBasis()
+        basis.col_status, basis.row_status = list(self.columns), list(self.rows)
+        basis.valid = True
+        solver.setBasis(basis)
+
+
 def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     """Solve a problem's linear program; see :class:`~treeplex.solvers.HiGHS`."""
-    if options.start is not None:
-        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
     built = time.perf_counter()
     program = problem.linear_program()
     algorithm = method.algorithm
@@ -54,6 +83,8 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     solver.setOptionValue("time_limit", options.time_limit)
     for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
         solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
+    if options.start is not None:
+        _start_basis(method, options.start, algorithm, program.shape).give(solver)
     begun = time.perf_counter()
     interrupted = _solve(solver, interruptible=large)
     ended = time.perf_counter()
@@ -83,7 +114,28 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
         iterations=max(0, int(iterations)),
         seconds=ended - begun,
         build_seconds=begun - built,
+        state=Basis.of(solver, program.shape) if algorithm in ("simplex", "ipm-crossover") else None,
     )
+
+
+def _start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, int]) -> Basis:
+    """Return the basis that a solution ended with."""
+    basis = getattr(start, "state", None)
+    if algorithm != "simplex":
+        raise UnknownMethodError(
+            f"{method.name} takes no start here, as {algorithm} goes on from no basis: use simplex"
+        )
+    if not isinstance(basis, Basis):
+        raise UnknownMethodError(
+            f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, and the start is "
+            f"{shown(start)}"
+        )
+    if basis.shape != shape:
+        raise UnknownMethodError(
+            f"the start's linear program has {basis.shape[0]} rows and {basis.shape[1]} columns, expected {shape[0]} "
+            f"and {shape[1]}: start from the same problem with other numbers"
+        )
+    return basis
 
 
 def _solve(solver: Any, interruptible: bool) -> bool:

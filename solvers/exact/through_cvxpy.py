@@ -3,14 +3,19 @@
 import math
 import time
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...models.problems import Problem
-from ...seqform.errors import SolverError, UnknownMethodError
-from ..outcome import Options, Outcome
+import numpy as np
+
+from ...models.problems import Answer, Problem
+from ...seqform.errors import SolverError, UnknownMethodError, one_line
+from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 
 if TYPE_CHECKING:
+    import cvxpy as cp
+
     from ..methods import CVXPY
 
 _STOPPED = {
@@ -31,6 +36,14 @@ _LIMITS = {
     "ECOS": (None, ("max_iters",)),
 }
 
+#: Tolerances tighter than the solvers' own; what they end with is judged by the certificate alone.
+_TOLERANCES = {"CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}}
+
+#: What the objective is multiplied by, one after the other until an answer proves a tenth of the tolerance: a conic
+#: solver that gets stuck far from the optimum, as at a bound that leaves no interior, often does not where multipliers
+#: are smaller.
+_SCALES = {"CLARABEL": (1.0, 1e-1, 1e-2, 1e-3)}
+
 
 def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     """Solve a problem's cvxpy formulation; see :class:`~treeplex.solvers.CVXPY`."""
@@ -38,34 +51,73 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
 
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
-    if method.solver not in cp.installed_solvers():
+    solver = method.solver or ("HIGHS" if getattr(problem, "is_linear", True) else "CLARABEL")
+    if solver not in cp.installed_solvers():
         raise UnknownMethodError(
-            f"cvxpy has no solver {method.solver!r} installed: it has {', '.join(cp.installed_solvers())}"
+            f"cvxpy has no solver {solver!r} installed: it has {', '.join(cp.installed_solvers())}"
         )
     begun = time.perf_counter()
     program = problem.to_cvxpy()
     built = time.perf_counter()
-    limits = _limits(method.solver, options)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
-            program.solve(solver=method.solver, **limits)
-    except cp.error.SolverError as error:
-        raise SolverError(f"cvxpy with {method.solver} failed: {error}") from None
+    settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options)}
+    attempts: list[_Attempt] = []
+    for scale in _SCALES.get(solver, (1.0,)):
+        attempts.append(_solve(problem, program, solver, settings, scale))
+        enough = attempts[-1].error <= options.tol / 10.0 or attempts[-1].status in _STOPPED
+        if enough or time.perf_counter() - built >= options.time_limit:
+            break
     ended = time.perf_counter()
-    solved = program.value is not None and abs(program.value) < float("inf")
-    answer = problem.read_cvxpy(program) if solved else None
-    stats = program.solver_stats
+    best = min(attempts, key=lambda attempt: attempt.error)
+    if best.failure:
+        raise SolverError(f"cvxpy with {solver} failed: {best.failure}")
     return Outcome(
-        plans=None if answer is None else answer.plans,
-        multipliers={} if answer is None else answer.multipliers,
-        evidence={} if answer is None else answer.evidence,
-        stopped=_STOPPED.get(program.status, Status.OPTIMAL),
-        detail=f"cvxpy with {method.solver} says {program.status}",
-        iterations=int((stats.num_iters if stats is not None else 0) or 0),
+        plans=None if best.answer is None else best.answer.plans,
+        multipliers={} if best.answer is None else best.answer.multipliers,
+        evidence={} if best.answer is None else best.answer.evidence,
+        stopped=_STOPPED.get(best.status, Status.OPTIMAL),
+        detail=f"cvxpy with {solver} says {best.status}",
+        iterations=sum(attempt.iterations for attempt in attempts),
         seconds=ended - built,
         build_seconds=built - begun,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """How one run of a solver ended, and what its answer proves: ``error`` is infinite where it has none."""
+
+    status: str
+    answer: Answer | None = None
+    error: float = math.inf
+    iterations: int = 0
+    failure: str = ""
+
+
+def _solve(problem: Problem, program: "cp.Problem", solver: str, settings: dict[str, float], scale: float) -> _Attempt:
+    """Solve a program whose objective is multiplied by a number, and judge the answer by its certificate."""
+    import cvxpy as cp
+
+    scaled = program if scale == 1.0 else cp.Problem(program.objective * scale, program.constraints)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
+            scaled.solve(solver=solver, **settings)
+    except cp.error.SolverError as failure:
+        return _Attempt("failed", failure=one_line(str(failure), 300))
+    iterations = int((scaled.solver_stats.num_iters if scaled.solver_stats is not None else 0) or 0)
+    # Not the objective's value: it is infinite where a logarithm meets a zero that round-off made negative.
+    if any(variable.value is None for variable in scaled.variables()):
+        return _Attempt(scaled.status, iterations=iterations)
+    if scale != 1.0:
+        for constraint in scaled.constraints:
+            for variable in constraint.dual_variables:
+                variable.save_value(variable.value / scale)
+    answer = problem.read_cvxpy(scaled)
+    error = math.inf
+    if all(np.isfinite(plan).all() for plan in answer.plans):
+        profile = nearest_profile(problem.game, answer.plans)
+        error = problem.error(problem.certify(profile, answer.multipliers, answer.evidence))
+    return _Attempt(scaled.status, answer, error, iterations)
 
 
 def _limits(solver: str, options: Options) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """``treeplex solve``: one problem on one game by one method."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,30 +10,45 @@ from .errors import CommandLineError, ExitStatus, print_error
 from .methods import check_start, choose_method, load_start
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import solving, waiting
+from .records import unsolved_record
+from .solution_table import message_of, print_solution
 
 if TYPE_CHECKING:
-    from ...solvers import Solution, Status
-
-#: What the library calls an argument, and what it is called here.
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterations", "time_limit")}
+    from ...solvers import Status
 
 
 def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
     problem: Annotated[
-        str, typer.Option(metavar="P", help="What to solve: nash, best-response, rnr or epsilon-safe.")
+        str,
+        typer.Option(
+            metavar="P",
+            help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style.",
+        ),
     ] = "nash",
     method: Annotated[
         str,
         typer.Option(
             metavar="M",
-            help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp or cvxpy; "
-            "iteratively by cfr, cfr+, dcfr or pcfr+.",
+            help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
+            "(in fractions); iteratively by cfr, cfr+, dcfr or pcfr+.",
         ),
     ] = "highs",
     player: Annotated[
         int | None,
         typer.Option(metavar="0|1", parser=whole, help="Whose strategy, where a problem solves for one: 0 by default."),
+    ] = None,
+    constrain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="C",
+            help="A constraint, for constrained; may be repeated: TERM+… <= NUMBER, also >= and ==, and 'as NAME' "
+            "after it. TERM is a functional of the game (risk), SEAT/INFOSET:ACTION or plan(SEAT/INFOSET:ACTION).",
+        ),
+    ] = None,
+    penalty: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="What a unit of violation costs, for constrained: constraints may be broken."),
     ] = None,
     opponent: Annotated[
         str | None,
@@ -44,10 +58,26 @@ def solve(
         ),
     ] = None,
     p: Annotated[
-        str | None, typer.Option("--p", metavar="P", help="How sure the model is, from 0 to 1, for rnr.")
+        str | None,
+        typer.Option("--p", metavar="P", help="How sure the model is, from 0 to 1, for rnr and data-biased."),
     ] = None,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="The responses for all p, for rnr; instead of --p.")
+    ] = False,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="How exploitable the response may be, for epsilon-safe.")
+        str | None,
+        typer.Option(metavar="E", help="How exploitable the strategy may be, for epsilon-safe and style (0)."),
+    ] = None,
+    maximise: Annotated[
+        str | None, typer.Option(metavar="TERM", help="What is to be large, for style: TERM+… as in --constrain.")
+    ] = None,
+    minimise: Annotated[str | None, typer.Option(metavar="TERM", help="What is to be small, for style.")] = None,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="Show the optimum as a function of a constraint's bound too; for epsilon-safe NAME is safety.",
+        ),
     ] = None,
     tol: Annotated[
         float | None,
@@ -91,7 +121,8 @@ def solve(
     """Solve a game, and prove how good the answer is.
 
     The certificate is computed from the strategies alone, whatever the solver says of itself. Reaching a limit is a
-    result (exit status 0); strategies that do not prove what an exact method claims are not (1).
+    result (exit status 0); strategies that do not prove what an exact method claims are not, nor are constraints that
+    cannot be met (1).
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
@@ -103,30 +134,54 @@ def solve(
     shown = json != STANDARD_OUTPUT
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
+    limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
+    options = {"updates": updates, "averaging": averaging, "iterate": iterate}
     try:
         from ...solvers import solve as run
-        from .questions import Question
+        from ..questions import Question
+        from . import curves
 
-        question = Question(problem, player, opponent=opponent, p=p, epsilon=epsilon)
-        options = {"updates": updates, "averaging": averaging, "iterate": iterate}
+        if frontier:
+            curves.check_frontier(
+                problem, method, {"p": p, "sensitivity": sensitivity, "out": out, "start": start, **limits, **options}
+            )
+        question = Question(
+            problem,
+            player=player,
+            constrain=constrain,
+            penalty=penalty,
+            opponent=opponent,
+            p="0" if frontier else p,
+            epsilon=epsilon,
+            maximise=maximise,
+            minimise=minimise,
+        )
+        moved = None
+        if sensitivity is not None:
+            curves.check_sensitivity(problem)
+            moved = curves.read_sensitivity(sensitivity)
         chosen = choose_method(method, options, start)
         check_start(start)
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
+            if moved is not None:
+                posed.with_bound(*moved[:2])  # says now what is wrong with the name
+        if frontier:
+            with waiting(f"responses for all p on {loaded.spec}", shown=shown):
+                record = curves.find_frontier(posed)
+            write_json(record, json)
+            if shown:
+                curves.print_frontier(record, json)
+            return ExitStatus.SUCCESS if record["status"] == "optimal" else ExitStatus.FAILURE
         first = load_start(start, loaded)
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
-            solution = run(
-                posed,
-                chosen,
-                tol=tol,
-                max_iterations=max_iterations,
-                time_limit=time_limit,
-                start=first,
-                progress=progress,
-                seed=seed,
-            )
+            solution = run(posed, chosen, start=first, progress=progress, **limits)
+        worth: dict[str, Any] = {}
+        if moved is not None:
+            with waiting(f"bounds of {moved[0]} on {loaded.spec}", shown=shown):
+                worth = {"sensitivity": curves.find_sensitivity(solution, *moved)}
     except KeyboardInterrupt:
         print_error("interrupted")
         write_json(unsolved_record(known), json)
@@ -134,9 +189,11 @@ def solve(
     if out is not None:
         with writing(out, "--out"):
             solution.profile.save(out)
-    write_json(solution.to_dict() | {"message": message_of(solution)}, json)
+    write_json(solution.to_dict() | {"message": message_of(solution)} | worth, json)
     if shown:
-        _print(solution, {"profile": out, "JSON": json})
+        print_solution(solution, {"profile": out, "JSON": json})
+        if worth.get("sensitivity"):
+            curves.print_sensitivity(worth["sensitivity"])
     return exit_status(solution.status)
 
 
@@ -148,103 +205,3 @@ def exit_status(status: "Status") -> ExitStatus:
         "uncertified": ExitStatus.FAILURE,
         "interrupted": ExitStatus.INTERRUPTED,
     }.get(str(status), ExitStatus.SUCCESS)
-
-
-def message_of(solution: "Solution") -> str:
-    """Return the message of a solution, with options called as they are here.
-
-    Examples
-    --------
-    >>> from treeplex import Nash, load_game, solve
-    >>> from treeplex.validation.cli.solve import message_of
-    >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
-    'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
-    """
-    return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
-
-
-def unsolved_record(known: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a solve that was interrupted before there were strategies.
-
-    Parameters
-    ----------
-    known : dict
-        What is known, by key; every other key is there too, and null.
-    """
-    from ... import __version__
-    from ...solvers.solution import json_ready
-
-    keys = (
-        "schema version game parameters problem method options tolerance player status message objective value "
-        "value_exact lower upper gap exploitability gain opponent_value game_value violation violations multipliers "
-        "steps iterations seconds build_seconds sizes"
-    )
-    described = {
-        "schema": 1,
-        "version": __version__,
-        "status": "interrupted",
-        "message": "stopped by the user before there were strategies",
-    }
-    return json_ready(dict.fromkeys(keys.split()) | known | described)  # type: ignore[no-any-return]
-
-
-def _print(solution: "Solution", files: dict[str, str | None]) -> None:
-    from rich.text import Text
-
-    from ...solvers import Status
-    from .output import console, listed, show_rows
-
-    colour = "green" if solution.status.is_success else "yellow"
-    if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
-        colour = "red"
-    form = solution.problem.game.sequence_form
-    value = solution.value
-    rows: dict[str, str | Text] = {
-        "problem": Text.assemble(solution.problem.name, " on ", (solution.problem.game.spec, "bold cyan")),
-        "method": solution.method.name,
-        "status": Text(str(solution.status), style=f"bold {colour}"),
-        "": Text(message_of(solution), style="dim"),
-    }
-    if isinstance(value, float):
-        rows["value"] = f"{_number(value)} to player 0"
-    else:
-        rows["values"] = ", ".join(_number(one) for one in value)
-    if solution.gain is not None and solution.objective is not None:
-        rows["player"] = str(solution.player)
-        rows["objective"] = _number(solution.objective)
-        rows["gain"] = f"{_number(solution.gain)} beyond the value of the game, {_number(solution.game_value or 0.0)}"
-    if solution.lower is not None and solution.upper is not None:
-        rows["proven bounds"] = f"{_number(solution.lower)} to {_number(solution.upper)}"
-        rows["gap"] = f"{solution.gap:.3g}"
-    judged = _judged(solution)
-    rows["exploitability"] = f"{solution.exploitability:.3g}{judged if solution.gain is None else ''}"
-    if solution.gain is not None:
-        rows["gap"] = f"{solution.gap:.3g}{judged}"
-    if solution.certificate.violations:
-        rows["violation"] = f"{solution.violation:.3g}"
-    for name, multiplier in solution.multipliers.items():
-        rows[f"price of {name}"] = _number(multiplier)
-    rows["iterations"] = f"{solution.iterations:,}"
-    rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
-    rows["sequences"] = listed(treeplex.num_sequences for treeplex in form.treeplexes)
-    for name, path in files.items():
-        if path is not None:
-            rows[f"{name} in"] = path
-    show_rows(console(), rows)
-
-
-def _judged(solution: "Solution") -> str:
-    """Return how the error stands to the tolerance; with a tolerance of 0 there is nothing that it could be."""
-    from ...solvers import Status
-
-    if solution.problem.error(solution.certificate) <= solution.tolerance:
-        return f", at most the tolerance of {solution.tolerance:.3g}"
-    if solution.status is Status.OPTIMAL:
-        return ", at round-off"
-    return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
-
-
-def _number(number: float) -> str:
-    """Return ten decimals; what is zero but for round-off is zero."""
-    text = f"{number:.10f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text

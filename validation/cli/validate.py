@@ -28,7 +28,7 @@ def validate(
     ] = None,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page that needs no other file.")] = None,
 ) -> int:
-    """Solve a suite of games exactly and iteratively, and compare.
+    """Solve a suite of games exactly and iteratively, answer other questions about them, and compare.
 
     Exit status 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
@@ -94,17 +94,17 @@ class RowLines:
     def __init__(self, out: "Console") -> None:
         self.out = out
         self.wide = out.width >= 100
-        self.game = ""
+        self.question = ("", "")
         names = ("value", "difference", "exploitability", "tolerance", "iterations", "seconds")
         self.headings = names if self.wide else ("value", "differs", "exploit.", "at most", "iter.", "s")
         self.widths = (16, 10, 14, 9, 10, 8) if self.wide else (12, 8, 8, 7, 7, 6)
 
     def print_row(self, row: "Row") -> None:
-        """Print a row, below a line for its game if it is the game's first."""
+        """Print a row, below a line for its game and problem if it is the first of them."""
         from rich.text import Text
 
-        if row.game != self.game:
-            self._print_game(row)
+        if (row.game, row.asked) != self.question:
+            self._print_question(row)
         figures = (
             magnitude(row.exploitability),
             f"{row.tolerance:.0e}",
@@ -124,15 +124,15 @@ class RowLines:
         if row.failure:
             self.out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
 
-    def _print_game(self, row: "Row") -> None:
+    def _print_question(self, row: "Row") -> None:
         from rich.text import Text
 
-        headed = not self.game
-        self.game = row.game
+        headed = not self.question[0]
+        self.question = (row.game, row.asked)
         if headed:
             titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
             self.out.print(Text(f"  {'method':<19} {titles}", style="dim"), soft_wrap=True)
-        heading = Text.assemble((row.game, "bold cyan"))
+        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.asked, "bold"))
         if row.exact_value is not None:
             heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
         elif isinstance(row.value, tuple):
@@ -164,7 +164,7 @@ def _progress(out: "Console", total: int) -> "Iterator[Callable[[Case], None] | 
         begun: list[Case] = []
 
         def advance(case: "Case") -> None:
-            display.update(task, completed=len(begun), description=f"{case.label} on {case.game}")
+            display.update(task, completed=len(begun), description=f"{case.problem} by {case.label} on {case.game}")
             begun.append(case)
 
         yield advance

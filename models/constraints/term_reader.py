@@ -1,0 +1,210 @@
+"""Reads sums of terms: what a player does, and what it comes to."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from ...seqform.errors import InvalidConstraintError, one_line, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import to_fraction
+from ...seqform.rules import Number
+from ...seqform.sequence_names import quoted_label
+from .builders import behaviour_terms
+from .tokens import Token, Tokens
+
+
+@dataclass(frozen=True)
+class SequenceTerm:
+    """Σ x(s), or the probability of an action at an infoset."""
+
+    player: int
+    column: int
+    sequences: Sequence[int]
+    behaviour: bool
+
+
+@dataclass(frozen=True)
+class FunctionalTerm:
+    """A functional that the game names."""
+
+    player: int
+    column: int
+    functional: Functional = field(repr=False)
+
+
+Term = SequenceTerm | FunctionalTerm
+
+
+class TermReader(Tokens):
+    """Reads a text about a game.
+
+    Parameters
+    ----------
+    what : str
+        What messages call the text: a constraint or a term.
+    text : str
+    game : Game
+    """
+
+    def __init__(self, what: str, text: str, game: Game) -> None:
+        super().__init__(what, text)
+        if not isinstance(game, Game):
+            raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
+        self._game = game
+        self._labels: dict[int, dict[str, list[int]]] = {}
+
+    def read_sum(self) -> list[Term]:
+        """Read terms with plus signs between them."""
+        terms = [self._read_term()]
+        while self.follows("+"):
+            self.take()
+            terms.append(self._read_term())
+        return terms
+
+    def _read_term(self) -> Term:
+        start = self.peek().start
+        head = self.take_label("a term: SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION) or a functional of the game")
+        if head.kind == "word" and head.text in ("plan", "reach") and self.follows("("):
+            self.take()
+            seat = self.take_label("a seat, 0 or 1")
+            player, infoset = self._read_infoset(seat)
+            treeplex = self._game.sequence_form.treeplexes[player]
+            first, stop = treeplex.offsets[infoset : infoset + 2].tolist()
+            sequences = range(first, stop) if head.text == "reach" else [self._read_action(player, infoset)]
+            self.take_symbol(")", "plan(SEAT/INFOSET:ACTION" if head.text == "plan" else "reach(SEAT/INFOSET")
+            return SequenceTerm(player, start, sequences, behaviour=False)
+        if self.follows("/"):
+            player, infoset = self._read_infoset(head)
+            return SequenceTerm(player, start, [self._read_action(player, infoset)], behaviour=True)
+        functionals = self._game.functionals
+        if head.text not in functionals:
+            names = ", ".join(map(quoted_label, functionals)) or "none"
+            raise self.error(
+                head.start,
+                f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "
+                f"expected one of its functionals ({names}), SEAT/INFOSET:ACTION or plan(SEAT/INFOSET:ACTION)",
+            )
+        functional = functionals[head.text]
+        return FunctionalTerm(functional.player, start, functional)
+
+    def _read_infoset(self, seat: Token) -> tuple[int, int]:
+        """Read ``/INFOSET`` after the seat, and return the player and the infoset's number."""
+        count = self._game.num_players
+        if seat.text not in map(str, range(count)):
+            expected = " or ".join(map(str, range(count))) if count <= 3 else f"0 to {count - 1}"
+            raise self.error(seat.start, f"received the seat {seat.shown}, expected {expected}")
+        player = int(seat.text)
+        self.take_symbol("/", "the seat")
+        token = self.take_label("the label of an infoset")
+        if player not in self._labels:
+            known: dict[str, list[int]] = {}
+            for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
+                known.setdefault(str(label), []).append(number)
+            self._labels[player] = known
+        return player, self._chosen(token, self._labels[player], f"player {player}", "infoset")
+
+    def _read_action(self, player: int, infoset: int) -> int:
+        """Read ``:ACTION`` and return the sequence."""
+        treeplex = self._game.sequence_form.treeplexes[player]
+        label = treeplex.infoset_labels[infoset]
+        self.take_symbol(":", "the infoset")
+        token = self.take_label("the label of an action")
+        known: dict[str, list[int]] = {}
+        for number, action in enumerate(treeplex.action_labels[infoset]):
+            known.setdefault(str(action), []).append(number)
+        place = self._chosen(token, known, f"infoset {player}/{one_line(quoted_label(label), 60)}", "action")
+        return int(treeplex.offsets[infoset]) + place
+
+    def _chosen(self, token: Token, known: Mapping[str, list[int]], owner: str, kind: str) -> int:
+        found = known.get(token.text, [])
+        if len(found) > 1:
+            raise self.error(
+                token.start,
+                f"{owner} has {len(found)} {kind}s whose labels read {token.shown}, expected labels whose texts differ",
+            )
+        if not found:
+            listed = one_line(", ".join(map(quoted_label, known)), 60) if len(known) <= 8 else ""
+            listed = listed or f"{kind}s as treeplex info --infosets lists them"
+            raise self.error(
+                token.start, f"{owner} has no {kind} {token.shown}{_hint(token.text, known)}; expected {listed}"
+            )
+        return found[0]
+
+    def player_of(self, terms: Sequence[Term]) -> int:
+        """Return whose plan the terms are about."""
+        player = terms[0].player
+        other = next((term for term in terms if term.player != player), None)
+        if other is not None:
+            raise self.error(
+                other.column, f"a term of player {other.player} beside one of player {player}, expected one player's"
+            )
+        return player
+
+    def inequality(self, terms: Sequence[Term], bound: Fraction) -> tuple[Mapping[int, Number], Number, bool]:
+        """Return coefficients and bound of a sum that is bounded, and whether the bound stands in the coefficients."""
+        played = [term for term in terms if isinstance(term, SequenceTerm) and term.behaviour]
+        treeplex = self._treeplex(terms)
+        infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}
+        if len(played) == len(terms) and len(infosets) == 1:
+            counts: dict[int, int] = {}
+            for term in played:
+                counts[term.sequences[0]] = counts.get(term.sequences[0], 0) + 1
+            scaled, limit = behaviour_terms(treeplex, counts, bound)
+            return scaled, limit, _constant_reach(treeplex, infosets.pop()) is None
+        coefficients, constant = self.linear(terms)
+        return coefficients, bound - constant, False
+
+    def linear(self, terms: Sequence[Term]) -> tuple[dict[int, Fraction], Fraction]:
+        """Return a sum's coefficients by sequence, and its constant."""
+        treeplex = self._treeplex(terms)
+        coefficients: dict[int, Fraction] = {}
+        constant = Fraction(0)
+        for term in terms:
+            if isinstance(term, FunctionalTerm):
+                vector = term.functional.coefficients
+                weights = {s: to_fraction(float(vector[s])) for s in np.flatnonzero(vector).tolist()}
+                constant += to_fraction(term.functional.constant)
+            elif term.behaviour:
+                weights = {term.sequences[0]: 1 / self._reach_of(term, treeplex)}
+            else:
+                weights = dict.fromkeys(term.sequences, Fraction(1))
+            for sequence, weight in weights.items():
+                coefficients[sequence] = coefficients.get(sequence, Fraction(0)) + weight
+        return coefficients, constant
+
+    def _treeplex(self, terms: Sequence[Term]) -> Treeplex:
+        return self._game.sequence_form.treeplexes[terms[0].player]
+
+    def _reach_of(self, term: SequenceTerm, treeplex: Treeplex) -> Fraction:
+        infoset = int(treeplex.sequence_infosets[term.sequences[0]])
+        reach = _constant_reach(treeplex, infoset)
+        if reach is None:
+            name = one_line(f"{term.player}/{quoted_label(treeplex.infoset_labels[infoset])}", 60)
+            where = "where it stands alone or beside other actions there"
+            where = where if self._what == "constraint" else "in a constraint"
+            raise self.error(
+                term.column,
+                f"a probability at {name}, which plans reach differently, is linear only {where}; expected a "
+                "realization, plan(…)",
+            )
+        return reach
+
+
+def _constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
+    """Return what comes to an infoset under all plans; ``None`` where it depends on the plan."""
+    start, stop = treeplex.inflow.indptr[infoset : infoset + 2].tolist()
+    if treeplex.inflow.indices[start:stop].tolist() != [0]:
+        return None
+    return to_fraction(float(treeplex.inflow.data[start]))
+
+
+def _hint(text: str, known: Mapping[str, object]) -> str:
+    """Return which known label was probably meant, whatever its capitals; nothing if none is near."""
+    folded = {label.casefold(): label for label in known}
+    close = difflib.get_close_matches(text.casefold()[:100], folded, n=1)
+    return f" (did you mean {one_line(quoted_label(folded[close[0]]), 60)}?)" if close else ""

@@ -1,0 +1,196 @@
+"""Distances of a plan from a reference strategy that are norms of the differences at its sequences."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..seqform.arrays import Floats
+from ..seqform.rationals import Fractions, to_fractions
+from .distance import Distance
+from .program_blocks import ProgramBlocks
+from .triplets import Triplets
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True, eq=False)
+class NormDistance(Distance):
+    """A norm of the weighted differences R x, where row (I, a) of R is that of B times a factor of w(I).
+
+    Slopes are a vector s, shape (num_sequences − 1,), of the dual norm's unit ball, and the minorant is s · R x.
+    """
+
+    @cached_property
+    def differences(self) -> sp.csr_array:
+        """R, shape (num_sequences − 1, num_sequences): a row each sequence but the empty one."""
+        treeplex = self.treeplex
+        spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
+        own = sp.eye_array(treeplex.num_sequences, format="csr")[1:]
+        matrix = own - sp.diags_array(self.reference.behaviour[1:]) @ spread
+        return sp.csr_array(sp.diags_array(self._factors) @ matrix)
+
+    @property
+    def _factors(self) -> Floats:
+        raise NotImplementedError
+
+    def cvxpy_parts(self, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":
+        """Return the norm of a variable, and the constraint that it is R x, whose multipliers are the slopes."""
+        import cvxpy as cp
+
+        differences = cp.Variable(self.treeplex.num_sequences - 1, name="differences")
+        return self._norm(differences), [differences == self.differences @ plan]
+
+    def to_cvxpy(self, plan: "cp.Variable") -> "cp.Expression":
+        """Return the norm of R x."""
+        return self._norm(self.differences @ plan)
+
+    def _norm(self, differences: "cp.Expression") -> "cp.Expression":
+        raise NotImplementedError
+
+    def _coefficients(self, slopes: Floats) -> Floats:
+        product: Floats = self.differences.T @ slopes
+        return product
+
+
+@dataclass(frozen=True, eq=False)
+class L1Distance(NormDistance):
+    """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a |x(I, a) − b*(I, a) x(σ(I))|.
+
+    At an infoset that no own decision comes before it is the ℓ1 distance of behaviours, twice the total variation. It
+    has a linear program. Slopes are numbers from −1 to 1, a sequence but the empty one.
+
+    Parameters
+    ----------
+    reference : Strategy
+    weights : array_like, shape (num_infosets,), optional
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is no strategy, or the weights are not one number of at least 0 an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import L1Distance, Strategy, load_game
+    >>> game = load_game("kuhn")
+    >>> uniform = Strategy.uniform(game, 0)
+    >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
+    >>> L1Distance(uniform).value(betting.plan)
+    1.0
+    """
+
+    kind: ClassVar[str] = "l1"
+    is_linear: ClassVar[bool] = True
+
+    @property
+    def _factors(self) -> Floats:
+        return self.sequence_weights
+
+    def add_to(self, blocks: ProgramBlocks, objective: float = 0, name: str = "distance") -> None:
+        """Add columns ``NAME above`` and ``NAME below`` (both ≥ 0) whose sum is the distance at least, at best equal.
+
+        Rows ``NAME`` (R x − above + below = 0); in a program that minimises, their multipliers per unit of objective
+        are minus the slopes.
+
+        Parameters
+        ----------
+        blocks : ProgramBlocks
+            With the columns ``plan``.
+        objective : float
+            Of the columns.
+        name : str
+        """
+        count = self.treeplex.num_sequences - 1
+        unit = sp.eye_array(count, format="csr")
+        blocks.add_columns(f"{name} above", count, objective=objective, lower=0.0)
+        blocks.add_columns(f"{name} below", count, objective=objective, lower=0.0)
+        terms = {"plan": self.differences, f"{name} above": -unit, f"{name} below": unit}
+        blocks.add_rows(name, terms, lower=0.0, upper=0.0)
+
+    def exact_value(self, plan: Fractions) -> Fraction:
+        """Return the distance of a plan in fractions; what is a float in R counts as what it was meant to be."""
+        return sum(np.abs(Triplets.of(self.differences) @ plan), Fraction(0))
+
+    def exact_minorant(self, slopes: Fractions) -> Fractions:
+        """Return the coefficients of the minorant of slopes in fractions, which are cut off at −1 and 1."""
+        least, most = to_fractions([-1]), to_fractions([1])
+        return Triplets.of(self.differences).T @ np.minimum(np.maximum(slopes, least), most)
+
+    def _value(self, plan: Floats) -> float:
+        return float(np.abs(self.differences @ plan).sum())
+
+    def _slopes_at(self, plan: Floats) -> Floats:
+        signs: Floats = np.sign(self.differences @ plan)
+        return signs
+
+    def _valid(self, slopes: Floats) -> Floats:
+        clipped: Floats = np.clip(self._checked_slopes(slopes, self.treeplex.num_sequences - 1), -1.0, 1.0)
+        return clipped
+
+    def _norm(self, differences: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.norm1 import norm1
+
+        return norm1(differences)
+
+
+@dataclass(frozen=True, eq=False)
+class L2Distance(NormDistance):
+    """The Euclidean distance from a reference strategy: √(Σ_I w(I) Σ_a (x(I, a) − b*(I, a) x(σ(I)))²).
+
+    Slopes are a vector of Euclidean length 1 at most, an entry a sequence but the empty one.
+
+    Parameters
+    ----------
+    reference : Strategy
+    weights : array_like, shape (num_infosets,), optional
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is no strategy, or the weights are not one number of at least 0 an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import L2Distance, Strategy, load_game
+    >>> game = load_game("kuhn")
+    >>> uniform = Strategy.uniform(game, 0)
+    >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}, "Q_": {"b": 1.0}})
+    >>> L2Distance(uniform).value(betting.plan)
+    1.0
+    """
+
+    kind: ClassVar[str] = "l2"
+
+    @property
+    def _factors(self) -> Floats:
+        return np.sqrt(self.sequence_weights)
+
+    def _value(self, plan: Floats) -> float:
+        return float(np.linalg.norm(self.differences @ plan))
+
+    def _slopes_at(self, plan: Floats) -> Floats:
+        return self._valid(_direction(self.differences @ plan))
+
+    def _valid(self, slopes: Floats) -> Floats:
+        vector = self._checked_slopes(slopes, self.treeplex.num_sequences - 1)
+        largest = float(np.abs(vector).max(initial=0.0))
+        if largest > 1.0:
+            vector /= largest  # squares of what is very large would overflow
+        length = float(np.linalg.norm(vector))
+        return vector / length if length > 1.0 or largest > 1.0 else vector
+
+    def _norm(self, differences: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.pnorm import pnorm
+
+        length: cp.Expression = pnorm(differences, 2)
+        return length
+
+
+def _direction(vector: Floats) -> Floats:
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0.0 else vector

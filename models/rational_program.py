@@ -1,0 +1,65 @@
+"""Linear programs in exact fractions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..seqform.rationals import Fractions
+from .linear_program import LinearProgram
+from .triplets import Triplets
+
+
+@dataclass(frozen=True, eq=False)
+class RationalProgram:
+    """max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}, all numbers exact.
+
+    Attributes
+    ----------
+    objective : ndarray of Fraction, shape (columns,)
+    matrix : Triplets, shape (rows, columns)
+        One entry a place, sorted by columns.
+    row_lower, row_upper : ndarray of Fraction, shape (rows,)
+        The floats ``inf`` and ``-inf`` where there is no bound.
+    column_lower, column_upper : ndarray of Fraction, shape (columns,)
+    maximise : bool
+    columns, rows : mapping of str to slice
+        Which part of ``z`` and of the rows stands for what, as in the
+        :class:`~treeplex.models.linear_program.LinearProgram` of the same problem.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game
+    >>> program = Nash(load_game("kuhn")).rational_program()
+    >>> program.shape, program.matrix.values.min()
+    ((20, 20), Fraction(-1, 1))
+    """
+
+    objective: Fractions
+    matrix: Triplets
+    row_lower: Fractions
+    row_upper: Fractions
+    column_lower: Fractions
+    column_upper: Fractions
+    maximise: bool = True
+    columns: Mapping[str, slice] = field(default_factory=dict)
+    rows: Mapping[str, slice] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return self.matrix.shape
+
+    def to_floats(self) -> LinearProgram:
+        """Return the program rounded to floats."""
+        return LinearProgram(
+            objective=self.objective.astype(np.float64),
+            matrix=self.matrix.to_sparse(),
+            row_lower=self.row_lower.astype(np.float64),
+            row_upper=self.row_upper.astype(np.float64),
+            column_lower=self.column_lower.astype(np.float64),
+            column_upper=self.column_upper.astype(np.float64),
+            maximise=self.maximise,
+            columns=self.columns,
+            rows=self.rows,
+        )

@@ -1,0 +1,98 @@
+"""Sparse matrices of exact fractions: entries by row and column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..seqform.rationals import Fractions, to_fractions
+from ..seqform.rules import Number
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """A sparse matrix whose entries are fractions; entries that stand at one place add up.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    rows, columns : ndarray of int64, shape (n,)
+    values : ndarray of Fraction, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.models.triplets import Triplets
+    >>> half = Triplets.of(np.array([[0.0, 0.1], [2.0, 0.0]])) * 0.5
+    >>> half.values
+    array([Fraction(1, 20), Fraction(1, 1)], dtype=object)
+    >>> half.T @ np.array([1.0, 1.0])
+    array([Fraction(1, 1), Fraction(1, 20)], dtype=object)
+    """
+
+    shape: tuple[int, int]
+    rows: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    values: Fractions
+
+    @classmethod
+    def of(cls, matrix: "Triplets | Any") -> "Triplets":
+        """Return a matrix, array or sparse, in fractions; floats as ``intended_fraction`` has them."""
+        if isinstance(matrix, Triplets):
+            return matrix
+        entries = sp.coo_array(matrix)
+        rows, columns = (coordinates.astype(np.int64) for coordinates in entries.coords)
+        return cls((int(entries.shape[0]), int(entries.shape[1])), rows, columns, to_fractions(entries.data))
+
+    @classmethod
+    def from_entries(
+        cls, shape: tuple[int, int], keys: Sequence[tuple[int, ...]], values: Sequence[Fraction]
+    ) -> "Triplets":
+        """Return the matrix with the given values at the given places (row, column)."""
+        places = np.array(keys, dtype=np.int64).reshape(len(keys), 2)
+        return cls(shape, places[:, 0], places[:, 1], to_fractions(values))
+
+    @property
+    def T(self) -> "Triplets":
+        """The transpose."""
+        return Triplets((self.shape[1], self.shape[0]), self.columns, self.rows, self.values)
+
+    def __mul__(self, factor: Number) -> "Triplets":
+        (exact,) = to_fractions([factor])
+        return Triplets(self.shape, self.rows, self.columns, self.values * exact)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> "Triplets":
+        return self * -1
+
+    def __matmul__(self, vector: npt.ArrayLike) -> Fractions:
+        given = to_fractions(vector)
+        product = [Fraction(0)] * self.shape[0]
+        for row, column, value in zip(self.rows.tolist(), self.columns.tolist(), self.values, strict=True):
+            if given[column]:
+                product[row] += value * given[column]
+        return to_fractions(product)
+
+    def to_sparse(self) -> sp.csc_array:
+        """Return the matrix in floats: duplicates summed exactly before, no stored zeros, indices sorted."""
+        entries = self.compressed()
+        data = entries.values.astype(np.float64)
+        matrix = sp.csc_array((data, (entries.rows, entries.columns)), shape=self.shape, dtype=np.float64)
+        matrix.sort_indices()
+        return matrix
+
+    def compressed(self) -> "Triplets":
+        """Return the same matrix with one entry a place, none of them zero, sorted by columns, then rows."""
+        order = np.lexsort((self.rows, self.columns))
+        rows, columns, values = self.rows[order], self.columns[order], self.values[order]
+        if len(values):
+            first = np.append(True, (np.diff(rows) != 0) | (np.diff(columns) != 0))
+            places = np.flatnonzero(first)
+            rows, columns, values = rows[places], columns[places], np.add.reduceat(values, places)
+        kept = values != 0
+        return Triplets(self.shape, rows[kept], columns[kept], values[kept])

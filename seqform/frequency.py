@@ -1,0 +1,169 @@
+"""How often a player takes an action, as a linear functional of its plan."""
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+import numpy as np
+
+from .arrays import Floats
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from .functional import Functional
+from .game import Game
+from .polytope import is_hashable
+from .strategy import Profile, Strategy, check_same_game, checked_player
+
+
+def reach_of_others(game: Game, player: int, others: Profile | Strategy | None = None) -> Floats:
+    """Return the probability with which chance and the other players allow each infoset of a player.
+
+    Parameters
+    ----------
+    game : Game
+        With histories, in which every infoset of the player has one parent sequence.
+    player : int
+    others : Profile, or Strategy of the one other player, optional
+        How the others play; uniformly by default.
+
+    Returns
+    -------
+    ndarray of float64, shape (num_infosets,)
+        Times the player's own reach, it is the probability of coming to the infoset.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game has no table of leaves, or the player's plans form a flow polytope.
+    InvalidStrategyError
+        If the others' strategies are of another game or player.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.frequency import reach_of_others
+    >>> game = load_game("kuhn")
+    >>> reach_of_others(game, player=0).round(4)  # a card, then the opponent's bet
+    array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
+    """
+    player = checked_player(game, player)
+    treeplex = game.sequence_form.treeplexes[player]
+    leaves = game.sequence_form.leaves
+    if leaves is None or not treeplex.single_parent:
+        raise UnsupportedProblemError(
+            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of "
+            "leaves: give coefficients of your own, Functional(player, coefficients, description)"
+        )
+    reach = leaves.chance.copy()
+    for other, plan in enumerate(_plans(game, player, others)):
+        if other != player:
+            reach *= plan[leaves.sequences[:, other]]
+    # Any behaviour of the player's own leads to all leaves below an infoset together once.
+    totals = np.bincount(leaves.sequences[:, player], weights=reach, minlength=treeplex.num_sequences).astype(float)
+    result = np.zeros(treeplex.num_infosets)
+    for level in reversed(treeplex.levels):
+        result[level.infosets] = np.add.reduceat(totals[level.sequences], level.starts) / level.counts
+        level.pass_up(result[level.infosets], totals)
+    return result
+
+
+def frequency(
+    game: Game,
+    player: int,
+    actions: Hashable | Collection[Hashable],
+    *,
+    infosets: Collection[Hashable] | None = None,
+    first: bool = False,
+    others: Profile | Strategy | None = None,
+) -> Functional:
+    """Return how often a player takes one of some actions, as a linear functional of its plan.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    actions : label, or collection of labels
+        A label of a single action, or a list, set or tuple of several.
+    infosets : collection of labels, optional
+        Where it counts; by default wherever one of the actions is there.
+    first : bool
+        Whether to count the player's first decisions alone.
+    others : Profile, or Strategy of the one other player, optional
+        How the others play, on which it may depend how often the player comes to decide; uniformly by default.
+
+    Returns
+    -------
+    Functional
+        Σ_I w(I) Σ_a x(I, a), with w(I) the probability with which chance and the others allow I: the expected number
+        of times. Where the player decides once at most, a probability.
+
+    Raises
+    ------
+    InvalidGameError
+        If there is no such player, action or infoset, or nothing is left to count.
+    UnsupportedProblemError
+        If the game has no table of leaves, or the player's plans form a flow polytope.
+
+    Examples
+    --------
+    How often player 0 of Kuhn poker bets at once, in equilibrium and in uniform play:
+
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> game = load_game("kuhn")
+    >>> bets = frequency(game, 0, "b", first=True)
+    >>> bets.value(Strategy.uniform(game, 0))
+    0.5
+    """
+    weights = reach_of_others(game, player, others)
+    treeplex = game.sequence_form.treeplexes[player]
+    names = [label for labels in treeplex.action_labels for label in labels]
+    # A tuple can be a label itself.
+    whole = is_hashable(actions) and actions in set(names)
+    wanted = [actions] if whole or isinstance(actions, str) or not isinstance(actions, Collection) else list(actions)
+    for action in wanted:
+        if not is_hashable(action) or action not in names:
+            raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(action)} anywhere")
+    counted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else _chosen(game, player, infosets)
+    if first:
+        counted &= treeplex.parents == 0
+    taken = np.array([label in wanted for label in names]) & np.repeat(counted, treeplex.num_actions)
+    if not taken.any():
+        raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(actions)} at the infosets given")
+    coefficients = np.zeros(treeplex.num_sequences)
+    coefficients[1:] = np.where(taken, np.repeat(weights, treeplex.num_actions), 0.0)
+    listed = ", ".join(map(str, wanted))
+    where = " at its first decision" if first else "" if infosets is None else " at chosen infosets"
+    return Functional(
+        player=player,
+        coefficients=coefficients,
+        description=f"how often player {player} takes {listed}{where}",
+        fingerprint=game.fingerprint,
+    )
+
+
+def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:
+    if others is None:
+        return Profile.uniform(game).plans
+    if isinstance(others, Strategy) and game.num_players == 2 and others.player == 1 - player:
+        check_same_game(others, game)
+        return (others.plan, others.plan)
+    if not isinstance(others, Profile):
+        raise InvalidStrategyError(
+            f"the others' strategies are {shown(others)}, expected a Profile, or in a game of two players the Strategy "
+            f"of the one who is not player {player}"
+        )
+    check_same_game(others[0], game)
+    return others.plans
+
+
+def _chosen(game: Game, player: int, infosets: Any) -> Any:
+    """Return which infosets are among those given, as a mask."""
+    treeplex = game.sequence_form.treeplexes[player]
+    single = is_hashable(infosets) and treeplex.find_infoset(infosets) is not None
+    if not single and (isinstance(infosets, str) or not isinstance(infosets, Collection)):
+        raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(infosets)}")
+    mask = np.zeros(treeplex.num_infosets, dtype=bool)
+    for label in [infosets] if single else infosets:
+        number = treeplex.find_infoset(label)
+        if number is None:
+            raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(label)}")
+        mask[number] = True
+    return mask

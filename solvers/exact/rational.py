@@ -1,0 +1,325 @@
+"""Linear programs solved exactly: HiGHS finds a basis, and rational arithmetic proves it or says what is wrong."""
+
+import contextlib
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import flint
+import highspy
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.highs_model import highs_model
+from ...models.linear_program import LinearProgram
+from ...models.problems import Answer
+from ...models.rational_program import RationalProgram
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ..outcome import Options, Outcome
+from ..solution import ExactAnswer
+from ..status import Status
+from .rational_linear_algebra import SingularMatrixError
+from .rational_simplex import Ending, ExactSimplex, slack_basis
+from .rational_vertex import Basis, ExactProgram, Point, to_float, to_fractions
+
+if TYPE_CHECKING:
+    from ..methods import Rational
+
+#: How often the program is shifted and scaled to what is still wrong with its solution.
+ROUNDS = 6
+#: How many steps of the exact simplex method follow at most where they do not find a proof, times the number of rows.
+EXACT_WORK = 100_000
+#: What HiGHS is asked for in feasibility and optimality.
+TOLERANCE = 1e-9
+
+# What is exact already is looked at a little more closely; nothing is magnified beyond what floats can tell apart.
+_LEAST_ZOOM, _LARGEST_ZOOM = 2.0**10, 2.0**40
+
+_LIMITS = {
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+}
+_STOPPED = {
+    **_LIMITS,
+    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.INFEASIBLE,
+}
+
+
+def run(method: "Rational", problem: Any, options: Options) -> Outcome:
+    """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
+    if options.start is not None:
+        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
+    built = time.perf_counter()
+    treeplexes = problem.game.sequence_form.treeplexes
+    size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2
+    if size > method.largest:
+        raise UnsupportedProblemError(
+            f"{problem.game.spec} has {size:,} sequences and infosets a player, too many for method {method.name}, "
+            f"which takes {method.largest:,}: use highs-simplex"
+        )
+    program = problem.rational_program()
+    begun = time.perf_counter()
+    solver = _Refinement(program, begun + options.time_limit, options.max_iterations)
+    try:
+        solver.run()
+    except KeyboardInterrupt:
+        solver.stopped = Status.INTERRUPTED
+    answer, exact, detail = None, None, solver.detail
+    if solver.point is not None:
+        answer = _read(problem, program, solver.point)
+        if solver.point.optimal:
+            exact = _proven(problem, answer)
+            if exact is None:
+                solver.stopped, detail = Status.UNCERTIFIED, "its exact plans do not prove it optimal"
+    return Outcome(
+        plans=None if answer is None else [_floats(plan) for plan in answer.plans],
+        multipliers={} if answer is None else {name: float(number) for name, number in answer.multipliers.items()},
+        evidence={} if answer is None else {name: _floats(numbers) for name, numbers in answer.evidence.items()},
+        stopped=solver.stopped,
+        detail=detail,
+        iterations=solver.iterations,
+        seconds=time.perf_counter() - begun,
+        build_seconds=begun - built,
+        exact=exact,
+    )
+
+
+def _read(problem: Any, program: RationalProgram, point: Point) -> Answer:
+    primal, dual = to_fractions(point.columns), to_fractions(point.multipliers, -1 if program.maximise else 1)
+    answer: Answer = problem.read_rational_program(
+        {name: primal[part] for name, part in program.columns.items()},
+        {name: dual[part] for name, part in program.rows.items()},
+    )
+    return answer
+
+
+def _proven(problem: Any, answer: Answer) -> ExactAnswer | None:
+    """Return the exact answer if its plans and multipliers prove it once more, without the program."""
+    certificate = problem.certify_exact(answer.plans, answer.multipliers, answer.evidence)
+    if certificate.gap != 0 or problem.error(certificate) > 0 or certificate.residual > 0:
+        return None
+    plans: Any = answer.plans
+    multipliers: Any = answer.multipliers
+    return ExactAnswer(tuple(plans), multipliers, certificate)
+
+
+def _floats(numbers: Any) -> Floats:
+    return np.asarray(numbers).astype(np.float64)
+
+
+class _Refinement:
+    """Solves a rational program in rounds: in floats, exactly from the basis that was found, and what is left anew.
+
+    Attributes
+    ----------
+    point : Point or None
+        The best solution so far; optimal if it proves itself.
+    stopped : Status
+    detail : str
+    iterations : int
+        Of the simplex method, in all rounds.
+    """
+
+    def __init__(self, program: RationalProgram, deadline: float, max_iterations: int) -> None:
+        self._exact = ExactProgram(program)
+        self.point: Point | None = None
+        self.stopped = Status.UNCERTIFIED
+        self.detail = ""
+        self.iterations = 0
+        self._basis: Basis | None = None  # of the best point, or where HiGHS ended without one
+        self._deadline, self._max_iterations = deadline, max_iterations
+        floats = program.to_floats()
+        self._row_scales, self._column_scales = _scales(floats.matrix)
+        rows, columns = sp.diags_array(self._row_scales), sp.diags_array(self._column_scales)
+        self._matrix = sp.csc_array(rows @ floats.matrix @ columns)
+        self._matrix.sort_indices()
+
+    def run(self) -> None:
+        """Solve until a point is optimal, or time or iterations are over."""
+        zero = flint.fmpq(0)
+        point = self._exact.point([zero] * len(self._exact.costs), [zero] * len(self._exact.row_lower))
+        costs = np.abs(_scaled(point.reduced, self._column_scales)).max(initial=0.0)
+        zooms = 1.0, 1.0 / _power_of_two(costs or 1.0)
+        tried: set[Basis] = set()
+        for number in range(ROUNDS):
+            found = self._solve(point, *zooms, self._basis)
+            if self.stopped in _LIMITS.values():
+                return
+            if found is None:
+                break
+            basis, point = found
+            if basis in tried:
+                break
+            tried.add(basis)
+            with contextlib.suppress(SingularMatrixError):
+                point = self._exact.vertex(basis)
+            if self.point is not None and _error(point) >= _error(self.point):
+                break
+            self.point, self._basis = point, basis
+            if point.optimal:
+                self.stopped, self.detail = Status.OPTIMAL, f"proven in round {number + 1}"
+                return
+            if time.perf_counter() > self._deadline:
+                self.stopped, self.detail = Status.TIME_LIMIT, "the time was over before a basis was proven"
+                return
+            zooms = _zoom(point.primal_error), _zoom(point.dual_error)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Go on in exact arithmetic, from the best basis that there is."""
+        told, detail = self.stopped, self.detail
+        simplex = self._simplex()
+        most = min(EXACT_WORK // (1 + len(simplex.basis.rows)), self._max_iterations - self.iterations)
+        late = False
+
+        def stop() -> bool:
+            nonlocal late
+            late = time.perf_counter() > self._deadline
+            return late or simplex.iterations >= most
+
+        ending = simplex.run(stop)
+        self.iterations += simplex.iterations
+        self.detail = f"{ending.value}, proven in fractions after {simplex.iterations} exact steps"
+        if ending is Ending.STOPPED:
+            # What HiGHS says of a program without solution is as good as in other methods; of what is left of one that
+            # has a solution it is not.
+            self.stopped = Status.TIME_LIMIT if late else Status.UNCERTIFIED if self.point is not None else told
+            self.detail = f"{detail}; no proof in {simplex.iterations} exact steps"
+            return
+        self.stopped = {
+            Ending.OPTIMAL: Status.OPTIMAL,
+            Ending.INFEASIBLE: Status.INFEASIBLE,
+            Ending.UNBOUNDED: Status.UNBOUNDED,
+        }[ending]
+        self.point = self._exact.vertex(simplex.basis) if ending is Ending.OPTIMAL else None
+
+    def _simplex(self) -> ExactSimplex:
+        with contextlib.suppress(SingularMatrixError):
+            if self._basis is not None:
+                return ExactSimplex(self._exact, self._basis)
+        return ExactSimplex(self._exact, slack_basis(self._exact))
+
+    def _solve(self, point: Point, primal: float, dual: float, basis: Basis | None) -> tuple[Basis, Point] | None:
+        """Solve, in floats, for what a point is away from the optimum.
+
+        Parameters
+        ----------
+        point : Point
+        primal, dual : float
+            What distances to bounds, and costs, are multiplied by: powers of two.
+        basis : Basis, optional
+            To start from.
+
+        Returns
+        -------
+        tuple of Basis and Point, or None
+            The basis that HiGHS ends with, and the point moved by its solution; ``None`` if it has none.
+        """
+        exact = self._exact
+        rows, columns = self._row_scales, self._column_scales
+        program = LinearProgram(
+            objective=_scaled(point.reduced, dual * columns),
+            matrix=self._matrix,
+            row_lower=_distances(exact.row_lower, point.activities, primal * rows, -np.inf),
+            row_upper=_distances(exact.row_upper, point.activities, primal * rows, np.inf),
+            column_lower=_distances(exact.column_lower, point.columns, primal / columns, -np.inf),
+            column_upper=_distances(exact.column_upper, point.columns, primal / columns, np.inf),
+            maximise=False,
+        )
+        solver = highspy.Highs()
+        solver.silent()
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("presolve", "off")  # it may end without a basis
+        for kind in ("primal_feasibility", "dual_feasibility"):
+            solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
+        solver.setOptionValue("time_limit", max(0.0, self._deadline - time.perf_counter()))
+        solver.setOptionValue("simplex_iteration_limit", max(0, min(self._max_iterations - self.iterations, 2**31 - 1)))
+        solver.passModel(highs_model(program))
+        if basis is not None:
+            solver.setBasis(_to_highs(basis))
+        solver.run()
+        self.iterations += max(0, int(solver.getInfo().simplex_iteration_count))
+        status, solution, final = solver.getModelStatus(), solver.getSolution(), solver.getBasis()
+        self.stopped = _STOPPED.get(status, Status.UNCERTIFIED)
+        self.detail = f"HiGHS says {solver.modelStatusToString(status).lower()}"
+        if final.valid and self._basis is None:
+            self._basis = _from_highs(final)
+        valid = solution.value_valid and solution.dual_valid and final.valid
+        if not valid or (status in _STOPPED and status not in _LIMITS):
+            return None
+        moves = np.array(solution.col_value) * self._column_scales / primal
+        prices = np.array(solution.row_dual) * self._row_scales / dual
+        if not (np.isfinite(moves).all() and np.isfinite(prices).all()):
+            return None
+        moved = self._exact.point(_moved(point.columns, moves), _moved(point.multipliers, prices))
+        if status in _LIMITS:
+            self.point = self.point or moved
+            return None
+        return _from_highs(final), moved
+
+
+def _error(point: Point) -> flint.fmpq:
+    return max(point.primal_error, point.dual_error)
+
+
+def _scaled(numbers: Sequence[flint.fmpq], scales: Floats) -> Floats:
+    """Return numbers in floats, scaled."""
+    return np.array([to_float(number) for number in numbers]) * scales
+
+
+def _distances(bounds: Sequence[Any], places: Sequence[flint.fmpq], scales: Floats, infinite: float) -> Floats:
+    """Return how far bounds are from where columns or rows are, scaled."""
+    return np.array(
+        [
+            infinite if bound is None else to_float(bound - place) * scale
+            for bound, place, scale in zip(bounds, places, scales.tolist(), strict=True)
+        ]
+    )
+
+
+def _moved(numbers: Sequence[flint.fmpq], steps: Floats) -> list[flint.fmpq]:
+    return [
+        number if not step else number + flint.fmpq(*step.as_integer_ratio())
+        for number, step in zip(numbers, steps.tolist(), strict=True)
+    ]
+
+
+def _zoom(error: flint.fmpq) -> float:
+    """Return the power of two that makes an error about one."""
+    return _power_of_two(min(1.0 / to_float(error), _LARGEST_ZOOM)) if to_float(error) else _LEAST_ZOOM
+
+
+def _power_of_two(number: float) -> float:
+    return 2.0 ** round(math.log2(number))
+
+
+def _scales(matrix: sp.csc_array) -> tuple[Floats, Floats]:
+    """Return powers of two for rows and columns, by which the largest entry of each column, then row, is near one.
+
+    None is larger than HiGHS takes, whatever the payoffs.
+    """
+    entries = matrix.tocoo()
+    logs = [np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])]
+    for axis in (0, 1):
+        own, other = entries.coords[axis], entries.coords[1 - axis]
+        most = np.full(len(logs[axis]), -np.inf)
+        np.maximum.at(most, own, np.log2(np.abs(entries.data)) + logs[1 - axis][other])
+        logs[axis] = np.where(np.isfinite(most), -np.round(most), 0.0)
+    return np.exp2(logs[0]), np.exp2(logs[1])
+
+
+def _to_highs(basis: Basis) -> highspy.HighsBasis:
+    given = highspy.HighsBasis()
+    given.col_status = [highspy.HighsBasisStatus(status) for status in basis.columns]
+    given.row_status = [highspy.HighsBasisStatus(status) for status in basis.rows]
+    given.valid = True
+    return given
+
+
+def _from_highs(basis: highspy.HighsBasis) -> Basis:
+    return Basis(tuple(map(int, basis.col_status)), tuple(map(int, basis.row_status)))

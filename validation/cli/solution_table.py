@@ -1,0 +1,157 @@
+"""A solution as tables: what was asked, how it ended, what is proven, and what constraints cost."""
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..figures import decimals, magnitude
+from .output import console, listed, show, show_rows
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ...solvers import Solution
+
+#: What the library calls an argument, and what it is called here.
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterations", "time_limit")}
+
+
+def message_of(solution: "Solution") -> str:
+    """Return the message of a solution, with options called as they are here.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.validation.cli.solution_table import message_of
+    >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
+    'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
+    """
+    return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
+
+
+def print_solution(solution: "Solution", files: dict[str, str | None]) -> None:
+    """Print a solution, and the names of files that hold it."""
+    from rich.text import Text
+
+    from ...solvers import Status
+
+    colour = "green" if solution.status.is_success else "yellow"
+    if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
+        colour = "red"
+    rows: dict[str, str | Text] = {
+        "problem": Text.assemble(solution.problem.name, " on ", (solution.problem.game.spec, "bold cyan")),
+        "method": solution.method.name,
+        "status": Text(str(solution.status), style=f"bold {colour}"),
+        "": Text(message_of(solution), style="dim"),
+    }
+    if solution.infeasibility is None:
+        rows |= _results(solution)
+    else:
+        found = solution.infeasibility
+        rows["least violation"] = f"{found.least_violation:.6g} in sum, {found.largest_violation:.6g} the largest alone"
+        rows["conflict"] = ", ".join(found.conflict)
+    rows["iterations"] = f"{solution.iterations:,}"
+    rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
+    rows["sequences"] = listed(treeplex.num_sequences for treeplex in solution.problem.game.sequence_form.treeplexes)
+    for name, path in files.items():
+        if path is not None:
+            rows[f"{name} in"] = path
+    show_rows(console(), rows)
+    if getattr(solution.problem, "constraints", ()):
+        _print_constraints(solution)
+
+
+def _results(solution: "Solution") -> dict[str, "str | Text"]:
+    """Return the rows of what was found and what it proves."""
+    rows: dict[str, str | Text] = {}
+    value, exact = solution.value, solution.exact
+    if isinstance(value, tuple):
+        rows["values"] = ", ".join(ten_decimals(one) for one in value)
+    else:
+        rows["value"] = f"{_both(value, exact.value if exact else None)} to player 0"
+    if solution.player is not None and solution.objective is not None:
+        rows["player"] = str(solution.player)
+        rows["objective"] = _both(solution.objective, exact.objective if exact else None) + _meaning(solution.problem)
+    if solution.gain is not None:
+        gain = _both(solution.gain, exact.gain if exact else None)
+        rows["gain"] = f"{gain} beyond the value of the game, {ten_decimals(solution.game_value or 0.0)}"
+    if solution.slack is not None:
+        rows["slack"] = f"{magnitude(solution.slack)} less than that value may be guaranteed, for round-off"
+    penalty = getattr(solution.problem, "penalty", None)
+    if penalty is not None:
+        rows["penalty"] = f"{penalty:g} per unit of violation"
+        rows["objective"] = f"{ten_decimals(solution.objective or 0.0)}, the value with penalties"
+    # A tolerance bounds the exploitability of an equilibrium, and the gap of everything else.
+    judged, is_nash = _judged(solution), solution.problem.name == "nash"
+    if solution.lower is not None and solution.upper is not None:
+        rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}"
+        rows["gap"] = f"{solution.gap:.3g}{'' if is_nash else judged}"
+    rows["exploitability"] = f"{solution.exploitability + 0.0:.3g}{judged if is_nash else ''}"
+    if solution.certificate.violations:
+        rows["violation"] = f"{solution.violation:.3g}"
+    if not getattr(solution.problem, "constraints", ()):
+        for name, multiplier in solution.multipliers.items():
+            rows[f"price of {name}"] = ten_decimals(multiplier)
+    return rows
+
+
+def _meaning(problem: Any) -> str:
+    """Return what the objective is, where a game or the user has named it."""
+    for sense, word in (("maximise", "largest"), ("minimise", "least")):
+        functional = getattr(problem, sense, None)
+        if functional is not None:
+            return f", the {word} that there is of {functional.description}"
+    return ""
+
+
+def _print_constraints(solution: "Solution") -> None:
+    """Print a line a constraint: by how much it is violated, and its price."""
+    from rich.table import Table
+
+    out = console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    table.add_column("constraint", overflow="fold")
+    table.add_column("violation", justify="right", no_wrap=True)
+    feasible = solution.infeasibility is None
+    if feasible:
+        table.add_column("price", justify="right", no_wrap=True)
+    violations = solution.certificate.violations if feasible else solution.infeasibility.violations  # type: ignore[union-attr]
+    for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
+        name = constraint.name
+        if name in violations:
+            price = [ten_decimals(solution.multipliers.get(name, 0.0))] if feasible else []
+            table.add_row(name, f"{max(0.0, violations[name]):.3g}", *price)
+    out.print()
+    show(out, table)
+
+
+def _judged(solution: "Solution") -> str:
+    """Return how the error stands to the tolerance; with a tolerance of 0 there is nothing that it could be."""
+    from ...solvers import Status
+
+    if solution.problem.error(solution.certificate) <= solution.tolerance:
+        return f", at most the tolerance of {solution.tolerance:.3g}"
+    if solution.status is Status.OPTIMAL:
+        return ", at round-off"
+    return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
+
+
+def _both(number: float, exact: Fraction | None) -> str:
+    """Return a number, and the fraction that it is where that is known."""
+    from ...seqform.rationals import fraction_text
+    from ...solvers.solution import SHOWN_DIGITS
+
+    shown = ten_decimals(number)
+    return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
+
+
+def ten_decimals(number: float | Fraction) -> str:
+    """Return ten decimals; what is zero but for round-off is zero.
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.solution_table import ten_decimals
+    >>> ten_decimals(-1e-17), ten_decimals(-1 / 18)
+    ('0.0000000000', '-0.0555555556')
+    """
+    return decimals(float(number), 10)
