@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .seqform.rules import CHANCE, TERMINAL, Rules
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
-    from .solvers import CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
+    from .solvers import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCFR",
     "CFR",
     "CHANCE",
     "CVXPY",
@@ -127,6 +128,7 @@ __all__ = [
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
 _EXPORTS = {
+    "CCFR": ".solvers",
     "CFR": ".solvers",
     "CFRPlus": ".solvers",
     "CHANCE": ".seqform.rules",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any
 
@@ -164,8 +165,7 @@ def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
     ----------
     treeplex : Treeplex
     behaviour : ndarray of float64, shape (num_sequences,)
-        Each probability counts as the simplest fraction that rounds to it (:func:`simplest_fraction`), divided by the
-        sum at its infoset, so that they sum to 1 exactly.
+        As :func:`exact_behaviour` takes it.
 
     Returns
     -------
@@ -181,8 +181,7 @@ def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
     array([Fraction(1, 1), Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)],
           dtype=object)
     """
-    known: dict[float, Fraction] = {}
-    played = [known.get(entry) or known.setdefault(entry, simplest_fraction(entry)) for entry in behaviour.tolist()]
+    played = exact_behaviour(treeplex, behaviour)
     plan = np.empty(treeplex.num_sequences, dtype=object)
     plan[0] = Fraction(1)
     inflow = treeplex.inflow
@@ -192,9 +191,33 @@ def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
         entries = range(starts[infoset], starts[infoset + 1])
         reach = sum((weights[entry] * plan[sources[entry]] for entry in entries), Fraction(0))
         here = slice(offsets[infoset], offsets[infoset + 1])
-        total = sum(played[here], Fraction(0))
-        plan[here] = [reach * probability / total for probability in played[here]]
+        plan[here] = reach * played[here]
     return plan
+
+
+def exact_behaviour(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
+    """Return a behaviour strategy in exact fractions that sum to 1 at every infoset.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    behaviour : ndarray of float64, shape (num_sequences,)
+        Each probability counts as the simplest fraction that rounds to it (:func:`simplest_fraction`), divided by the
+        sum at its infoset.
+
+    Returns
+    -------
+    ndarray of Fraction, shape (num_sequences,)
+    """
+    known: dict[float, Fraction] = {}
+    played = np.empty(treeplex.num_sequences, dtype=object)
+    played[:] = [known.get(entry) or known.setdefault(entry, simplest_fraction(entry)) for entry in behaviour.tolist()]
+    offsets = treeplex.offsets.tolist()
+    for first, stop in pairwise(offsets):
+        total = sum(played[first:stop], Fraction(0))
+        if total != 1:
+            played[first:stop] = played[first:stop] / total
+    return played
 
 
 def exact_best_response_value(treeplex: "Treeplex", gradient: Fractions) -> Fraction:

@@ -155,7 +155,9 @@ class _Search(Generic[Payload]):
         lines = [left]
         place, step = self.lower, _FIRST_STEP * width
         while place < self.upper:
-            place = self.upper if place + 1.5 * step >= self.upper else place + step
+            # A step may be too small to be one in floats.
+            is_last = place + 1.5 * step >= self.upper or place + step <= place
+            place = self.upper if is_last else place + step
             right = self.line(place)
             found = self.between(lines[-1], right)
             lines += found

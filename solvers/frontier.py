@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SAME = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """Restricted Nash responses for all p from 0 to 1.
 
@@ -63,6 +63,9 @@ class Frontier:
         from .pictures import draw_frontier
 
         return draw_frontier(self)
+
+    def __repr__(self) -> str:
+        return f"Frontier({len(self.strategies)} responses, gap={self.gap:.3g}, solves={self.solves})"
 
     def plot(self, path: str | Path) -> None:
         """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.

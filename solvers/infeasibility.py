@@ -1,5 +1,6 @@
 """Why constraints cannot be met: the least violation, and constraints that exclude each other."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.constraints import Constraint
+from ..models.constraints import Constraint, LinearConstraint
 from ..models.constraints.builders import shown_number
 from ..models.problems import LeastViolation
 from ..seqform.errors import SolverError
@@ -17,6 +18,10 @@ from .status import Status
 
 #: From which proven violation on constraints count as not to be met, relative to the size of their functions.
 TOLERANCE = 1e-9
+#: How far apart the sizes of linear constraints may be before they are divided by them.
+_SPREAD = 1e3
+#: Seconds after which a least violation that floats do not prove is no longer sought in fractions.
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | Non
     problem : Problem
         One with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is not read.
     exact : bool
-        Whether violations are found in fractions.
+        Whether violations are found in fractions, and the conflict too where floats do not prove one.
 
     Returns
     -------
@@ -72,8 +77,10 @@ def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | Non
     Notes
     -----
     The multipliers of the least violation single out constraints that cannot be met together. Of these one after the
-    other is left out for good if the rest still cannot be met (deletion filter: J. W. Chinneck, "Feasibility and
-    Infeasibility in Optimization", Springer 2008, section 6.2).
+    other is left out for good if the rest still cannot be met (deletion filter: J. W. Chinneck, E. W. Dravnieks,
+    "Locating minimal infeasible constraint sets in linear programs", ORSA Journal on Computing 3, 1991). Whether
+    constraints can be met does not depend on the unit of each, so linear ones of very different sizes are divided by
+    theirs before this is asked.
 
     Examples
     --------
@@ -91,16 +98,30 @@ def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | Non
     constraints: Sequence[Constraint] = getattr(problem, "constraints", ())
     for player in range(game.num_players):
         own = [constraint for constraint in constraints if constraint.player == player]
-        least = _least(game, player, own, exact=exact) if own else None
-        if least is None or not _is_proven(own, least):
+        if not own:
             continue
-        largest = _least(game, player, own, "largest", exact)
+        judged = _evened(own)
+        proof = _least(game, player, judged)
+        decided_exactly = exact and not _is_proven(judged, proof)
+        if decided_exactly:
+            judged, proof = own, _least(game, player, own, exact=True)
+        if not _is_proven(judged, proof):
+            continue
+        if exact:
+            least, largest = (_least(game, player, own, measure, exact=True) for measure in ("sum", "largest"))
+            if not _is_proven(own, least):
+                continue  # round-off alone spoke against them
+        elif judged is own:
+            least, largest = proof, _least(game, player, own, "largest")
+        else:
+            least, largest = (_certified_least(game, player, own, measure) for measure in ("sum", "largest"))
+        conflict = _irreducible(game, player, judged, proof, decided_exactly)
         return Infeasibility(
             player=player,
             least_violation=least.exact.objective if exact else least.objective,
             proven=least.lower,
             largest_violation=largest.exact.objective if exact else largest.objective,
-            conflict=tuple(constraint.name for constraint in _irreducible(game, player, own, least)),
+            conflict=tuple(constraint.name for constraint in conflict),
             strategy=least.profile[player],
             violations=dict(least.certificate.violations),
         )
@@ -121,14 +142,47 @@ def _least(
     return solution
 
 
-def _irreducible(game: Game, player: int, constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
+def _certified_least(game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum") -> Any:
+    """Return the least violation of constraints of very different sizes; in fractions where floats do not prove it."""
+    from .solve import solve
+
+    least = _least(game, player, constraints, measure)
+    if least.lower >= 0.999 * least.objective or not all(isinstance(one, LinearConstraint) for one in constraints):
+        return least
+    problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
+    exact = solve(problem, "rational", time_limit=_PATIENCE)
+    return least if exact.exact is None else exact
+
+
+def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
+    """Return constraints with linear ones divided by their sizes, where these are far apart; else the same."""
+    linear = [one for one in constraints if isinstance(one, LinearConstraint)]
+    sizes = [size for one in linear if (size := float(np.abs(one.coefficients).max(initial=0.0)))]
+    if not sizes or max(*sizes, 1.0) <= _SPREAD * min(*sizes, 1.0):
+        return constraints
+    return [_divided(one) if isinstance(one, LinearConstraint) else one for one in constraints]
+
+
+def _divided(constraint: LinearConstraint) -> LinearConstraint:
+    """Return a constraint divided by a power of two near its largest coefficient, which rounds nothing."""
+    size = float(np.abs(constraint.coefficients).max(initial=0.0))
+    unit = 2.0 ** round(math.log2(size)) if size else 1.0
+    terms = dict(zip(constraint.indices.tolist(), (constraint.coefficients / unit).tolist(), strict=True))
+    return LinearConstraint(
+        constraint.player, terms, constraint.limit / unit, constraint.name, fingerprint=constraint.fingerprint
+    )
+
+
+def _irreducible(
+    game: Game, player: int, constraints: Sequence[Constraint], least: Any, exact: bool
+) -> list[Constraint]:
     """Return constraints that cannot be met together, but can without any one of them."""
     remaining = _support(constraints, least)
     for candidate in list(remaining):
         if candidate not in remaining:
             continue
         rest = [constraint for constraint in remaining if constraint is not candidate]
-        without = _least(game, player, rest) if rest else None
+        without = _least(game, player, rest, exact=exact) if rest else None
         if without is not None and _is_proven(rest, without):
             remaining = _support(rest, without)
     return remaining
@@ -136,6 +190,8 @@ def _irreducible(game: Game, player: int, constraints: Sequence[Constraint], lea
 
 def _is_proven(constraints: Sequence[Constraint], least: Any) -> bool:
     """Whether the least violation proves that constraints cannot be met together."""
+    if least.exact is not None:
+        return bool(least.exact.certificate.lower > 0)
     return bool(least.lower > TOLERANCE * max(_weights(constraints, least)))
 
 
@@ -146,7 +202,15 @@ def _support(constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
 
 
 def _weights(constraints: Sequence[Constraint], least: Any) -> list[float]:
-    """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function."""
+    """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function.
+
+    A function without slopes, such as that of 0 x ≤ −1, counts by its constant.
+    """
     plan = least.strategy.plan
-    slopes = [np.abs(constraint.minorant(plan)[0]).max() for constraint in constraints]
-    return [least.multipliers[one.name] * float(slope) for one, slope in zip(constraints, slopes, strict=True)]
+    weights = []
+    for constraint in constraints:
+        multiplier = least.multipliers[constraint.name]
+        slope, constant = constraint.minorant(plan) if multiplier else (np.zeros(1), 0.0)
+        size = float(np.abs(slope).max()) or (abs(constant) if np.isfinite(constant) else 0.0)
+        weights.append(multiplier * size)
+    return weights

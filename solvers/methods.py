@@ -325,6 +325,68 @@ class PCFRPlus(RegretMethod):
     name: ClassVar[str] = "pcfr+"
 
 
+@dataclass(frozen=True)
+class CCFR(RegretMethod):
+    """Constrained counterfactual regret minimisation: the multipliers of constraints learn beside the players.
+
+    Parameters
+    ----------
+    updates, iterate
+        As :class:`RegretMethod`.
+    averaging : str or float, optional
+        Of strategies and of multipliers alike; by default that of the base.
+    base : {"dcfr", "cfr+", "pcfr+", "cfr"}
+        How the players' regrets accumulate.
+    steps : {"optimistic", "constant", "decreasing"}
+        Of multipliers, along the violations: ``optimistic`` ones count the change of a violation once more,
+        ``decreasing`` ones shrink like 1/√t.
+    step : float
+        Their size, in units of the game's largest payoff and of a constraint's largest coefficient.
+
+    Notes
+    -----
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
+    (arXiv:1809.07893), algorithm 1: a player's gradient is that of the payoff minus Σ λ ∇f, at every sequence, and λ
+    moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
+    free player's best response bounds the value from one side, and the best response of the constrained one, which
+    pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
+    proportions then prove it.
+
+    Examples
+    --------
+    >>> from treeplex import CCFR, ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import behaviour_bound
+    >>> game = load_game("kuhn")
+    >>> bluff = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
+    >>> solution = solve(ConstrainedNash(game, [bluff]), CCFR(), tol=1e-4)
+    >>> round(solution.value, 3), round(solution.multipliers["bluff"], 3)
+    (-0.111, 0.333)
+    """
+
+    averaging: str | float | None = None  # type: ignore[assignment]
+    base: Literal["dcfr", "cfr+", "pcfr+", "cfr"] = "dcfr"
+    steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
+    step: float = 0.1
+
+    name: ClassVar[str] = "ccfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "base", ("dcfr", "cfr+", "pcfr+", "cfr"))
+        _check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
+        if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:
+            raise UnknownMethodError(f"{self.name} got step={self.step!r}, expected a number above 0")
+        if self.averaging is None:
+            object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
+        super().__post_init__()
+
+    @property
+    def base_method(self) -> RegretMethod:
+        """The method of the players."""
+        method: RegretMethod = _METHODS[self.base](updates=self.updates, averaging=self.averaging, iterate=self.iterate)
+        return method
+
+
 _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
@@ -333,6 +395,7 @@ _METHODS: dict[str, type[Any]] = {
     "cfr+": CFRPlus,
     "dcfr": DCFR,
     "pcfr+": PCFRPlus,
+    "ccfr": CCFR,
 }
 _HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
 

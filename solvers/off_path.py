@@ -49,11 +49,13 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
     -----
     A realization plan is zero below an action that is never taken, and any behaviour there belongs to it; a linear
     program has no reason to prefer one, and :class:`~treeplex.Strategy` plays uniformly. With trembles all infosets are
-    reached, and mistakes of the opponent are punished: for small trembles the equilibrium is near a quasi-perfect one
-    (P. B. Miltersen, T. B. Sørensen, "Computing a quasi-perfect equilibrium of a two-player game", Economic Theory 42,
-    2010). A refinement of that equilibrium it is not: actions that are taken are not looked at again, and the tremble
-    has one size. Trembles multiply along a path, and solvers do not see what is below 1e-9: the deeper the game, the
-    larger the tremble should be.
+    reached, and mistakes of the opponent are punished: as trembles of actions go to 0, limits of such equilibria are
+    extensive-form perfect (R. Selten, "Reexamination of the perfectness concept for equilibrium points in extensive
+    games", International Journal of Game Theory 4, 1975). Players reckon with trembles of their own here; quasi-perfect
+    equilibria, whose trembles are of whole sequences, do not (P. B. Miltersen, T. B. Sørensen, "Computing a
+    quasi-perfect equilibrium of a two-player game", Economic Theory 42, 2010). A refined equilibrium the result is not:
+    actions that are taken are not looked at again, and the tremble has one size. Trembles multiply along a path, and
+    solvers do not see what is below 1e-9: the deeper the game, the larger the tremble should be.
 
     Examples
     --------

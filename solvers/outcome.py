@@ -39,6 +39,7 @@ class Options:
     """The arguments of :func:`~treeplex.solvers.solve`, checked and with defaults filled in."""
 
     tol: float
+    violation: float  # of constraints, in their own units
     max_iterations: int
     time_limit: float
     start: Any = None

@@ -26,7 +26,7 @@ _SAME = 1e-9
 _INSIDE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValueFunction:
     """The optimal objective of a problem as a function of one constraint's bound.
 
@@ -127,6 +127,12 @@ class ValueFunction:
 
         return draw_value_function(self)
 
+    def __repr__(self) -> str:
+        return (
+            f"ValueFunction({self.name!r}, {self.lower:g} to {self.upper:g}, {len(self.prices)} pieces, "
+            f"gap={self.gap:.3g})"
+        )
+
     def plot(self, path: str | Path) -> None:
         """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
 
@@ -153,6 +159,7 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
         The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
     lower, upper : float
         The bounds that are asked for, ``lower < upper``. The constraint's own bound in `problem` is not read.
+        Pieces at their ends that are shorter than 1e-9 of their distance are not found; ``gap`` says what that costs.
     accuracy : float
         How far the function may be from the optimum, in payoff units. With 0 all pieces are found; on flow polytopes
         those can be very many, and fewer are looked for with a larger number.

@@ -259,6 +259,10 @@ class Solution:
         if self.lower is not None and self.upper is not None:
             rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
+        if self.certificate.violations:
+            rows.append(("violation", f"{self.violation:.3g}"))
+        for name, multiplier in self.multipliers.items():
+            rows.append((f"price of {name}", f"{multiplier + 0.0:.10g}"))
         rows.append(("iterations", f"{self.iterations:,}"))
         rows.append(("seconds", f"{self.seconds:.3g} solving, {self.build_seconds:.3g} building"))
         width = max(len(name) for name, _ in rows)
@@ -292,6 +296,8 @@ class Solution:
             "objective": self.objective,
             "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
             "value_exact": None if self.exact is None else fraction_text(self.exact.value),
+            "objective_exact": None if self.exact is None else fraction_text(self.exact.objective),
+            "gain_exact": None if self.exact is None else _exact_text(self.exact.certificate.gain),
             "lower": self.lower,
             "upper": self.upper,
             "gap": self.gap,
@@ -321,6 +327,10 @@ class Solution:
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def _exact_text(number: Any) -> str | None:
+    return fraction_text(number) if isinstance(number, Fraction) else None
 
 
 def json_ready(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.problems import Nash, Problem
+from ..models.problems import Certificate, LeastViolation, Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile
 from .infeasibility import Infeasibility, find_infeasibility
@@ -97,6 +97,7 @@ def solve(
     check_served(chosen, problem)
     options = Options(
         tol=_default_tolerance(chosen, problem) if tol is None else checked_number(tol, "tol"),
+        violation=_relative_tolerance(chosen, problem) if tol is None else checked_number(tol, "tol"),
         max_iterations=chosen.default_iterations if max_iterations is None else _checked_count(max_iterations),
         time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),
         start=start,
@@ -121,6 +122,9 @@ def solve(
             return _infeasible(problem, chosen, options, outcome, found)
     if outcome.plans is None:
         raise SolverError(f"{chosen.name} found no strategies: {outcome.detail}")
+    if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
+        # A solver that says so of numbers too far apart, and hands over strategies: these tell what they are worth.
+        outcome = dataclasses.replace(outcome, stopped=Status.OPTIMAL)
     return _certified(problem, chosen, options, outcome)
 
 
@@ -163,7 +167,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         certificate = dataclasses.replace(
             certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
         )
-    error = problem.error(certificate)
+    error = _error(problem, certificate, options)
     status = outcome.stopped
     # An exact method is not asked for more than arithmetic can give.
     floor = ROUND_OFF * problem.game.sequence_form.payoff_scale if status is Status.OPTIMAL else 0.0
@@ -237,11 +241,25 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
     return problem.with_game_value(value, slack=max(0.0, value - guaranteed))
 
 
-def _default_tolerance(method: Method, problem: Problem) -> float:
+def _error(problem: Problem, certificate: Certificate, options: Options) -> float:
+    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
+    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
+        return problem.error(certificate)
+    ratio = options.tol / options.violation
+    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
+    return problem.error(dataclasses.replace(certificate, violations=violations))
+
+
+def _relative_tolerance(method: Method, problem: Problem) -> float:
+    """Return the default tolerance relative to the largest payoff, which is that of violations too."""
     tolerance = method.default_tolerance
-    if not getattr(problem, "is_linear", True):
-        tolerance = max(tolerance, CONIC)
-    return tolerance * problem.game.sequence_form.payoff_scale
+    return tolerance if getattr(problem, "is_linear", True) else max(tolerance, CONIC)
+
+
+def _default_tolerance(method: Method, problem: Problem) -> float:
+    # The least violation is no payoff.
+    unit = 1.0 if isinstance(problem, LeastViolation) else problem.game.sequence_form.payoff_scale
+    return _relative_tolerance(method, problem) * unit
 
 
 def _checked_count(number: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from ..models.problems import StyledNash
 from ..seqform.functional import Functional
 from ..seqform.game import Game
-from .methods import Method
+from .methods import Method, find_method
 from .solution import Solution
 from .solve import solve, with_game_value
 
@@ -92,8 +92,9 @@ def style_range(
     >>> style_range(game, [float(number == bluffs) for number in range(13)], player=0)
     StyleRange(low=0, high=0.333333333)
     """
+    chosen = find_method(method) if isinstance(method, str) else method
     least = StyledNash(game, epsilon=epsilon, minimise=functional, player=player, game_value=game_value)
     if least.game_value is None:
-        least = with_game_value(least)
+        least = with_game_value(least, chosen)
     most = StyledNash(game, epsilon=epsilon, maximise=least.minimise, game_value=least.game_value)
-    return StyleRange(lowest=solve(least, method), highest=solve(most, method))
+    return StyleRange(lowest=solve(least, chosen), highest=solve(most, chosen))

@@ -30,7 +30,18 @@ SOLVE_KEYS = {
     *("violation", "violations", "multipliers", "steps", "iterations", "seconds", "build_seconds", "sizes"),
 }
 ROW_KEYS = {
-    *("game", "problem", "method", "value", "exact_value", "difference", "exploitability", "violation", "tolerance"),
+    *(
+        "game",
+        "problem",
+        "method",
+        "value",
+        "exact_value",
+        "difference",
+        "error",
+        "exploitability",
+        "violation",
+        "tolerance",
+    ),
     *("iterations", "seconds", "passed", "question"),
 }
 
@@ -322,7 +333,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+), and --method is highs",
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr), and --method is highs",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -333,7 +344,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+), and --method is highs",
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr), and --method is highs",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],
@@ -486,6 +497,32 @@ def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatc
     assert (shown.out, shown.err) == ("", "error: interrupted\n")
 
 
+INTERRUPTED_IMPORT = """
+import signal, sys
+from treeplex.validation.cli import main
+
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:  # Ctrl-C, as this module is about to be imported
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
+def test_ctrl_c_while_the_library_is_imported() -> None:
+    # A package that fails when it is imported again after that.
+    arguments = ["networkx.utils.configs", "solve", "kuhn", "--json", "-"]
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", INTERRUPTED_IMPORT, *arguments], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, "error: interrupted\n")
+    assert read_json(ended.stdout)["status"] == "interrupted"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_ctrl_c_in_a_process() -> None:
@@ -501,6 +538,16 @@ def test_ctrl_c_in_a_process() -> None:
     assert running.returncode == 130
     assert errors == ""
     assert read_json(shown)["status"] == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors of a shell")
+def test_closed_streams() -> None:
+    command = f"'{sys.executable}' -P -m treeplex solve kuhn --json -"
+    ended = subprocess.run(["sh", "-c", f"{command} 2>&-"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert read_json(ended.stdout)["status"] == "optimal"
+    ended = subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "error: cannot write to standard output: it is closed\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")

@@ -55,10 +55,10 @@ def test_constraints_and_their_prices_by_name(capsys: pytest.CaptureFixture[str]
     assert record["violations"] == {"0/K_:b <= 0.5": pytest.approx(0), "jack": pytest.approx(0)}
     assert (record["least_violation"], record["conflict"]) == (None, None)
     shown = printed(capsys, *CONSTRAINED, *KING_AND_JACK)
-    assert [line.split()[-3:] for line in shown.splitlines()[-3:]] == [
-        ["constraint", "violation", "price"],
-        ["0.5", "0", "0.1111111111"],
-        ["jack", "0", "0.3333333333"],
+    assert [line.split()[-4:] for line in shown.splitlines()[-3:]] == [
+        ["constraint", "player", "violation", "price"],
+        ["0.5", "0", "0", "0.1111111111"],
+        ["jack", "0", "0", "0.3333333333"],
     ]
     assert "at most the tolerance" in next(line for line in shown.splitlines() if line.startswith("gap"))
 
@@ -69,6 +69,14 @@ def test_risk_of_the_transit_game(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert record["value"] == pytest.approx(0.020351, abs=5e-7)
     assert record["multipliers"]["risk<=0.1"] == pytest.approx(0.1552, abs=5e-5)
+
+
+def test_the_table_says_whose_a_constraint_is_and_who_is_paid(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risk<=0.1 as r")
+    shown = printed(capsys, *arguments, "--sensitivity", "r=0:0.2")
+    assert "r                1          0  0.1551763994" in shown
+    assert "objective, paid to player 0, by the bound of r; proven within" in shown
+    assert " -10101010.1010\n" in shown  # a price of eighteen digits, of which the last six mean nothing
 
 
 def test_an_equality_is_shown_as_two(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +98,7 @@ def test_constraints_that_cannot_be_met_exit_1_and_say_which(capsys: pytest.Capt
     assert rows["least violation"].strip() == "0.3 in sum, 0.15 the largest alone"
     assert rows["conflict"].strip() == "often, seldom"
     assert "value" not in rows
-    assert shown.splitlines()[-4].split() == ["constraint", "violation"]
+    assert shown.splitlines()[-4].split() == ["constraint", "player", "violation"]
 
 
 def test_with_a_penalty_constraints_may_be_broken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,6 +264,18 @@ def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monk
 # Mistakes
 
 MISTAKES = {
+    "a picture of nothing": (
+        ("solve", "kuhn", "--plot", "x.svg"),
+        "--plot draws what --frontier or --sensitivity finds",
+    ),
+    "a picture of no kind": (
+        ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "x.txt"),
+        "--plot x.txt: expected a file name that ends with .svg, .png or .pdf",
+    ),
+    "a base without constraints": (
+        ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
+        "method cfr has no option 'base'",
+    ),
     "no constraint": ((*CONSTRAINED,), "constrained needs --constrain"),
     "a constraint of an equilibrium": (("solve", "kuhn", "--constrain", "0/K_:b<=1"), "--constrain is not for nash"),
     "a penalty of a response": ((*RNR, "--p", "1", "--penalty", "1"), "--penalty is not for rnr"),
@@ -411,6 +431,59 @@ def test_constraints_are_read_before_anything_is_solved(
     assert "no infoset 'A_'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*RNR, "--frontier"),
+        (*CONSTRAINED, "--constrain", "0/K_:b <= 0.5 as a king bets", "--sensitivity", "a king bets=0:1"),
+    ],
+)
+def test_numbers_are_whole_on_narrow_terminals(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = printed(capsys, *arguments).splitlines()
+    monkeypatch.setenv("COLUMNS", "30")
+    narrow = printed(capsys, *arguments).splitlines()
+    assert "…" not in "".join(narrow)
+    assert narrow[-1].split() == wide[-1].split()
+
+
+def test_bounds_that_cannot_be_met_are_not_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, *CONSTRAINED, "--constrain", "0/K_:b <= -1 as a", "--sensitivity", "a=-3:-2", status=1)
+    assert shown.endswith("no strategy meets the constraints with a bound of a from -3 to -2\n")
+
+
+def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        (RNR, "rnr needs --p, a number from 0 to 1"),
+        (CONSTRAINED, 'constrained needs --constrain "TERM <= NUMBER"'),
+        (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
+        ((*RNR, "--player", "one"), "'one', expected 0 or 1"),
+        ((*STYLE, "--eps", "1"), "no such option: --eps (did you mean --epsilon?)"),
+    ):
+        assert main(list(arguments)) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_what_was_asked_is_part_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json_of(capsys, "solve", "kuhn")["question"] == "nash"
+    assert json_of(capsys, *RNR, "--p", "1/2")["question"] == "rnr --opponent uniform --p 1/2"
+    assert json_of(capsys, *RNR, "--frontier")["question"] == "rnr --opponent uniform --frontier"
+    record = json_of(capsys, *CONSTRAINED, "--constrain", "0/J_:b >= 1/2 as jack")
+    assert record["question"] == "constrained --constrain '0/J_:b >= 1/2 as jack'"
+    assert "rnr --opponent uniform --p 1/2 on kuhn" in printed(capsys, *RNR, "--p", "1/2")
+
+
+def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational", "--player", "0")
+    assert "7/18 = 0.3888888889 to player 0, against the model" in shown
+    assert "5/36 = 0.1388888889, against the model with probability 1/2, else at worst" in shown
+    assert "1/18 = 0.0555555556 of the value of the game may be lost" in shown
+    shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
+    assert "-17/225 = -0.0755555556 to player 0, at worst" in shown
+    assert "violation        0\n" in shown  # 6.9e-17 in floats
+
+
 def test_interrupted_frontier_has_the_usual_keys(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -422,3 +495,21 @@ def test_interrupted_frontier_has_the_usual_keys(
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"
     assert json.loads(shown.out)["status"] == "interrupted"
+
+
+def test_curves_are_drawn(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "frontier.svg"
+    printed(capsys, "solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", str(picture))
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    picture = tmp_path / "bound.png"
+    printed(
+        capsys, *CONSTRAINED, "--constrain", "0/K_:b<=1/2 as king", "--sensitivity", "king=0:1", "--plot", str(picture)
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_constrained_cfr_by_name(capsys):
+    record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--base", "pcfr+", "--tol", "1e-4")
+    assert (record["method"], record["status"], record["options"]["base"]) == ("ccfr", "converged", "pcfr+")
+    assert record["objective"] == pytest.approx(-0.1, abs=1e-3)

@@ -514,3 +514,23 @@ def test_rows_of_any_size_mean_the_same(size):
     solution = solve(ConstrainedNash(KUHN, case))
     assert solution.objective == pytest.approx(-0.1, abs=1e-9)
     assert solution.multipliers["jack"] * size == pytest.approx(1 / 3, abs=1e-6)
+
+
+def test_violations_are_not_measured_in_payoffs():
+    """However large the payoffs are, no default tolerance lets a constraint of size one be missed."""
+    form = KUHN.sequence_form
+    game = Game.from_sequence_form(SequenceForm.from_matrices(form.E, form.e, form.F, form.f, form.A * 1e9))
+    ball = cp.norm(game.plan(0) - form.treeplexes[0].uniform_plan()) <= 0.3
+    for solution in (
+        solve(ConstrainedNash(game, {"ball": ball}), "cvxpy"),
+        solve(ConstrainedNash(game, {"king": game.plan(0)[10] <= 0.5}), "highs"),
+        solve(ConstrainedNash(game, {"king": game.plan(0)[10] <= 0.5}), "ccfr"),
+    ):
+        assert solution.violation <= 1e-4 or not solution.status.is_success
+
+
+def test_a_solution_prints_its_prices():
+    text = str(solve(ConstrainedNash(KUHN, KUHN_CASES["A"][0])))
+    assert "price of king" in text
+    assert "0.1111111111" in text
+    assert "violation" in text

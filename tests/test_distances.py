@@ -1,5 +1,7 @@
 """Distances to a reference strategy: values, convex bounds that hold whatever slopes are given, and refusals."""
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from treeplex import (
     load_game,
 )
 from treeplex.seqform.frequency import reach_of_others
+from treeplex.seqform.rationals import exact_plan
 
 KUHN = load_game("kuhn")
 KINDS = [L1Distance, L2Distance, KLDistance]
@@ -206,6 +209,32 @@ def test_what_makes_no_distance_is_refused_in_one_line(make, message):
     with pytest.raises(InvalidStrategyError, match=message) as refused:
         make()
     assert "\n" not in str(refused.value)
+
+
+@settings(max_examples=50)
+@given(tree=st.none() | trees(num_players=2), seed=st.integers(0, 2**32 - 1))
+def test_in_fractions_a_reference_is_at_no_distance_from_itself(tree, seed):
+    game, rng = draws(tree, seed)
+    treeplex = game.sequence_form.treeplexes[0]
+    reference = Strategy(game, 0, behaviour_of(treeplex, rng))
+    distance = L1Distance(reference, rng.choice([0.0, 1 / 3, 0.1, 1 / 7], treeplex.num_infosets))
+    assert distance.exact_value(exact_plan(treeplex, reference.behaviour)) == 0
+    assert distance.exact_differences.to_sparse().toarray() == pytest.approx(
+        distance.differences.toarray(), rel=1e-12, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_strategy_does_as_well_as_its_plan(kind):
+    bold = Strategy.from_dict(KUHN, 0, {"K_": {"b": 1.0}})
+    assert kind(UNIFORM).value(bold) == kind(UNIFORM).value(bold.plan) > 0.0
+    for other in (Strategy.uniform(KUHN, 1), Strategy.uniform(load_game("rps"), 0)):
+        with pytest.raises(InvalidStrategyError, match=r"player 1|another game"):
+            kind(UNIFORM).value(other)
+
+
+def test_weights_stay_read_only_in_copies():
+    assert not copy.deepcopy(L1Distance(UNIFORM)).weights.flags.writeable
 
 
 def test_an_action_that_does_not_count_may_have_no_probability():

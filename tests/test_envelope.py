@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treeplex.solvers.envelope import Line, find_envelope
+from treeplex.solvers.envelope import Line, find_envelope, value_at
 
 LINES = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=12)
 
@@ -99,3 +99,18 @@ def test_lines_that_touch_at_a_breakpoint_alone_are_no_pieces():
     assert place in asked
     assert [piece.payload for piece in found.pieces] == ["left", "right"]
     assert found.breakpoints.tolist() == pytest.approx([place])
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 5e-324), (1.0, 1.0 + 2**-52), (1e16, 1e16 + 4.0), (0.0, 1e308)])
+def test_intervals_that_floats_cannot_divide_or_hardly_hold_come_to_an_end(lower, upper):
+    lines = [Line(1.0, 0.0, "falling"), Line(0.0, 1.0, "rising")]
+
+    def support(at):
+        return max(lines, key=lambda line: value_at(line, at, lower, upper))
+
+    found = find_envelope(support, lower, upper, 1e-9)
+    # Between neighbouring floats there is no room for a breakpoint, and one line is as good as another.
+    assert found.solves < 60
+    assert max(found.value(lower), found.value(upper)) == 1.0
+    if upper - lower > 1.0:
+        assert [found.value(lower), found.value(upper)] == pytest.approx([1.0, 1.0])

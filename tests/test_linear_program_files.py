@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from treeplex import Game, GameFileError, Nash, SequenceForm, load_game
-from treeplex.models.linear_program import LinearProgram
-from treeplex.models.linear_program_file import SUFFIXES, block_names, write_linear_program
+from treeplex.models.programs.linear_program import LinearProgram
+from treeplex.models.programs.linear_program_file import SUFFIXES, block_names, write_linear_program
 
 
 def read(path: Path) -> highspy.Highs:

@@ -15,6 +15,7 @@ from treeplex import (
     CVXPY,
     DCFR,
     CFRPlus,
+    ConstrainedNash,
     Game,
     HiGHS,
     InvalidStrategyError,
@@ -172,7 +173,8 @@ def test_a_game_without_decisions():
     graph.add_node("end", payoffs=(2, -2))
     game = Game.from_tree(graph)
     for method in method_names():
-        solution = solve(Nash(game), method, tol=1e-6)
+        problem = Nash(game) if "nash" in find_method(method).problems else ConstrainedNash(game, [])
+        solution = solve(problem, method, tol=1e-6)
         assert (solution.value, solution.lower, solution.upper) == pytest.approx((2, 2, 2), abs=1e-9)
         assert solution.status.is_success
 
@@ -766,6 +768,8 @@ KEYS = [
     "objective",
     "value",
     "value_exact",
+    "objective_exact",
+    "gain_exact",
     "lower",
     "upper",
     "gap",

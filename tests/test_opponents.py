@@ -102,7 +102,10 @@ def test_seat_one_responds_safely_and_the_price_of_safety_is_shown(capsys, tmp_p
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1/0"], "--p '1/0': expected a number"),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1.5"], "p is 1.5, expected a number from 0 to 1"),
         (["--problem", "rnr", "--opponent", "unifrm", "--p", "1"], "did you mean uniform?"),
-        (["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--player", "2"], "--player 2: expected 0 or 1"),
+        (
+            ["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--player", "2"],
+            "'--player': '2', expected 0 or 1",
+        ),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--method", "cfr+"], "rnr"),
         (["--problem", "rmr"], "did you mean rnr?"),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from treeplex import SolverError, UnsupportedProblemError
-from treeplex.models.linear_program import LinearProgram
+from treeplex.models.programs.linear_program import LinearProgram
 from treeplex.solvers.exact.parametric import ParametricProgram
 
 

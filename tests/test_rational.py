@@ -31,8 +31,8 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.models.program_blocks import ProgramBlocks
-from treeplex.models.triplets import Triplets
+from treeplex.models.programs.program_blocks import ProgramBlocks
+from treeplex.models.programs.triplets import Triplets
 from treeplex.seqform.rationals import (
     exact_best_response_value,
     exact_plan,

@@ -11,10 +11,12 @@ from random_trees import to_game, trees
 from treeplex import (
     ConstrainedNash,
     EpsilonSafeResponse,
+    Game,
     GameFileError,
     InvalidConstraintError,
     InvalidGameError,
     Nash,
+    SequenceForm,
     Status,
     Strategy,
     UnsupportedProblemError,
@@ -201,3 +203,14 @@ def test_pictures_are_written(tmp_path):
     assert "infeasible" in [text.get_text() for text in function.figure().axes[0].texts]
     with pytest.raises(GameFileError, match=r"expected \.svg, \.png or \.pdf"):
         function.plot(tmp_path / "three.gif")
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e9])
+def test_feasible_bounds_do_not_hang_on_the_unit_of_payoffs(unit):
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(unit * np.array([[1.0, -1.0], [-1.0, 1.0]])))
+    for player in (0, 1):
+        problem = ConstrainedNash(game, [bound_on(game, player, 1, sense=">=")])
+        function = value_function(problem, "moved", -0.2, 3.0)
+        assert function.feasible == pytest.approx((-0.2, 1.0))
+        assert function.breakpoints == pytest.approx([0.5])
+        assert np.abs(function.prices) / unit == pytest.approx([0.0, 2.0])

@@ -281,6 +281,12 @@ def test_slack_buys_gain_at_the_rate_of_the_multiplier():
     assert solve(EpsilonSafeResponse(LEDUC, model, epsilon=0.1)).slack is None
 
 
+def test_a_limit_of_iterations_is_not_called_one_of_time():
+    assert solve(StyledNash(KUHN, epsilon=0.05, nearest=L2Distance(UNIFORM)), max_iterations=2).status is (
+        Status.ITERATION_LIMIT
+    )
+
+
 def test_the_default_method_is_one_that_can_solve_it():
     assert solve(StyledNash(KUHN, epsilon=0.1, nearest=L1Distance(UNIFORM))).method.name == "highs"
     conic = StyledNash(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM), game_value=-1 / 18)
@@ -317,6 +323,38 @@ def test_fractions_prove_styles_and_the_best_equilibrium_strategy_exactly():
     assert best.slack == 0.0
     with pytest.raises(UnsupportedProblemError, match=r"method rational cannot solve style.*: use cvxpy$"):
         solve(StyledNash(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM)), "rational")
+
+
+def test_a_range_is_exact_where_the_value_of_the_game_is_no_float():
+    pytest.importorskip("flint")
+    game = load_game("leduc:merge_suits=true")
+    raises = frequency(game, 0, "r", first=True)
+    exact, rounded = style_range(game, raises, method="rational"), style_range(game, raises)
+    assert exact.lowest.exact is not None
+    assert exact.highest.exact is not None
+    assert [exact.low, exact.high] == pytest.approx([rounded.low, rounded.high], abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_what_is_proven_hangs_on_the_unit_of_neither_payoffs_nor_styles(unit, size):
+    payoffs = unit * np.array([[3.0, -1.0, 0.0], [-2.0, 1.0, 1.0], [0.0, 0.5, -1.0]])
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(payoffs))
+    second = size * np.array([0.0, 0.0, 1.0, 0.0])
+    styles = [
+        {"maximise": second, "player": 0},
+        {"nearest": L1Distance(Strategy.uniform(game, 0), [size])},
+        {"nearest": L2Distance(Strategy.uniform(game, 0), [size**2])},
+        {"nearest": KLDistance(Strategy.uniform(game, 0), [size])},
+    ]
+    for style in styles:
+        problem = StyledNash(game, epsilon=0.1 * unit, **style)
+        solution = solve(problem)
+        assert solution.status is Status.OPTIMAL
+        assert solution.gap <= 1e-4 * size
+        loose = solution.problem.certify(solution.profile, {"safety": 0.0})
+        assert loose.gap > 1e-3 * size
+        assert solution.problem.error(loose) > 1e-3 * unit
 
 
 TRANSIT = load_game("transit:width=2,horizon=4")
@@ -383,6 +421,8 @@ REFUSED = [
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS.coefficients), InvalidStrategyError, "and player="),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(3), player=0), InvalidStrategyError, "3 coefficients"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=7), InvalidStrategyError, "expected 0 or 1"),
+    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=0.0), InvalidStrategyError, "expected 0 or 1"),
+    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=True), InvalidStrategyError, "expected 0 or 1"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise="bets", player=0), InvalidGameError, "no vector of numbers"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS, player=1), InvalidStrategyError, "is about player 0"),
     (lambda: StyledNash(LEDUC, epsilon=0.1, maximise=BETS), InvalidStrategyError, "coefficients, expected 1093"),

@@ -152,6 +152,8 @@ def test_reduced_quick_suite() -> None:
     for row, case in zip(rows, cases, strict=True):
         assert row.exploitability is not None
         assert row.exploitability <= case.tolerance or case.problem != "nash"
+        assert row.error is not None
+        assert row.error <= case.tolerance
         assert (row.problem, row.asked, row.method) == (case.problem, case.asked, case.label)
         if case.role == "compared":
             exact = next(other for other in rows if (other.game, other.asked) == (row.game, row.asked))
@@ -292,6 +294,20 @@ def test_page_shows_what_a_row_asks() -> None:
     case = Case("kuhn", "highs", 1e-9, "exact", problem="constrained", question={"constrain": ("0/K_:b<=0.5",)})
     page = html_page(run_suite(Suite("asked", "", (case,))))
     assert "<code>constrained --constrain &#x27;0/K_:b&lt;=0.5&#x27;</code>" in page
+
+
+def test_rows_show_the_error_that_is_held_to_the_tolerance() -> None:
+    bounds = ("0/K_:b<=0.5", "0/J_:b>=0.3")
+    case = Case("kuhn", "highs", 1e-9, "exact", problem="constrained", question={"constrain": bounds})
+    report = run_suite(Suite("bound", "", (case,)))
+    (row,) = report.rows
+    # Free play is better than bounded play, which is no error of the solution.
+    assert row.passed
+    assert row.exploitability == pytest.approx(7 / 90)
+    assert row.error <= row.tolerance
+    page = html_page(report)
+    assert ">proven error</th>" in page
+    assert "7.8e-02" not in page
 
 
 def test_row_in_json_and_html() -> None:

@@ -34,7 +34,8 @@ class Comparison:
         Whether the bounds proven by the two answers on the optimal objective overlap. Bounds that do not overlap cannot
         both be right, whatever the tolerance.
     gap : float
-        Upper minus lower bound that the answer under test proves; 0 where it proves none.
+        Upper minus lower bound that the answer under test proves; 0 where it proves none. What violations of
+        constraints are worth at their prices is added.
     tolerance : float
         What both errors and the violation are held to, in payoff units; the difference to the larger of this and the
         gap, since within its proven gap an objective may differ: for ``nash`` the gap is twice the exploitability.
@@ -113,6 +114,7 @@ def compare(exact: "Solution", iterative: "Solution", tolerance: float) -> Compa
     return _compare(
         iterative,
         _objective(exact),
+        owed=_owed(iterative, exact) + _owed(exact, iterative),
         exact_error=first.error(exact.certificate),
         exact_violation=unpaid_violation(exact),
         lower=exact.lower,
@@ -156,6 +158,7 @@ def compare_with_value(solution: "Solution", value: float, tolerance: float, dig
     return _compare(
         solution,
         value,
+        owed=_owed(solution, solution),
         exact_error=0.0,
         exact_violation=0.0,
         lower=value,
@@ -176,9 +179,11 @@ def _compare(
     upper: float | None,
     slack: float,
     tolerance: float,
+    owed: float,
     digits: float = 0.0,
 ) -> Comparison:
     objective = _objective(solution)
+    slack += owed
     return Comparison(
         objective=objective,
         exact_objective=exact_objective,
@@ -187,7 +192,7 @@ def _compare(
         exact_error=exact_error,
         violation=max(unpaid_violation(solution), exact_violation),
         consistent=_below(solution.lower, upper, slack) and _below(lower, solution.upper, slack),
-        gap=float(solution.gap or 0.0),
+        gap=float(solution.gap or 0.0) + owed,
         tolerance=tolerance,
         digits=digits,
     )
@@ -196,6 +201,17 @@ def _compare(
 def unpaid_violation(solution: "Solution") -> float:
     """Return a solution's largest violation; 0 where the problem sets a price on violations and counts it."""
     return solution.violation if getattr(solution.problem, "penalty", None) is None else 0.0
+
+
+def _owed(solution: "Solution", priced: "Solution") -> float:
+    """Return what a solution's violations are worth at another's prices: by so much its bounds may be beside the point.
+
+    Bounds hold as far as strategies meet their constraints, and an objective profits from what they do not meet.
+    """
+    if getattr(solution.problem, "penalty", None) is not None:
+        return 0.0
+    violations = solution.certificate.violations
+    return float(sum(price * max(0.0, violations.get(name, 0.0)) for name, price in priced.multipliers.items()))
 
 
 def _below(lower: float | None, upper: float | None, slack: float) -> bool:

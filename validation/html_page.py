@@ -52,7 +52,7 @@ def html_page(report: Report) -> str:
     verdict = "pass" if report.passed else "FAIL"
     # A column of zeros says nothing: only some problems have constraints.
     violations = any(row.violation for row in report.rows)
-    names = ["verdict", "method", "value", "difference", "exploitability"]
+    names = ["verdict", "method", "value", "difference", "proven error"]
     names += ["violation"] * violations + ["tolerance", "iterations", "seconds"]
     headings = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = []
@@ -75,8 +75,9 @@ def html_page(report: Report) -> str:
 <p class="{verdict}">{html.escape(report.summary)}</p>
 <p>Each question about a game, named by what follows <code>--problem</code> on the command line, is solved exactly and
 compared with the known value, if there is one; every other solution is compared with the exact one. The value is what
-the problem optimises: for <code>nash</code> what player 0 is paid. A row passes if the error that the certificates
-prove and the violation of constraints are at most the tolerance, the objectives differ by at most the tolerance or the
+the problem optimises: for <code>nash</code> what player 0 is paid. The proven error is the exploitability for
+<code>nash</code>, and the gap between the proven bounds for every other question. A row passes if the proven error and
+the violation of constraints are at most the tolerance, the objectives differ by at most the tolerance or the
 proven gap, whichever is larger, and the proven bounds overlap. Certificates are computed from the strategies alone. All
 in payoff units.</p>
 <div class="scroll">
@@ -107,7 +108,7 @@ def _row(row: Row, violations: bool, columns: int) -> str:
         value = "" if row.value is None else decimals(row.value, 12)
         objective = f"<td>{value}</td><td>{magnitude(row.difference)}</td>"
     figures = [
-        magnitude(row.exploitability),
+        magnitude(row.error),
         *([magnitude(row.violation)] if violations else []),
         f"{row.tolerance:.0e}",
         "" if row.iterations is None else f"{row.iterations:,}",

@@ -43,6 +43,13 @@ _NEEDS = {
 }
 #: Options that are numbers, and the most that they may be; the least is 0.
 _NUMBERS: Mapping[str, int | None] = {"p": 1, "epsilon": None, "penalty": None}
+#: What options that a problem needs take, as is said where they are missing.
+_EXPECTED = {
+    "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
+    "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N or a strategy file",
+    "p": ", a number from 0 to 1",
+    "epsilon": ", a number of at least 0, in payoff units",
+}
 _PREFERENCES = ("maximise", "minimise")
 
 
@@ -93,10 +100,13 @@ class Question:
             raise UnsupportedProblemError(f"--player {shown(said['player'], 60)}: expected 0 or 1")
         for name in said:
             if name not in needs.known:
-                raise UnsupportedProblemError(f"--{name} is not for {problem}; leave it out")
+                takers = ", ".join(other for other, needed in _NEEDS.items() if name in needed.known)
+                raise UnsupportedProblemError(
+                    f"--{name} is not for {problem}; leave it out, or give a --problem that takes it: {takers}"
+                )
         for name in needs.required:
             if name not in said:
-                raise UnsupportedProblemError(f"{problem} needs --{name}")
+                raise UnsupportedProblemError(f"{problem} needs --{name}{_EXPECTED[name]}")
         preferences = [name for name in _PREFERENCES if name in said]
         if needs.known.count("maximise") and len(preferences) != 1:
             received = "both" if preferences else "none"
@@ -116,9 +126,13 @@ class Question:
     @property
     def text(self) -> str:
         """What follows ``--problem`` on the command line."""
+        return self.text_without()
+
+    def text_without(self, *left_out: str) -> str:
+        """Return the text without some of the words."""
         parts = [self.problem]
         for name, word in self.words.items():
-            for text in (word,) if isinstance(word, str) else word:
+            for text in () if name in left_out else (word,) if isinstance(word, str) else word:
                 parts += [f"--{name}", shlex.quote(text)]
         return " ".join(parts)
 

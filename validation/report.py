@@ -33,6 +33,8 @@ class Row:
     seconds : float or None
         The solve alone.
     passed : bool
+    error : float or None
+        The error that the certificate proves: the exploitability for ``nash``, for other problems the gap.
     failure : str
         What is wrong, in words; empty if the row passed.
     """
@@ -50,6 +52,7 @@ class Row:
     seconds: float | None
     passed: bool
     question: str = ""
+    error: float | None = None
     failure: str = ""
 
     @property
@@ -68,6 +71,7 @@ class Row:
                 "value": self.value,
                 "exact_value": self.exact_value,
                 "difference": self.difference,
+                "error": self.error,
                 "exploitability": self.exploitability,
                 "violation": self.violation,
                 "tolerance": self.tolerance,

@@ -19,10 +19,19 @@ _BOTH: Words = {"constrain": ("0/K_:b<=0.5", "1/K_p:b<=1/2")}
 # References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
 # poker and the transit game, to the digits that are given.
 _KUHN = (
-    *asked_cases("kuhn", "constrained", _KING_AND_JACK, _CONIC, _RATIONAL, ("highs-ipm", _INTERIOR), known=-1 / 10),
-    *asked_cases("kuhn", "constrained", _QUEEN, _CONIC, _RATIONAL, known=-7 / 90),
+    *asked_cases(
+        "kuhn",
+        "constrained",
+        _KING_AND_JACK,
+        _CONIC,
+        _RATIONAL,
+        ("highs-ipm", _INTERIOR),
+        ("ccfr", 1e-4),
+        known=-1 / 10,
+    ),
+    *asked_cases("kuhn", "constrained", _QUEEN, _CONIC, _RATIONAL, ("ccfr", 1e-4), known=-7 / 90),
     *asked_cases("kuhn", "constrained", _BOTH, _CONIC, _RATIONAL),
-    *asked_cases("kuhn", "constrained", {"constrain": ("0/J_:b>=0.5",), "penalty": "1/20"}, _CONIC, _RATIONAL),
+    *asked_cases("kuhn", "constrained", {"constrain": ("0/J_:b>=0.5",), "penalty": "1/20"}, _CONIC, ("ccfr", 1e-4)),
     *asked_cases("kuhn", "best-response", _UNIFORM, _CONIC, _RATIONAL, known=1 / 2),
     *asked_cases("kuhn", "rnr", _UNIFORM | {"p": "1/2"}, _CONIC, _RATIONAL, known=5 / 36),
     *asked_cases("kuhn", "rnr", _UNIFORM | {"p": "1/4", "player": "1"}, _CONIC, _RATIONAL),
@@ -90,11 +99,15 @@ QUICK = Suite(
         *nash_cases("goofspiel:cards=4", ("cvxpy", _INTERIOR), ("cfr+", 1e-4), ("pcfr+", 1e-4)),
         *nash_cases("goofspiel:cards=5", ("highs-ipm", _INTERIOR), ("dcfr", 1e-4), ("pcfr+", 1e-4)),
         *nash_cases("transit:width=2", ("highs-ipm", _INTERIOR), ("cvxpy", _INTERIOR), ("cfr", 1e-2), ("cfr+", 1e-4)),
-        *asked_cases("transit:width=2", "constrained", _RISK, _CONIC, _RATIONAL, known=0.020351, off=5e-7),
+        *asked_cases(
+            "transit:width=2", "constrained", _RISK, _CONIC, _RATIONAL, ("ccfr", 1e-4), known=0.020351, off=5e-7
+        ),
         *nash_cases("transit:width=2,model=A", ("dcfr", 1e-4), ("pcfr+", 1e-4)),
         *asked_cases("transit:width=2,model=A", "constrained", _RISK, _CONIC, known=-0.783558, off=5e-7),
         *nash_cases("transit:width=3", ("highs-ipm", _INTERIOR), ("dcfr", 1e-3), ("pcfr+", 1e-3)),
-        *asked_cases("transit:width=3", "constrained", _RISK, ("highs-ipm", _INTERIOR), known=0.278538, off=5e-7),
+        *asked_cases(
+            "transit:width=3", "constrained", _RISK, ("highs-ipm", _INTERIOR), ("ccfr", 1e-3), known=0.278538, off=5e-7
+        ),
         *nash_cases("depth_limited_figure_2", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
         *nash_cases("coin", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
         *nash_cases("depth_limited_figure_10", ("cvxpy", _INTERIOR), ("dcfr", 1e-4)),
@@ -122,7 +135,14 @@ FULL = Suite(
         ),
         *nash_cases("transit:width=4", ("dcfr", 1e-3), ("pcfr+", 1e-4), exact="highs-ipm-crossover"),
         *asked_cases(
-            "transit:width=4", "constrained", _RISK, known=0.35596, off=5e-7, exact="highs-ipm", digits=_INTERIOR
+            "transit:width=4",
+            "constrained",
+            _RISK,
+            ("ccfr", 1e-3),
+            known=0.35596,
+            off=5e-7,
+            exact="highs-ipm",
+            digits=_INTERIOR,
         ),
         *nash_cases("transit:width=4,model=A", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm-crossover"),
         *nash_cases("transit:width=6", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm", digits=_INTERIOR),

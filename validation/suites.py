@@ -125,6 +125,7 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
         value=solution.value if solution.objective is None else float(solution.objective),
         exact_value=None if comparison is None else comparison.exact_objective,
         difference=None if comparison is None else comparison.difference,
+        error=solution.problem.error(solution.certificate),
         exploitability=solution.exploitability,
         violation=solution.violation,
         tolerance=case.tolerance,

@@ -97,16 +97,20 @@ class ConvexConstraint:
     fingerprint = None
 
     def value(self, plan: Floats) -> float:
-        """Return f at a plan."""
-        with valued(self.plan, plan):
-            return float(np.asarray(self.expression.value).item())
+        """Return f at a plan; near it where cvxpy has no value there, as of 0² / 0, and ∞ if there is none either."""
+        for inwards in (0.0, 1e-9):
+            with valued(self.plan, (1.0 - inwards) * plan + inwards), np.errstate(divide="ignore", invalid="ignore"):
+                value = self.expression.value
+            if value is not None and not np.isnan(value):
+                return float(np.asarray(value).item())
+        return np.inf
 
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
         """Return the tangent of f at a plan; at a point moved a little inwards where f has no slope there."""
         uniform = np.full(len(plan), 1.0)
         for inwards in (0.0, 1e-9, 1e-6):
             at = (1.0 - inwards) * plan + inwards * uniform
-            with valued(self.plan, at):
+            with valued(self.plan, at), np.errstate(divide="ignore", invalid="ignore"):
                 value, slope = self.expression.value, self._slope()
             if slope is None or value is None:
                 continue

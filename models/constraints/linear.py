@@ -1,5 +1,6 @@
 """Linear constraints on a player's realization plan."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -78,6 +79,8 @@ class LinearConstraint:
                 "numbers"
             )
         for sequence, number in self.terms.items():
+            if type(sequence) is int and type(number) is float and sequence >= 0 and math.isfinite(number):
+                continue  # what nearly all of millions of them are
             if isinstance(sequence, bool) or not isinstance(sequence, int | np.integer) or sequence < 0:
                 raise InvalidConstraintError(
                     f"constraint {shown(self.name)}: {shown(sequence)} is no sequence, expected an index from 0 on"

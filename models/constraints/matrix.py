@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
-from ..triplets import Triplets
+from ..programs.triplets import Triplets
 from .constraint import Constraint, DistanceConstraint
 from .lifted import LiftedRows
 from .linear import LinearConstraint
@@ -20,6 +20,9 @@ from .polyhedral import PolyhedralConstraint
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+#: What coefficients of linear programs may be at most: HiGHS refuses 1e15.
+_LARGEST = 10**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,11 @@ class ConstraintMatrix:
         return np.where(self.equal, self.limits, -np.inf)
 
     @property
+    def sizes(self) -> dict[str, float]:
+        """What the first row of each constraint was divided by, by name."""
+        return dict(zip(self.names, self.units[self.heads].tolist(), strict=True))
+
+    @property
     def heads(self) -> Integers:
         """The first row of each constraint, shape (constraints,)."""
         return self.starts[:-1]
@@ -132,11 +140,11 @@ class ConstraintMatrix:
         -------
         matrix : csr_array, shape (k, constraints) or (k, 1)
         units : ndarray of float64, shape (constraints,) or (1,)
-            Of the violations, so that no entry is below 1: solvers drop what is tiny.
+            Of the violations, so that no entry is below 1: solvers drop what is tiny, and refuse what is huge.
         """
         count, units = len(self.names), self.units[self.heads]
         columns = np.zeros(count, dtype=np.int64) if one_for_all else np.arange(count)
-        chosen = units.max(keepdims=True) if one_for_all else units
+        chosen = _common_unit(units) if one_for_all else units
         # Rows of fractions are not divided: their ratios are 1.
         ratios = (-chosen[columns] / units).astype(np.float64)
         matrix = sp.csr_array((ratios, (self.heads, columns)), shape=(len(self.units), len(chosen)))
@@ -145,7 +153,7 @@ class ConstraintMatrix:
     def multipliers(self, of_rows: Any) -> dict[str, Any]:
         """Return the multipliers of constraints by those of the rows, which are at least 0 up to round-off."""
         heads = (of_rows / self.units)[self.heads].tolist()
-        return {name: max(0 * value, value) for name, value in zip(self.names, heads, strict=True)}
+        return {name: value if value > 0 else 0 * abs(value) for name, value in zip(self.names, heads, strict=True)}
 
     def evidence(self, of_rows: Floats) -> dict[str, Floats]:
         """Return the multipliers of the rows of each constraint that has auxiliary variables."""
@@ -159,10 +167,45 @@ def lifted_rows(constraint: Constraint) -> LiftedRows | None:
     return constraint.rows if isinstance(constraint, PolyhedralConstraint | DistanceConstraint) else None
 
 
-def cvxpy_function(constraint: Constraint, plan: Any) -> "tuple[cp.Expression, list[cp.Constraint]]":
-    """Return in cvxpy what is to be at most 0, and what auxiliary variables are to meet: one constraint, or none."""
-    rows = lifted_rows(constraint)
-    return (constraint.to_cvxpy(plan), []) if rows is None else rows.to_cvxpy(plan)
+def cvxpy_rows(
+    constraints: Sequence[Constraint], plan: Any, sizes: Mapping[str, float], excess: Any = None
+) -> "tuple[list[cp.Constraint], list[cp.Constraint]]":
+    """Return constraints in cvxpy, and what their auxiliary variables are to meet: one constraint each, or none.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+    plan : cvxpy.Variable
+    sizes : mapping of str to float
+        What the rows of linear constraints are divided by, since solvers' tolerances are absolute.
+    excess : cvxpy.Variable, shape (constraints,) or (1,), optional
+        By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
+    """
+    functions = [
+        (one.to_cvxpy(plan), []) if (rows := lifted_rows(one)) is None else rows.to_cvxpy(plan) for one in constraints
+    ]
+    units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
+    heads = []
+    for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
+        size = sizes.get(one.name, 1.0)
+        column = place if len(units) == len(constraints) else 0
+        allowed = 0.0 if excess is None else excess[column] * (units[column] / size)
+        heads.append((function if size == 1.0 else function / size) <= allowed)
+    return heads, [row for _, rows in functions for row in rows]
+
+
+def excess_units(constraints: Sequence[Constraint], sizes: Mapping[str, float], count: int) -> Floats:
+    """Return the units of so many violations: one for each constraint, or for all."""
+    units = np.array([sizes.get(one.name, 1.0) for one in constraints])
+    return units if count == len(constraints) else _common_unit(units)[:count]
+
+
+def read_multipliers(
+    constraints: Sequence[Constraint], sizes: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+) -> dict[str, float]:
+    """Return the multipliers of constraints by those of the rows that :func:`cvxpy_rows` made of them."""
+    duals = [float(np.asarray(row.dual_value).item()) for row in solved[: len(constraints)]]
+    return {one.name: max(0.0, dual) / sizes.get(one.name, 1.0) for one, dual in zip(constraints, duals, strict=True)}
 
 
 def read_evidence(
@@ -173,7 +216,7 @@ def read_evidence(
     Parameters
     ----------
     constraints : sequence of Constraint
-        Those whose :func:`cvxpy_function` is in the program.
+        Those whose :func:`cvxpy_rows` are in the program.
     multipliers : mapping of str to float
         Of the functions that are to be at most 0, by constraint.
     solved : sequence of cvxpy.Constraint
@@ -185,6 +228,11 @@ def read_evidence(
         name: rows.multipliers(multipliers[name], np.asarray(row.dual_value))
         for (name, rows), row in zip(lifted, last, strict=True)
     }
+
+
+def _common_unit(units: Any) -> Any:
+    """Return one unit for all violations, shape (1,): the largest, but within what solvers take of the smallest."""
+    return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
 
 
 #: Rows, columns and values.

@@ -17,10 +17,10 @@ from ...seqform.rules import Number
 from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, collect_constraints
 from ..constraints.constraint import constraint_value, weighted_minorant
-from ..constraints.matrix import ConstraintMatrix, cvxpy_function, read_evidence
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, read_evidence, read_multipliers
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .conic_response import least_payoff
 from .one_player import checked_number
 from .problem import Answer, Certificate
@@ -302,15 +302,12 @@ class ConstrainedNash:
         """Return a player's constraints, those of their auxiliary variables, and what it pays for violations."""
         import cvxpy as cp
 
-        own, plan = self.of_player(player), self.game.plan(player)
-        functions = [cvxpy_function(constraint, plan) for constraint in own]
-        more = [row for _, rows in functions for row in rows]
+        own, plan, sizes = self.of_player(player), self.game.plan(player), self._matrices[player].sizes
         if self.penalty is None or not own:
-            return [function <= 0.0 for function, _ in functions], more, 0.0
+            return *cvxpy_rows(own, plan, sizes), 0.0
         excess = cp.Variable(len(own) if self.penalise == "sum" else 1, nonneg=True, name="excess")
-        places = range(len(own)) if self.penalise == "sum" else [0] * len(own)
-        heads = [function <= excess[place] for (function, _), place in zip(functions, places, strict=True)]
-        return heads, more, float(self.penalty) * excess.sum()
+        cost = float(self.penalty) * (excess_units(own, sizes, excess.size) @ excess)
+        return *cvxpy_rows(own, plan, sizes, excess), cost
 
     def _linear_response(self, side: Side, plan: "cp.Variable") -> "tuple[Any, list[Any]]":
         """Return what a plan guarantees against an opponent under linear constraints; the response is the first row."""
@@ -334,10 +331,8 @@ class ConstrainedNash:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
         seats = self._seats
         own = [constraint for player in seats for constraint in self.of_player(player)]
-        rows = solved.constraints[: len(own)]
-        multipliers = {
-            one.name: max(0.0, float(np.asarray(row.dual_value).item())) for one, row in zip(own, rows, strict=True)
-        }
+        sizes = self._matrices[0].sizes | self._matrices[1].sizes
+        multipliers = read_multipliers(own, sizes, solved.constraints)
         evidence = read_evidence(own, multipliers, solved.constraints)
         plans = {player: np.asarray(self.game.plan(player).value) for player in seats}
         if len(seats) == 1:

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .problem import Answer, Certificate
 from .responses import ResponseProblem
 from .side import Side

@@ -17,10 +17,10 @@ from ...seqform.rationals import Fractions, exact_best_response_value, exact_pla
 from ...seqform.strategy import Profile, checked_player
 from ..constraints import collect_constraints
 from ..constraints.constraint import constraint_value, weighted_minorant
-from ..constraints.matrix import ConstraintMatrix, cvxpy_function, read_evidence
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, read_evidence, read_multipliers
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .problem import Answer, Certificate
 
 if TYPE_CHECKING:
@@ -154,21 +154,14 @@ class LeastViolation:
         plan = self.game.plan(self.player)
         count = len(self.constraints) if self.measure == "sum" else 1
         excess = cp.Variable(count, nonneg=True, name="excess")
-        functions = [cvxpy_function(constraint, plan) for constraint in self.constraints]
-        rows = [
-            function <= excess[place if self.measure == "sum" else 0] for place, (function, _) in enumerate(functions)
-        ]
-        more = [row for _, others in functions for row in others]
+        rows, more = cvxpy_rows(self.constraints, plan, self._matrix.sizes, excess)
+        violated = excess_units(self.constraints, self._matrix.sizes, count) @ excess
         polytope = self._treeplex.E @ plan == self._treeplex.e
-        return cp.Problem(cp.Maximize(-excess.sum()), [*rows, polytope, *more])
+        return cp.Problem(cp.Maximize(-violated), [*rows, polytope, *more])
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
-        rows = solved.constraints[: len(self.constraints)]
-        multipliers = {
-            one.name: max(0.0, float(np.asarray(row.dual_value).item()))
-            for one, row in zip(self.constraints, rows, strict=True)
-        }
+        multipliers = read_multipliers(self.constraints, self._matrix.sizes, solved.constraints)
         evidence = read_evidence(self.constraints, multipliers, solved.constraints)
         return self._answer(np.asarray(self.game.plan(self.player).value), multipliers, evidence)
 

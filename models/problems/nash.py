@@ -13,9 +13,9 @@ from ...seqform.evaluate import best_response_value
 from ...seqform.game import Game
 from ...seqform.rationals import Fractions
 from ...seqform.strategy import Profile, check_same_game
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .problem import Answer, Certificate
 from .side import Side, check_zero_sum
 

@@ -15,9 +15,9 @@ from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.strategy import Profile
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .problem import Answer, Certificate
 from .side import Side, check_two_players
 

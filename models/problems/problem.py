@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from ...seqform.arrays import Floats
 from ...seqform.game import Game
 from ...seqform.strategy import Profile
-from ..linear_program import LinearProgram
+from ..programs.linear_program import LinearProgram
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, shown
 from ...seqform.strategy import Strategy, check_same_game
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
 from .one_player import OnePlayerProblem, checked_number
 from .problem import Answer, Certificate
 from .safe import SafeSet

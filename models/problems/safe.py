@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ...seqform.evaluate import best_response_value
 from ...seqform.rationals import exact_best_response_value
-from ..program_blocks import ProgramBlocks
+from ..programs.program_blocks import ProgramBlocks
 from .side import Side
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction, to_fractions
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy
-from ..program_blocks import ProgramBlocks
-from ..triplets import Triplets
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.triplets import Triplets
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -4,19 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
 from ..distances import Distance, L1Distance, check_distance
-from ..linear_program import LinearProgram
-from ..program_blocks import ProgramBlocks
-from ..rational_program import RationalProgram
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
 from .one_player import OnePlayerProblem, checked_number
 from .problem import Answer, Certificate
 from .safe import SafeSet
@@ -65,6 +67,9 @@ class StyledNash(OnePlayerProblem):
     of ε. With the free opponent's plan y it proves a bound: max over x of x · (c + κ M y) − κ (v − ε) for a functional
     c, and for a distance the same with minus a linear lower bound of it for c; see
     :meth:`Distance.minorant <treeplex.models.distances.Distance.minorant>`.
+
+    The objective is not in payoff units. A tolerance of t bounds the violation by t, and the gap by t times
+    :attr:`scale` over the game's largest payoff: what counts as near does not hang on the unit of either.
 
     Examples
     --------
@@ -118,7 +123,8 @@ class StyledNash(OnePlayerProblem):
         functional: Functional = (
             style if isinstance(style, Functional) else Functional(self.player, style, "the coefficients given")
         )
-        if functional.player not in (0, 1):
+        seat = functional.player
+        if not isinstance(seat, Integral) or isinstance(seat, bool) or seat not in (0, 1):
             raise InvalidStrategyError(f"{self.name}: player is {shown(functional.player)}, expected 0 or 1")
         expected = self.game.sequence_form.treeplexes[functional.player].num_sequences
         if functional.coefficients.shape != (expected,):
@@ -150,6 +156,20 @@ class StyledNash(OnePlayerProblem):
         coefficients[0] += functional.constant
         return coefficients
 
+    @cached_property
+    def scale(self) -> float:
+        """The objective's unit in tolerances: the largest Σ |c| x over the plans, 1 if that is 0; a distance's own."""
+        if self.nearest is not None:
+            return float(self.nearest.scale)
+        treeplex = self.game.sequence_form.treeplexes[self.player]
+        return best_response_value(treeplex, np.abs(self.coefficients)) or 1.0
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the larger of the violation and the gap, in payoff units: the gap per :attr:`scale`, as payoffs."""
+        assert certificate.gap is not None
+        gap = certificate.gap / self.scale * self.game.sequence_form.payoff_scale
+        return max(gap, certificate.violation)
+
     def _safe(self, side: Side) -> SafeSet:
         return SafeSet(side, self.known_value(side.exact) - side.number(self.epsilon))
 
@@ -157,7 +177,10 @@ class StyledNash(OnePlayerProblem):
         """Return the coefficients in the numbers of a side."""
         if not side.exact:
             return self.coefficients
-        return to_fractions([intended_fraction(float(number)) for number in self.coefficients])
+        functional: Functional = self.maximise if self.maximises else self.minimise
+        coefficients = to_fractions(functional.coefficients)
+        coefficients[0] += intended_fraction(functional.constant)
+        return coefficients
 
     def _distance(self, side: Side, plan: Any) -> Any:
         return self.nearest.exact_value(plan) if side.exact else self.nearest.value(plan)

@@ -1,6 +1,5 @@
 """Linear programs through HiGHS directly: matrices handed over in one call, duals read back."""
 
-import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import numpy as np
 
-from ...models.highs_model import highs_model
-from ...models.linear_program import LinearProgram
 from ...models.problems import Problem
+from ...models.programs.highs_model import highs_model
+from ...models.programs.linear_program import LinearProgram
 from ...seqform.errors import UnknownMethodError, shown
 from ..outcome import Options, Outcome
 from ..status import Status
+from .interruptible import run_interruptibly
 
 if TYPE_CHECKING:
     from ..methods import HiGHS
@@ -144,32 +144,16 @@ def _solve(solver: Any, interruptible: bool) -> bool:
     To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so
     a small one is let run to its end. Ctrl-C comes to the main thread alone.
     """
-    interrupted = False
-    if not interruptible or threading.current_thread() is not threading.main_thread():
+    if not interruptible:
         try:
             solver.run()
         except KeyboardInterrupt:
-            interrupted = True
-        return interrupted
+            return True
+        return False
     # highspy has a loop of its own for this, which prints to standard output when Ctrl-C comes and shares its locks
     # between all solvers of the process.
     solver.HandleUserInterrupt = True
-    finished = threading.Event()
-
-    def work() -> None:
-        try:
-            solver.run()
-        finally:
-            finished.set()
-
-    threading.Thread(target=work, daemon=True).start()
-    while not finished.is_set():
-        try:
-            finished.wait(0.1)
-        except KeyboardInterrupt:
-            interrupted = True
-            solver.cancelSolve()
-    return interrupted
+    return run_interruptibly(solver.run, solver.cancelSolve)
 
 
 def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:

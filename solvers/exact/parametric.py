@@ -8,7 +8,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.linear_program import LinearProgram
+from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError, UnsupportedProblemError
 from .highs import load
@@ -65,7 +65,7 @@ class ParametricProgram:
     max x + 2 y such that x + y ≤ t, 0 ≤ x, 0 ≤ y ≤ 1, at t = 3:
 
     >>> import scipy.sparse as sp
-    >>> from treeplex.models.program_blocks import ProgramBlocks
+    >>> from treeplex.models.programs.program_blocks import ProgramBlocks
     >>> from treeplex.solvers.exact.parametric import ParametricProgram
     >>> def program(t):
     ...     blocks = ProgramBlocks()
@@ -217,13 +217,15 @@ class ParametricProgram:
         up, down = np.isfinite(program.column_upper), np.isfinite(program.column_lower)
         above, below = (down, up) if sign > 0 else (up, down)
         # Mᵀ π ≥ c where a column is only bounded below, ≤ c where only above, = c where free, anything where both.
-        first = np.where(below, -np.inf, program.objective)
-        second = np.where(above, np.inf, program.objective)
+        # Divided by its size, since tolerances are absolute: multipliers are in that unit then, and t is not.
+        costs, step = program.objective / abs(self._factor), self._objective / abs(self._factor)
+        first = np.where(below, -np.inf, costs)
+        second = np.where(above, np.inf, costs)
         positive, negative = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
         if sign < 0:
             positive, negative = negative, positive
         column_lower, column_upper = np.where(negative, -np.inf, 0.0), np.where(positive, np.inf, 0.0)
-        return self._with_number(program.matrix.T.tocsc(), self._objective, first, second, column_lower, column_upper)
+        return self._with_number(program.matrix.T.tocsc(), step, first, second, column_lower, column_upper)
 
     def _with_number(
         self, matrix: Any, step: Floats, first: Floats, second: Floats, lower: Floats, upper: Floats

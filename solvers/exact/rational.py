@@ -11,10 +11,10 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.highs_model import highs_model
-from ...models.linear_program import LinearProgram
 from ...models.problems import Answer
-from ...models.rational_program import RationalProgram
+from ...models.programs.highs_model import highs_model
+from ...models.programs.linear_program import LinearProgram
+from ...models.programs.rational_program import RationalProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ..outcome import Options, Outcome

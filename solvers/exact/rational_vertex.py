@@ -11,7 +11,7 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 
-from ...models.rational_program import RationalProgram
+from ...models.programs.rational_program import RationalProgram
 from ...seqform.rationals import Fractions
 from .rational_linear_algebra import SingularMatrixError, SparseSystem
 

@@ -12,6 +12,7 @@ from ...models.problems import Answer, Problem
 from ...seqform.errors import SolverError, UnknownMethodError, one_line
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
+from .interruptible import run_interruptibly
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -59,22 +60,29 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     begun = time.perf_counter()
     program = problem.to_cvxpy()
     built = time.perf_counter()
-    settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options)}
     attempts: list[_Attempt] = []
+    interrupted = False
     for scale in _SCALES.get(solver, (1.0,)):
-        attempts.append(_solve(problem, program, solver, settings, scale))
+        # All attempts together have the time that one was given.
+        left = max(0.0, options.time_limit - (time.perf_counter() - built))
+        settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options, left)}
+        try:
+            attempts.append(_solve(problem, program, solver, settings, scale))
+        except KeyboardInterrupt:
+            interrupted = True
+            break
         enough = attempts[-1].error <= options.tol / 10.0 or attempts[-1].status in _STOPPED
         if enough or time.perf_counter() - built >= options.time_limit:
             break
     ended = time.perf_counter()
-    best = min(attempts, key=lambda attempt: attempt.error)
+    best = min(attempts or [_Attempt("interrupted")], key=lambda attempt: attempt.error)
     if best.failure:
         raise SolverError(f"cvxpy with {solver} failed: {best.failure}")
     return Outcome(
         plans=None if best.answer is None else best.answer.plans,
         multipliers={} if best.answer is None else best.answer.multipliers,
         evidence={} if best.answer is None else best.answer.evidence,
-        stopped=_STOPPED.get(best.status, Status.OPTIMAL),
+        stopped=Status.INTERRUPTED if interrupted else _stopped(best, options),
         detail=f"cvxpy with {solver} says {best.status}",
         iterations=sum(attempt.iterations for attempt in attempts),
         seconds=ended - built,
@@ -101,7 +109,8 @@ def _solve(problem: Problem, program: "cp.Problem", solver: str, settings: dict[
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
-            scaled.solve(solver=solver, **settings)
+            if run_interruptibly(lambda: scaled.solve(solver=solver, **settings)):
+                raise KeyboardInterrupt
     except cp.error.SolverError as failure:
         return _Attempt("failed", failure=one_line(str(failure), 300))
     iterations = int((scaled.solver_stats.num_iters if scaled.solver_stats is not None else 0) or 0)
@@ -120,14 +129,21 @@ def _solve(problem: Problem, program: "cp.Problem", solver: str, settings: dict[
     return _Attempt(scaled.status, answer, error, iterations)
 
 
-def _limits(solver: str, options: Options) -> dict[str, float]:
-    """Return the limits that were set, by the solver's names for them."""
+def _stopped(attempt: _Attempt, options: Options) -> Status:
+    """Return what ended an attempt; cvxpy has one word for all limits."""
+    if attempt.status == "user_limit" and attempt.iterations >= options.max_iterations:
+        return Status.ITERATION_LIMIT
+    return _STOPPED.get(attempt.status, Status.OPTIMAL)
+
+
+def _limits(solver: str, options: Options, left: float) -> dict[str, float]:
+    """Return the limits that were set, by the solver's names for them, with the seconds that are left."""
     seconds, iterations = _LIMITS.get(solver, (None, ()))
     limits: dict[str, float] = {}
     if options.time_limit < math.inf:
         if seconds is None:
             raise UnknownMethodError(f"cvxpy with {solver} takes no time_limit here: use {', '.join(_LIMITS)}")
-        limits[seconds] = options.time_limit
+        limits[seconds] = left
     if options.max_iterations < 2**31 - 1:
         if not iterations:
             raise UnknownMethodError(

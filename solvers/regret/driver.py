@@ -8,15 +8,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...models.problems import Problem
+from ...models.problems import ConstrainedNash, LeastViolation, Problem
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, check_same_game
-from ..methods import DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress
+from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
+from ..outcome import Options, Outcome, Progress, nearest_profile
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
+from .constraints import DualRule, KernelConstraints
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
 
@@ -30,6 +31,8 @@ CALL_SECONDS = 0.05
 #: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
 CHECK_GROWTH = 1.2
 _FIRST_CALL = 32
+#: Iterations after which multipliers are first asked whether they prove that constraints exclude each other.
+_FIRST_LOOK = 256
 
 _kernels: "WeakKeyDictionary[SequenceForm, Kernel]" = WeakKeyDictionary()
 
@@ -54,6 +57,8 @@ def rule_of(method: RegretMethod) -> Rule:
     """Return a method's local rule and averaging as the compiled loop's numbers."""
     power = method.averaging_power
     match method:
+        case CCFR():
+            return rule_of(method.base_method)
         case DCFR():
             return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
         case PCFRPlus():
@@ -64,21 +69,34 @@ def rule_of(method: RegretMethod) -> Rule:
             return replace(kernel_rules.CFR, averaging=power)
 
 
+def dual_rule_of(method: RegretMethod) -> DualRule:
+    """Return how a method moves the multipliers of constraints."""
+    if not isinstance(method, CCFR):
+        return DualRule()
+    power = 0.5 if method.steps == "decreasing" else 0.0
+    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0)
+
+
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
     _warm()
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
-    state = _start(method, problem, kernel, options)
+    constraints = None
+    if isinstance(problem, ConstrainedNash):
+        weight = options.tol / options.violation if options.violation > 0.0 else 1.0
+        constraints = KernelConstraints.of(problem, kernel.layout, weight)
+    state = _start(method, problem, kernel, options, constraints)
     build_seconds = time.perf_counter() - begun
 
     begun = time.perf_counter()
-    rule = rule_of(method)
+    rule, dual = rule_of(method), dual_rule_of(method)
     first = state.iteration
     # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions, in
     # which the certificate differs from the loop.
     tolerance = options.tol * (1.0 - 1e-9) if options.tol > 0.0 else -np.inf
     stopped = Status.ITERATION_LIMIT
+    look = _FIRST_LOOK
     chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
     checked, errors, seconds = [], [], []
     try:
@@ -93,6 +111,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
                 growth=CHECK_GROWTH,
                 alternating=method.updates == "alternating",
                 last_iterate=method.iterate == "last",
+                constraints=constraints,
+                dual=dual,
             )
             now = time.perf_counter()
             checked.append(report.checked)
@@ -103,6 +123,11 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             if report.converged:
                 stopped = Status.CONVERGED
                 break
+            if constraints is not None and not constraints.soft and state.iteration >= look:
+                look = 2 * state.iteration
+                if _excluded(problem, _to_plans(kernel, kernel.average(state)), constraints, state):
+                    stopped = Status.INFEASIBLE
+                    break
             if state.iteration - first >= options.max_iterations:
                 break
             if now - begun >= options.time_limit:
@@ -118,13 +143,16 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
     if not any(len(rows) and rows[-1] == state.iteration for rows in checked[-1:]):
         # The history ends with the strategies that are returned.
-        checked.append(np.array([state.iteration]))
-        errors.append(np.array([kernel.exploitability(vector)]))
+        state.next_check = state.iteration
+        last = kernel.run(state, rule, 0, last_iterate=method.iterate == "last", constraints=constraints, dual=dual)
+        checked.append(last.checked)
+        errors.append(last.exploitabilities)
         seconds.append(np.array([ended - begun]))
     return Outcome(
         plans=_to_plans(kernel, vector),
         stopped=stopped,
         detail=f"after {state.iteration} iterations",
+        multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
         iterations=state.iteration,
         seconds=ended - begun,
         build_seconds=build_seconds,
@@ -135,6 +163,23 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         ),
         state=RegretState(method, kernel, state),
     )
+
+
+def _excluded(problem: Problem, plans: "Sequence[Floats]", constraints: KernelConstraints, state: KernelState) -> bool:
+    """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
+    assert isinstance(problem, ConstrainedNash)
+    multipliers = constraints.multipliers(state.multipliers.values)
+    profile = nearest_profile(problem.game, plans)
+    for player in range(2):
+        own = problem.of_player(player)
+        most = max((multipliers[constraint.name] for constraint in own), default=0.0)
+        if most > 0.0:
+            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+            lower = LeastViolation(problem.game, player, own).certify(profile, shares).lower
+            sizes = [shares[one.name] * np.abs(one.minorant(plans[player])[0]).max() for one in own]
+            if lower is not None and lower > 1e-9 * max(sizes):
+                return True
+    return False
 
 
 def _to_plans(kernel: Kernel, vector: "Floats") -> "Sequence[Floats]":
@@ -158,26 +203,28 @@ def _reported(options: Options, iterations: int, seconds: float, errors: "list[F
     return options.callback is not None and bool(options.callback(report))
 
 
-def _start(method: RegretMethod, problem: Problem, kernel: Kernel, options: Options) -> KernelState:
+def _start(
+    method: RegretMethod, problem: Problem, kernel: Kernel, options: Options, constraints: KernelConstraints | None
+) -> KernelState:
     """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile given."""
     start = options.start
     if isinstance(start, Solution):
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, RegretState) and kept.method == method and same:
-            state = kernel.adopt(kept.state, kept.kernel)
+            state = kernel.adopt(kept.state, kept.kernel, constraints)
             state.next_check = state.iteration  # it may be good enough as it is
             return state
         start = start.profile
     if start is None:
-        return kernel.initial_state()
+        return kernel.initial_state(constraints)
     if not isinstance(start, Profile):
         raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
     check_same_game(start[0], problem.game)
     vector = np.zeros(kernel.layout.size)
     for strategy in start:
         kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
-    return kernel.start_from(vector)
+    return kernel.start_from(vector, constraints=constraints)
 
 
 @functools.cache

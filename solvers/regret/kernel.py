@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .constraints import DualRule, KernelConstraints
 from .layout import KernelLayout
 from .loop import (
     BLOCK,
@@ -17,6 +18,7 @@ from .loop import (
     POWER,
     FactorArrays,
     GameArrays,
+    MultiplierArrays,
     PayoffArrays,
     PolytopeArrays,
     StateArrays,
@@ -115,9 +117,12 @@ class KernelState:
     ----------
     arrays : StateArrays
         Cumulative regrets, behaviour, plan, sums of plans, scratch, and the clock.
+    multipliers : MultiplierArrays
+        Of constraints; empty without them.
     """
 
     arrays: StateArrays
+    multipliers: MultiplierArrays
 
     @property
     def iteration(self) -> int:
@@ -138,7 +143,7 @@ class KernelState:
         copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
         for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
             copied[...] = array
-        return KernelState(copies)
+        return KernelState(copies, MultiplierArrays._make([array.copy() for array in self.multipliers]))
 
 
 @dataclass(eq=False)
@@ -171,11 +176,13 @@ class Kernel:
     def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
         return Kernel, (self.layout,)  # the game's arrays are the layout's
 
-    def initial_state(self) -> KernelState:
-        """Return the state before the first update: no regrets, uniform behaviour."""
+    def initial_state(self, constraints: KernelConstraints | None = None) -> KernelState:
+        """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
+        constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
         workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK))
-        state = KernelState(StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)]))
+        arrays = StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)])
+        state = KernelState(arrays, constraints.initial_multipliers())
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
             state.arrays.behaviour[start : start + count * arity] = 1.0 / arity
@@ -193,7 +200,9 @@ class Kernel:
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
 
-    def start_from(self, behaviour: Floats, trust: float = 10.0) -> KernelState:
+    def start_from(
+        self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
+    ) -> KernelState:
         """Return a state that plays a behaviour (a kernel vector) and leans towards it.
 
         Its regrets are substitutes: in the behaviour's proportions, and at each infoset ``trust`` times as large as the
@@ -204,7 +213,7 @@ class Kernel:
         The idea is Brown and Sandholm's, "Strategy-based warm starting for regret minimization in games", AAAI 2016;
         they choose the size by a bound on the exploitability of the start.
         """
-        state = self.initial_state()
+        state = self.initial_state(constraints)
         self.set_behaviour(state, behaviour)
         probe = state.copy()
         self.run(probe, CFR, 1, alternating=False)
@@ -214,15 +223,19 @@ class Kernel:
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
         return state
 
-    def adopt(self, state: KernelState, other: Kernel) -> KernelState:
+    def adopt(self, state: KernelState, other: Kernel, constraints: KernelConstraints | None = None) -> KernelState:
         """Return a copy of another kernel's state of the same game, in this kernel's layout."""
         if other is self:
             return state.copy()
-        adopted = self.initial_state()
+        adopted = self.initial_state(constraints)
+        ratio = other.layout.unit / self.layout.unit
+        for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
+            own[:] = array * ratio
+        adopted.multipliers.violations[:] = state.multipliers.violations
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
-        adopted.arrays.regrets[:] *= other.layout.unit / self.layout.unit
+        adopted.arrays.regrets[:] *= ratio
         adopted.arrays.clock[:] = state.arrays.clock
         return adopted
 
@@ -238,6 +251,8 @@ class Kernel:
         last_iterate: bool = False,
         tilt: ArrayLike | None = None,
         scales: ArrayLike | None = None,
+        constraints: KernelConstraints | None = None,
+        dual: DualRule = DualRule(),  # noqa: B008
     ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
@@ -262,6 +277,11 @@ class Kernel:
             Added to the gradient of every iteration, not to the certificate's.
         scales : array_like of float, shape (num_players,), optional
             Factor of each player's gradient, before the tilt; not of the certificate's.
+        constraints : KernelConstraints, optional
+            Two players. Their multipliers are in the state, and the certificate is then of the constrained problem: the
+            exploitability is the larger of the gap and the largest violation.
+        dual : DualRule
+            How multipliers move.
 
         Returns
         -------
@@ -274,10 +294,13 @@ class Kernel:
         unit = self.layout.unit
         tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
+        rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
+        dual_array = np.array([dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft)])
         exploitability, rows = run_loop(
             self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
+            constraints is not None, rows_of.arrays, state.multipliers, dual_array,
         )  # fmt: skip
         converged = bool(exploitability <= tolerance / unit)
         values = values[:rows] * unit
@@ -306,7 +329,8 @@ class Kernel:
         clock = np.zeros(2, dtype=np.int64)
         workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK))
         arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
-        return self.run(KernelState(arrays), CFR, 0, last_iterate=True)
+        none = KernelConstraints.none(self.layout.num_players)
+        return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""

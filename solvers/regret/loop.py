@@ -105,6 +105,27 @@ class GameArrays(NamedTuple):
     factors: FactorArrays
 
 
+class ConstraintArrays(NamedTuple):
+    """Linear constraints on the players' plans, row by row, those of a player together."""
+
+    ranges: Any  # each player's rows
+    starts: Any  # each row's entries
+    positions: Any
+    coefficients: Any
+    limits: Any
+    units: Any  # what a violation of the row counts, in the unit of payoffs
+    caps: Any  # the most that the row's multiplier may be
+
+
+class MultiplierArrays(NamedTuple):
+    """The multipliers of constraints, what they are averaged from, and the rows' last violations."""
+
+    values: Any
+    sums: Any
+    average: Any
+    violations: Any
+
+
 class StateArrays(NamedTuple):
     """The vectors over positions that an iteration changes, and the scratch it needs."""
 
@@ -296,6 +317,62 @@ def _bottom_up(
 
 
 @compiled
+def _add_multipliers(constraints: Any, player: Any, multipliers: Any, gradient: Any) -> Any:
+    """Take what constraints cost from a player's gradient; return what the multipliers are worth at the limits."""
+    worth = 0.0
+    for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
+        multiplier = multipliers[i]
+        if multiplier != 0.0:
+            worth += multiplier * constraints.limits[i]
+            for k in range(np.uint64(constraints.starts[i]), np.uint64(constraints.starts[i + ONE])):
+                gradient[constraints.positions[k]] -= multiplier * constraints.coefficients[k]
+    return worth
+
+
+@compiled
+def _row_value(constraints: Any, i: Any, plan: Any) -> Any:
+    """Return by how much a plan violates a row; negative where there is room."""
+    value = -constraints.limits[i]
+    for k in range(np.uint64(constraints.starts[i]), np.uint64(constraints.starts[i + ONE])):
+        value += constraints.coefficients[k] * plan[constraints.positions[k]]
+    return value
+
+
+@compiled
+def _move_multipliers(
+    constraints: Any, player: Any, plan: Any, multipliers: Any, decay: Any, step: Any, optimism: Any, total: Any
+) -> None:
+    """Add the multipliers to ``decay`` times their sums, then move them along the violations of a plan.
+
+    With ``total`` finite they are projected so that they sum to that at most.
+    """
+    first, last = np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])
+    values = multipliers.values
+    whole = 0.0
+    for i in range(first, last):
+        multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
+        violation = _row_value(constraints, i, plan)
+        moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
+        multipliers.violations[i] = violation
+        values[i] = min(max(moved, 0.0), constraints.caps[i])
+        whole += values[i]
+    if whole > total:
+        # Projection onto a simplex: all are lowered alike, down to zero at the least.
+        low, high = 0.0, whole
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            whole = 0.0
+            for i in range(first, last):
+                whole += max(values[i] - middle, 0.0)
+            if whole > total:
+                low = middle
+            else:
+                high = middle
+        for i in range(first, last):
+            values[i] = max(values[i] - high, 0.0)
+
+
+@compiled
 def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
@@ -349,12 +426,31 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
 
 
 @compiled
-def _exploitability(game: Any, state: Any, row: Any) -> Any:
-    """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``."""
+def _excess(constraints: Any, player: Any, plan: Any, total: Any) -> Any:
+    """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
+    worst, paid, most = 0.0, 0.0, 0.0
+    for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
+        violation = max(_row_value(constraints, i, plan), 0.0)
+        worst = max(worst, violation * constraints.units[i])
+        most = max(most, violation)
+        if constraints.caps[i] < np.inf:
+            paid += constraints.caps[i] * violation
+    return worst, (total * most if total < np.inf else paid)
+
+
+@compiled
+def _exploitability(
+    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, multipliers: Any, soft: Any, total: Any
+) -> Any:
+    """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``.
+
+    Under constraints best responses pay the average multipliers, and what is returned is the larger of the gap between
+    the bounds that follow and, unless constraints are soft, of the violations.
+    """
     bases = game.polytopes.bases
     num_players = np.uint64(len(bases)) - ONE
     plan, gradient = state.average, state.gradient
-    nash_conv = 0.0
+    nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
         if len(state.factors):
             _add_factored(game.factors, player, plan, 1.0, gradient, state.factors)
@@ -363,16 +459,26 @@ def _exploitability(game: Any, state: Any, row: Any) -> Any:
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
-        value = _best_response(game.polytopes, player, gradient, state.scratch)
+        if constrained:
+            worth = _add_multipliers(constraints, player, multipliers.average, gradient)
+            worst, paid = _excess(constraints, player, plan, total)
+            value = _best_response(game.polytopes, player, gradient, state.scratch) + worth
+            if soft:
+                payoff -= paid
+            else:
+                violation = max(violation, worst)
+        else:
+            value = _best_response(game.polytopes, player, gradient, state.scratch)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
-    return nash_conv / np.float64(num_players)
+    return max(nash_conv, violation) if constrained else nash_conv / np.float64(num_players)
 
 
 def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
+    constrained: Any, constraints: Any, multipliers: Any, dual: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
 
@@ -382,6 +488,8 @@ def run_loop(
     num_players = np.uint64(len(bases)) - ONE
     positive, negative, floor, prediction, power = rule[0], rule[1], rule[2], rule[3], rule[4]
     positive_factor, negative_factor = positive, negative
+    dual_step, dual_power, optimism, total, soft = dual[0], dual[1], dual[2], dual[3], dual[4] != 0.0
+    step_now = dual_step
     t, next_check = state.clock[0], state.clock[1]
     last = t + iterations
     rows = 0
@@ -390,10 +498,15 @@ def run_loop(
         if t >= next_check and rows < len(history_iterations):
             for player in range(num_players):
                 base = np.uint64(bases[player])
-                total = 0.0 if last_iterate else state.plan_sums[base]
+                weight = 0.0 if last_iterate else state.plan_sums[base]
                 for s in range(base, np.uint64(bases[player + ONE])):
-                    state.average[s] = state.plan_sums[s] / total if total > 0.0 else state.plan[s]
-            exploitability = _exploitability(game, state, history_values[rows, 1:])
+                    state.average[s] = state.plan_sums[s] / weight if weight > 0.0 else state.plan[s]
+                if constrained:
+                    for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
+                        multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
+            exploitability = _exploitability(
+                game, state, history_values[rows, 1:], constrained, constraints, multipliers, soft, total
+            )
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
@@ -411,15 +524,24 @@ def run_loop(
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
+        if constrained and dual_power != 0.0:
+            step_now = dual_step * np.float64(t) ** -dual_power
         # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
+                # At once the multipliers answer the old plan, in turn the new one.
+                if constrained and not alternating:
+                    _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
+                if constrained and alternating:
+                    _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 continue
             if tilted:
                 for s in range(np.uint64(bases[actor]), np.uint64(bases[actor + ONE])):
                     state.gradient[s] = tilt[s]
+            if constrained:
+                _add_multipliers(constraints, actor, multipliers.values, state.gradient)
             if len(state.factors):
                 _add_factored(game.factors, actor, state.plan, scales[actor], state.gradient, state.factors)
             else:

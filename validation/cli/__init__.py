@@ -5,8 +5,10 @@ bad input, with one line on standard error and nothing on standard output; 130 a
 standard output has gone.
 """
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .errors import (
     CommandLineError,
@@ -17,6 +19,7 @@ from .errors import (
     is_full,
     print_error,
 )
+from .interrupts import deferring_interrupts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,6 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit status. Nothing is raised, unless ``TREEPLEX_DEBUG`` is set.
     """
+    if sys.stderr is None:  # closed before the start; what would go there has no reader
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        print_error("cannot write to standard output: it is closed")
+        return ExitStatus.BAD_INPUT
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark.
         if hasattr(stream, "reconfigure"):
@@ -59,8 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run a command and turn bad input into one line."""
-    from ...seqform.errors import SolverError, TreeplexError
-    from .application import UsageError, invoke, usage_message
+    with deferring_interrupts():
+        from ...seqform.errors import SolverError, TreeplexError
+        from .application import UsageError, invoke, usage_message
 
     try:
         return invoke(arguments)

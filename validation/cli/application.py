@@ -116,13 +116,22 @@ def usage_message(error: Any) -> str:
     text = str(error.format_message()).strip().removesuffix(".")
     context = getattr(error, "ctx", None)
     if getattr(error, "possibilities", None):
-        text = f"no such option: {error.option_name} (did you mean {error.possibilities[0]}?)"
+        # An abbreviation means what it begins.
+        begun = [name for name in error.possibilities if name.startswith(error.option_name)]
+        begun += [name for name in _options(context) if name.startswith(error.option_name)]
+        text = f"no such option: {error.option_name} (did you mean {(begun or error.possibilities)[0]}?)"
     elif text == "Missing command" and context is not None:
         text += f"; expected one of {', '.join(context.command.commands)}"
     elif text.endswith("requires an argument"):
         text = f"{error.option_name}: the value is missing{_expected_by(error.option_name, context)}"
     path = context.command_path if context is not None else "treeplex"
     return f"{text[:1].lower()}{text[1:]} (see {path} --help)"
+
+
+def _options(context: Any) -> list[str]:
+    """Return the long options of a command."""
+    parameters = context.command.params if context is not None else ()
+    return [option for parameter in parameters for option in parameter.opts if option.startswith("--")]
 
 
 def _expected_by(option: str, context: Any) -> str:

@@ -67,6 +67,20 @@ def whole(text: str) -> int:
     return exact
 
 
+def seat(text: str) -> int:
+    """Read a seat of a two-player game, 0 or 1.
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.arguments import seat
+    >>> seat("1")
+    1
+    """
+    if text.strip() not in ("0", "1"):
+        raise typer.BadParameter(f"{text!r}, expected 0 or 1")
+    return int(text)
+
+
 def load(spec: str) -> "Game":
     """Return the game that ``GAME`` names.
 

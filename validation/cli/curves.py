@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import CommandLineError
-from .output import console, show, show_rows
+from .output import console, show_numbers, show_rows
 from .records import partial_record, sizes_of
-from .solution_table import ten_decimals
+from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
     from ...solvers import Solution
@@ -43,8 +43,8 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
         raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
 
 
-def find_frontier(posed: Any) -> dict[str, Any]:
-    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``."""
+def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, Any]:
+    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
     from ...solvers.frontier import restricted_nash_frontier
     from ...solvers.methods import find_method
     from ...solvers.solve import with_game_value
@@ -54,6 +54,8 @@ def find_frontier(posed: Any) -> dict[str, Any]:
     value = float(with_game_value(posed).game_value)
     frontier = restricted_nash_frontier(posed.game, posed.opponent, value)
     seconds = time.perf_counter() - begun
+    if plot is not None:
+        frontier.plot(plot)
     method: Any = find_method("highs-simplex")
     tolerance = method.default_tolerance * posed.game.sequence_form.payoff_scale
     status = Status.OPTIMAL if frontier.gap <= tolerance else Status.UNCERTIFIED
@@ -62,6 +64,7 @@ def find_frontier(posed: Any) -> dict[str, Any]:
         "game": posed.game.spec,
         "parameters": posed.game.parameters,
         "problem": posed.name,
+        "question": asked,
         "method": method.name,
         "options": {"algorithm": method.algorithm},
         "tolerance": tolerance,
@@ -93,7 +96,7 @@ def print_frontier(record: dict[str, Any], json: str | None) -> None:
 
     colour = "green" if record["status"] == "optimal" else "red"
     rows: dict[str, str | Text] = {
-        "problem": Text.assemble(f"all {record['problem']} on ", (record["game"], "bold cyan")),
+        "problem": Text.assemble(record["question"], " on ", (record["game"], "bold cyan")),
         "method": record["method"],
         "status": Text(record["status"], style=f"bold {colour}"),
         "": Text(record["message"], style="dim"),
@@ -150,8 +153,10 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
     return name.strip(), lower, upper
 
 
-def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float) -> dict[str, Any] | None:
-    """Return what a bound is worth as plain data: pieces, each with its ends, the optimum there and the slope.
+def find_sensitivity(
+    solution: "Solution", name: str, lower: float, upper: float, plot: str | None = None
+) -> dict[str, Any] | None:
+    """Return what a bound is worth as plain data: pieces, each with its ends, the optimum there and the slope; draw it.
 
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
@@ -167,6 +172,8 @@ def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float
         if solution.infeasibility is None:
             raise
         return None
+    if plot is not None:
+        function.plot(plot)
     knots, values = function.knots.tolist(), function.values.tolist()
     columns = (knots[:-1], knots[1:], values[:-1], values[1:], function.prices.tolist())
     names = ("from", "to", "objective_from", "objective_to", "slope")
@@ -183,16 +190,26 @@ def find_sensitivity(solution: "Solution", name: str, lower: float, upper: float
     )
 
 
-def print_sensitivity(record: dict[str, Any]) -> None:
-    """Print what the bound of a constraint is worth, piece by piece."""
+def print_sensitivity(record: dict[str, Any], player: int) -> None:
+    """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
     out = console()
     out.print()
-    out.print(f"bound of {record['constraint']}; proven within {record['gap']:.3g}", style="bold")
+    heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
+    out.print(f"{heading}; proven within {record['gap']:.3g}", style="bold", soft_wrap=True)
     pieces = [list(piece.values()) for piece in record["pieces"]]
     _print_numbers(("from", "to", "objective from", "objective to", "slope"), pieces)
     least, most = record["feasible"]
     if (least, most) != (record["lower"], record["upper"]):
         out.print(f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim")
+
+
+def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
+    """Print that none of the bounds that were asked for can be met."""
+    out = console()
+    out.print()
+    out.print(
+        f"no strategy meets the constraints with a bound of {name} from {lower:.9g} to {upper:.9g}", soft_wrap=True
+    )
 
 
 def _print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
@@ -203,6 +220,11 @@ def _print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:
-        table.add_row(*map(ten_decimals, line))
+        table.add_row(
+            *(
+                price_text(one) if name == "slope" else ten_decimals(one)
+                for name, one in zip(headings, line, strict=True)
+            )
+        )
     out.print()
-    show(out, table)
+    show_numbers(out, table)

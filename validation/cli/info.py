@@ -149,7 +149,7 @@ def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
     rows += [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows]
-    typer.echo(f"player {player}: {len(records):,} infosets")
+    typer.echo(f"player {player}: {len(records):,} infoset{'s' * (len(records) != 1)}")
     typer.echo("\n".join(f"  {line}" for line in lines))
 
 

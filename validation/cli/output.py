@@ -47,6 +47,15 @@ def show(out: "Console", renderable: Any) -> None:
     out.file.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
 
 
+def show_numbers(out: "Console", table: Any) -> None:
+    """Print a table whose numbers are never cut: where the terminal is too narrow, lines are longer than it is."""
+    from rich.measure import Measurement
+
+    widths = Measurement.get(out, out.options.update(width=10_000), table)
+    out.width = max(out.width, widths.minimum + 2)  # the blanks after the last column
+    show(out, table)
+
+
 def show_rows(out: "Console", rows: "Mapping[str, str | Text]") -> None:
     """Print names and what belongs to them in two columns; nothing is cut off, and lists wrap at their blanks."""
     from rich.table import Table

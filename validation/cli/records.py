@@ -6,9 +6,43 @@ if TYPE_CHECKING:
     from ...seqform.game import Game
 
 _KEYS = (
-    *("schema", "version", "game", "parameters", "problem", "method", "options", "tolerance", "player", "status"),
-    *("message", "objective", "value", "value_exact", "lower", "upper", "gap", "exploitability", "gain"),
-    *("opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
+    *(
+        "schema",
+        "version",
+        "game",
+        "parameters",
+        "problem",
+        "question",
+        "method",
+        "options",
+        "tolerance",
+        "player",
+        "status",
+    ),
+    *(
+        "message",
+        "objective",
+        "value",
+        "value_exact",
+        "objective_exact",
+        "gain_exact",
+        "lower",
+        "upper",
+        "gap",
+        "exploitability",
+        "gain",
+    ),
+    *(
+        "objective_exact",
+        "gain_exact",
+        "opponent_value",
+        "game_value",
+        "slack",
+        "violation",
+        "violations",
+        "least_violation",
+        "conflict",
+    ),
     *("multipliers", "steps", "iterations", "seconds", "build_seconds", "sizes"),
 )
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..figures import decimals, magnitude
-from .output import console, listed, show, show_rows
+from .output import console, listed, show_numbers, show_rows
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,8 +29,8 @@ def message_of(solution: "Solution") -> str:
     return re.sub(r"\b(tol|max_iterations|time_limit)\b", lambda found: _OPTIONS[found[0]], solution.message)
 
 
-def print_solution(solution: "Solution", files: dict[str, str | None]) -> None:
-    """Print a solution, and the names of files that hold it."""
+def print_solution(solution: "Solution", asked: str, files: dict[str, str | None]) -> None:
+    """Print a solution to what was asked, and the names of files that hold it."""
     from rich.text import Text
 
     from ...solvers import Status
@@ -39,7 +39,12 @@ def print_solution(solution: "Solution", files: dict[str, str | None]) -> None:
     if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
         colour = "red"
     rows: dict[str, str | Text] = {
-        "problem": Text.assemble(solution.problem.name, " on ", (solution.problem.game.spec, "bold cyan")),
+        # Constraints have a table of their own.
+        "problem": Text.assemble(
+            solution.problem.name if getattr(solution.problem, "constraints", ()) else asked,
+            " on ",
+            (solution.problem.game.spec, "bold cyan"),
+        ),
         "method": solution.method.name,
         "status": Text(str(solution.status), style=f"bold {colour}"),
         "": Text(message_of(solution), style="dim"),
@@ -69,6 +74,8 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         rows["values"] = ", ".join(ten_decimals(one) for one in value)
     else:
         rows["value"] = f"{_both(value, exact.value if exact else None)} to player 0"
+        if solution.player is not None:
+            rows["value"] += ", at worst" if solution.opponent_value is None else ", against the model"
     if solution.player is not None and solution.objective is not None:
         rows["player"] = str(solution.player)
         rows["objective"] = _both(solution.objective, exact.objective if exact else None) + _meaning(solution.problem)
@@ -86,17 +93,34 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     if solution.lower is not None and solution.upper is not None:
         rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}"
         rows["gap"] = f"{solution.gap:.3g}{'' if is_nash else judged}"
-    rows["exploitability"] = f"{solution.exploitability + 0.0:.3g}{judged if is_nash else ''}"
+    rows["exploitability"] = _exploitability(solution) + (judged if is_nash else "")
     if solution.certificate.violations:
-        rows["violation"] = f"{solution.violation:.3g}"
+        met = exact is not None and max(exact.certificate.violations.values()) <= 0
+        rows["violation"] = f"{0 if met else solution.violation:.3g}"
     if not getattr(solution.problem, "constraints", ()):
         for name, multiplier in solution.multipliers.items():
-            rows[f"price of {name}"] = ten_decimals(multiplier)
+            rows[f"price of {name}"] = price_text(multiplier)
     return rows
 
 
+def _exploitability(solution: "Solution") -> str:
+    """Return the exploitability and what it is; of one strategy it is a result, and has all decimals."""
+    number, exact = solution.exploitability, solution.exact.exploitability if solution.exact else None
+    if solution.player is None:
+        aside = ", constraints left aside" if getattr(solution.problem, "constraints", ()) else ""
+        return f"{0 if exact == 0 else number + 0.0:.3g}{aside}"
+    tiny = exact is None and abs(number) < 1e-9
+    return f"{magnitude(number) if tiny else _both(number, exact)} of the value of the game may be lost"
+
+
 def _meaning(problem: Any) -> str:
-    """Return what the objective is, where a game or the user has named it."""
+    """Return what the objective is."""
+    if problem.name in ("best-response", "epsilon-safe", "best-nash"):
+        return ", against the model"
+    if problem.name == "rnr":
+        return f", against the model with probability {problem.p}, else at worst"
+    if problem.name == "data-biased":
+        return ", against a player who follows the model with probability p at each infoset, else at worst"
     for sense, word in (("maximise", "largest"), ("minimise", "least")):
         functional = getattr(problem, sense, None)
         if functional is not None:
@@ -105,12 +129,13 @@ def _meaning(problem: Any) -> str:
 
 
 def _print_constraints(solution: "Solution") -> None:
-    """Print a line a constraint: by how much it is violated, and its price."""
+    """Print a line a constraint: whose it is, by how much it is violated, and its price to that player."""
     from rich.table import Table
 
     out = console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     table.add_column("constraint", overflow="fold")
+    table.add_column("player", justify="right", no_wrap=True)
     table.add_column("violation", justify="right", no_wrap=True)
     feasible = solution.infeasibility is None
     if feasible:
@@ -119,10 +144,10 @@ def _print_constraints(solution: "Solution") -> None:
     for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
         name = constraint.name
         if name in violations:
-            price = [ten_decimals(solution.multipliers.get(name, 0.0))] if feasible else []
-            table.add_row(name, f"{max(0.0, violations[name]):.3g}", *price)
+            price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []
+            table.add_row(name, str(constraint.player), f"{max(0.0, violations[name]):.3g}", *price)
     out.print()
-    show(out, table)
+    show_numbers(out, table)
 
 
 def _judged(solution: "Solution") -> str:
@@ -143,6 +168,18 @@ def _both(number: float, exact: Fraction | None) -> str:
 
     shown = ten_decimals(number)
     return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
+
+
+def price_text(number: float) -> str:
+    """Return a price: ten decimals, fewer for large ones, which are not known to more than twelve digits.
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.solution_table import price_text
+    >>> price_text(1 / 3), price_text(4400.726016227312), price_text(-10101010.101001486)
+    ('0.3333333333', '4400.72601623', '-10101010.1010')
+    """
+    return decimals(float(number), min(10, max(0, 12 - len(str(int(abs(number)))))))
 
 
 def ten_decimals(number: float | Fraction) -> str:

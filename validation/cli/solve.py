@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, load, seconds, tolerance, whole
+from .arguments import GAME_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
+from .interrupts import deferring_interrupts
 from .methods import check_start, choose_method, load_start
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import solving, waiting
@@ -31,19 +32,20 @@ def solve(
         typer.Option(
             metavar="M",
             help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
-            "(in fractions); iteratively by cfr, cfr+, dcfr or pcfr+.",
+            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr.",
         ),
     ] = "highs",
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=whole, help="Whose strategy, where a problem solves for one: 0 by default."),
+        typer.Option(metavar="0|1", parser=seat, help="Whose strategy, where a problem solves for one: 0 by default."),
     ] = None,
     constrain: Annotated[
         list[str] | None,
         typer.Option(
             metavar="C",
             help="A constraint, for constrained; may be repeated: TERM+… <= NUMBER, also >= and ==, and 'as NAME' "
-            "after it. TERM is a functional of the game (risk), SEAT/INFOSET:ACTION or plan(SEAT/INFOSET:ACTION).",
+            "after it. TERM is a functional of the game (risk), SEAT/INFOSET:ACTION, "
+            "plan(SEAT/INFOSET:ACTION) or reach(SEAT/INFOSET).",
         ),
     ] = None,
     penalty: Annotated[
@@ -84,8 +86,9 @@ def solve(
         typer.Option(
             metavar="T",
             parser=tolerance,
-            help="What the certificate must prove, in payoff units: the exploitability for nash. With 0 iterative "
-            "methods run exactly --max-iterations. By default what the method is good for.",
+            help="What the certificate must prove, in payoff units: the exploitability for nash, the gap and the "
+            "violation for other problems. With 0 iterative methods run exactly --max-iterations. By default what the "
+            "method is good for.",
         ),
     ] = None,
     max_iterations: Annotated[
@@ -96,6 +99,10 @@ def solve(
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="S", parser=whole, help="For methods that draw random numbers.")
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="How regrets accumulate in ccfr: dcfr, cfr+, pcfr+ or cfr."),
     ] = None,
     updates: Annotated[
         str | None,
@@ -114,6 +121,10 @@ def solve(
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the profile to FILE (.npz).")] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw what --frontier or --sensitivity finds (.svg, .png or .pdf)."),
+    ] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
     ] = None,
@@ -126,8 +137,13 @@ def solve(
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
-    check_distinct(game=game, out=out, json=json)
+    check_distinct(game=game, out=out, json=json, plot=plot)
     check_writable(out, "--out")
+    if plot is not None and not frontier and sensitivity is None:
+        raise CommandLineError("--plot draws what --frontier or --sensitivity finds; give one of them")
+    if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise CommandLineError(f"--plot {plot}: expected a file name that ends with .svg, .png or .pdf")
+    check_writable(plot, "--plot")
     check_writable(json, "--json")
     if out is not None and Path(out).suffix.lower() != ".npz":
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
@@ -135,11 +151,12 @@ def solve(
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    options = {"updates": updates, "averaging": averaging, "iterate": iterate}
+    options = {"base": base, "updates": updates, "averaging": averaging, "iterate": iterate}
     try:
-        from ...solvers import solve as run
-        from ..questions import Question
-        from . import curves
+        with deferring_interrupts():
+            from ...solvers import solve as run
+            from ..questions import Question
+            from . import curves
 
         if frontier:
             curves.check_frontier(
@@ -156,6 +173,8 @@ def solve(
             maximise=maximise,
             minimise=minimise,
         )
+        asked = question.text if not frontier else f"{question.text_without('p')} --frontier"
+        known["question"] = asked
         moved = None
         if sensitivity is not None:
             curves.check_sensitivity(problem)
@@ -170,7 +189,7 @@ def solve(
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
             with waiting(f"responses for all p on {loaded.spec}", shown=shown):
-                record = curves.find_frontier(posed)
+                record = curves.find_frontier(posed, asked, plot)
             write_json(record, json)
             if shown:
                 curves.print_frontier(record, json)
@@ -181,7 +200,7 @@ def solve(
         worth: dict[str, Any] = {}
         if moved is not None:
             with waiting(f"bounds of {moved[0]} on {loaded.spec}", shown=shown):
-                worth = {"sensitivity": curves.find_sensitivity(solution, *moved)}
+                worth = {"sensitivity": curves.find_sensitivity(solution, *moved, plot)}
     except KeyboardInterrupt:
         print_error("interrupted")
         write_json(unsolved_record(known), json)
@@ -189,11 +208,14 @@ def solve(
     if out is not None:
         with writing(out, "--out"):
             solution.profile.save(out)
-    write_json(solution.to_dict() | {"message": message_of(solution)} | worth, json)
+    said = {"question": asked, "message": message_of(solution)}
+    write_json(solution.to_dict() | said | worth, json)
     if shown:
-        print_solution(solution, {"profile": out, "JSON": json})
+        print_solution(solution, asked, {"profile": out, "JSON": json})
         if worth.get("sensitivity"):
-            curves.print_sensitivity(worth["sensitivity"])
+            curves.print_sensitivity(worth["sensitivity"], solution.player or 0)
+        elif moved is not None and solution.infeasibility is not None:
+            curves.print_no_sensitivity(*moved)
     return exit_status(solution.status)
 
 

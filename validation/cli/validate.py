@@ -11,6 +11,7 @@ import typer
 from ...seqform.errors import nearest
 from ..figures import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, print_error
+from .interrupts import deferring_interrupts
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def validate(
     check_distinct(json=json, html=html)
     check_writable(json, "--json")
     check_writable(html, "--html")
-    from ..suites import SUITES
+    with deferring_interrupts():
+        from ..suites import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
@@ -95,8 +97,8 @@ class RowLines:
         self.out = out
         self.wide = out.width >= 100
         self.question = ("", "")
-        names = ("value", "difference", "exploitability", "tolerance", "iterations", "seconds")
-        self.headings = names if self.wide else ("value", "differs", "exploit.", "at most", "iter.", "s")
+        names = ("value", "difference", "proven error", "tolerance", "iterations", "seconds")
+        self.headings = names if self.wide else ("value", "differs", "error", "at most", "iter.", "s")
         self.widths = (16, 10, 14, 9, 10, 8) if self.wide else (12, 8, 8, 7, 7, 6)
 
     def print_row(self, row: "Row") -> None:
@@ -106,7 +108,7 @@ class RowLines:
         if (row.game, row.asked) != self.question:
             self._print_question(row)
         figures = (
-            magnitude(row.exploitability),
+            magnitude(row.error),
             f"{row.tolerance:.0e}",
             "" if row.iterations is None else f"{row.iterations:,}",
             "" if row.seconds is None else f"{row.seconds:.2f}",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
-from ..seqform.arrays import Floats
+from ...seqform.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

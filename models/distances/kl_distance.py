@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import kl_div
 
-from ..seqform.arrays import Floats
-from ..seqform.errors import InvalidStrategyError, shown
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError, shown
 from .distance import Distance
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..seqform.arrays import Floats
-from ..seqform.errors import InvalidStrategyError, one_line, shown
-from ..seqform.polytope import Treeplex
-from ..seqform.strategy import Strategy
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError, one_line, shown
+from ...seqform.evaluate import best_response_value
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Strategy, check_same_game
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -90,14 +91,35 @@ class Distance:
         """The weight of each sequence's infoset, shape (num_sequences − 1,): the empty sequence has none."""
         return np.repeat(self.weights, self.treeplex.num_actions)
 
-    def value(self, plan: npt.ArrayLike) -> float:
-        """Return the distance of a plan.
+    @cached_property
+    def scale(self) -> float:
+        """How large distances are, but for a factor: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
+        return best_response_value(self.treeplex, self.treeplex.inflow.T @ self.weights) or 1.0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.weights.flags.writeable = False  # stored arrays come back writeable
+
+    def value(self, plan: Strategy | npt.ArrayLike) -> float:
+        """Return the distance of a strategy, or of a plan.
 
         Parameters
         ----------
-        plan : array_like, shape (num_sequences,)
-            In the player's polytope.
+        plan : Strategy, or array_like of shape (num_sequences,)
+            Of the same player; a plan in the player's polytope.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is a strategy of another player or game, or no vector of that shape.
         """
+        if isinstance(plan, Strategy):
+            check_same_game(plan, self.reference.sequence_form)
+            if plan.player != self.player:
+                raise InvalidStrategyError(
+                    f"a distance from a strategy of player {self.player} received one of player {plan.player}"
+                )
+            plan = plan.plan
         return self._value(self.treeplex.checked_vector(plan, "realization plan"))
 
     def gradient(self, plan: npt.ArrayLike) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..seqform.rationals import Fractions, to_fractions
-from ..seqform.rules import Number
+from ...seqform.rationals import Fractions, to_fractions
+from ...seqform.rules import Number
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Triplets:
     Examples
     --------
     >>> import numpy as np
-    >>> from treeplex.models.triplets import Triplets
+    >>> from treeplex.models.programs.triplets import Triplets
     >>> half = Triplets.of(np.array([[0.0, 0.1], [2.0, 0.0]])) * 0.5
     >>> half.values
     array([Fraction(1, 20), Fraction(1, 1)], dtype=object)

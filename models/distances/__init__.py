@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..seqform.errors import UnsupportedProblemError, shown
+from ...seqform.errors import UnsupportedProblemError, shown
 from .distance import Distance
 from .kl_distance import KLDistance
 from .norm_distances import L1Distance, L2Distance

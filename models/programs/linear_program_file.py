@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..seqform.errors import GameFileError, SolverError, one_line, shown
-from ..seqform.interchange.files import refusing_unwritable, writing_whole
+from ...seqform.errors import GameFileError, SolverError, one_line, shown
+from ...seqform.interchange.files import refusing_unwritable, writing_whole
 from .highs_model import highs_model
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[
 
     Examples
     --------
-    >>> from treeplex.models.linear_program_file import block_names
+    >>> from treeplex.models.programs.linear_program_file import block_names
     >>> block_names({"plan": slice(0, 2)}, 3, "column")
     ['plan_0', 'plan_1', 'column_2']
     """

@@ -20,7 +20,7 @@ def highs_model(program: "LinearProgram") -> Any:
     Examples
     --------
     >>> from treeplex import Nash, load_game
-    >>> from treeplex.models.highs_model import highs_model
+    >>> from treeplex.models.programs.highs_model import highs_model
     >>> model = highs_model(Nash(load_game("kuhn")).linear_program())
     >>> model.num_col_, model.num_row_
     (20, 20)

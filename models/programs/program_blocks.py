@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..seqform.rationals import to_fractions
+from ...seqform.rationals import to_fractions
 from .linear_program import LinearProgram
 from .rational_program import RationalProgram
 from .triplets import Triplets
@@ -28,7 +28,7 @@ class ProgramBlocks:
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from treeplex.models.program_blocks import ProgramBlocks
+    >>> from treeplex.models.programs.program_blocks import ProgramBlocks
     >>> blocks = ProgramBlocks()
     >>> blocks.add_columns("x", 1, objective=[1.0], lower=0.0)
     >>> blocks.add_columns("y", 1, objective=[2.0], lower=0.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..seqform.rationals import Fractions
+from ...seqform.rationals import Fractions
 from .linear_program import LinearProgram
 from .triplets import Triplets
 
@@ -25,7 +25,7 @@ class RationalProgram:
     maximise : bool
     columns, rows : mapping of str to slice
         Which part of ``z`` and of the rows stands for what, as in the
-        :class:`~treeplex.models.linear_program.LinearProgram` of the same problem.
+        :class:`~treeplex.models.programs.linear_program.LinearProgram` of the same problem.
 
     Examples
     --------

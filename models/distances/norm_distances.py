@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..seqform.arrays import Floats
-from ..seqform.rationals import Fractions, to_fractions
+from ...seqform.arrays import Floats
+from ...seqform.rationals import Fractions, exact_behaviour, to_fractions
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.triplets import Triplets
 from .distance import Distance
-from .program_blocks import ProgramBlocks
-from .triplets import Triplets
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -59,7 +59,7 @@ class NormDistance(Distance):
 
 @dataclass(frozen=True, eq=False)
 class L1Distance(NormDistance):
-    """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a |x(I, a) − b*(I, a) x(σ(I))|.
+    """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a abs(x(I, a) − b*(I, a) x(σ(I))).
 
     At an infoset that no own decision comes before it is the ℓ1 distance of behaviours, twice the total variation. It
     has a linear program. Slopes are numbers from −1 to 1, a sequence but the empty one.
@@ -109,17 +109,43 @@ class L1Distance(NormDistance):
         unit = sp.eye_array(count, format="csr")
         blocks.add_columns(f"{name} above", count, objective=objective, lower=0.0)
         blocks.add_columns(f"{name} below", count, objective=objective, lower=0.0)
-        terms = {"plan": self.differences, f"{name} above": -unit, f"{name} below": unit}
+        differences = self.exact_differences if blocks.exact else self.differences
+        terms = {"plan": differences, f"{name} above": -unit, f"{name} below": unit}
         blocks.add_rows(name, terms, lower=0.0, upper=0.0)
 
+    @cached_property
+    def exact_differences(self) -> Triplets:
+        """R in fractions, shape (num_sequences − 1, num_sequences).
+
+        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so that the distance of
+        that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
+        """
+        treeplex = self.treeplex
+        count, inflow = treeplex.num_sequences - 1, treeplex.inflow
+        played, inflows = exact_behaviour(treeplex, self.reference.behaviour)[1:], to_fractions(inflow.data)
+        # A row each sequence: itself, minus its probability times what flows into its infoset.
+        infosets = treeplex.sequence_infosets[1:]
+        lengths = np.diff(inflow.indptr)[infosets]
+        sequences = np.arange(count)
+        rows = np.concatenate([sequences, np.repeat(sequences, lengths)])
+        places = np.concatenate(
+            [np.arange(inflow.indptr[infoset], inflow.indptr[infoset + 1]) for infoset in infosets]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        columns = np.concatenate([sequences + 1, inflow.indices[places]])
+        factors = to_fractions(self.sequence_weights)
+        values = np.concatenate([factors, -(factors * played)[rows[count:]] * inflows[places]])
+        shape = (count, treeplex.num_sequences)
+        return Triplets(shape, rows.astype(np.int64), columns.astype(np.int64), values).compressed()
+
     def exact_value(self, plan: Fractions) -> Fraction:
-        """Return the distance of a plan in fractions; what is a float in R counts as what it was meant to be."""
-        return sum(np.abs(Triplets.of(self.differences) @ plan), Fraction(0))
+        """Return the distance of a plan in fractions, by :attr:`exact_differences`."""
+        return sum(np.abs(self.exact_differences @ plan), Fraction(0))
 
     def exact_minorant(self, slopes: Fractions) -> Fractions:
         """Return the coefficients of the minorant of slopes in fractions, which are cut off at −1 and 1."""
         least, most = to_fractions([-1]), to_fractions([1])
-        return Triplets.of(self.differences).T @ np.minimum(np.maximum(slopes, least), most)
+        return self.exact_differences.T @ np.minimum(np.maximum(slopes, least), most)
 
     def _value(self, plan: Floats) -> float:
         return float(np.abs(self.differences @ plan).sum())
@@ -165,6 +191,11 @@ class L2Distance(NormDistance):
     """
 
     kind: ClassVar[str] = "l2"
+
+    @cached_property
+    def scale(self) -> float:
+        """How large distances are, but for a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
+        return float(np.sqrt(super().scale))
 
     @property
     def _factors(self) -> Floats:
