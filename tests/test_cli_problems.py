@@ -513,3 +513,12 @@ def test_constrained_cfr_by_name(capsys):
     record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--base", "pcfr+", "--tol", "1e-4")
     assert (record["method"], record["status"], record["options"]["base"]) == ("ccfr", "converged", "pcfr+")
     assert record["objective"] == pytest.approx(-0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["highs", "cvxpy", "rational", "ccfr"])
+def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
+    bounds = ("--constrain", "0/J_:b>=0.7 as often", "--constrain", "0/J_:b<=0.4 as seldom")
+    assert main([*CONSTRAINED, *bounds, "--method", method]) == 1
+    shown = capsys.readouterr().out
+    assert "often, seldom" in shown
+    assert ("3/10 in sum, 3/20 the largest alone" if method == "rational" else "0.3 in sum") in shown

@@ -52,8 +52,11 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
     if solution.infeasibility is None:
         rows |= _results(solution)
     else:
+        from ...models.constraints.builders import shown_number
+
         found = solution.infeasibility
-        rows["least violation"] = f"{found.least_violation:.6g} in sum, {found.largest_violation:.6g} the largest alone"
+        total, largest = (shown_number(one, 6) for one in (found.least_violation, found.largest_violation))
+        rows["least violation"] = f"{total} in sum, {largest} the largest alone"
         rows["conflict"] = ", ".join(found.conflict)
     rows["iterations"] = f"{solution.iterations:,}"
     rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
