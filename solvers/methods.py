@@ -155,8 +155,9 @@ class Rational:
 
     HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
     not. Where they are not, the program is shifted and scaled to what is wrong, and solved again. Numbers of the game
-    are taken from its rules or its tree as they are written there. A float of at most fifteen digits counts as that
-    decimal, a longer one, and probabilities of an opponent's strategy, as the simplest fraction that rounds to it.
+    are taken from its rules or its tree as they are written there, floats as their shortest decimals. In matrices and
+    parameters a float of at most fifteen digits counts as that decimal, a longer one, and probabilities of an
+    opponent's strategy, as the simplest fraction that rounds to it.
 
     Parameters
     ----------
