@@ -1,7 +1,10 @@
 """The examples in docstrings, in the README and in the documentation run and print what they show."""
 
+import ast
 import doctest
 import importlib
+import inspect
+import re
 import shlex
 import subprocess
 import sys
@@ -35,6 +38,18 @@ def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         pytest.importorskip(needed)
     results = doctest.testmod(module, optionflags=FLAGS)
     assert results.failed == 0, f"{results.failed} of {results.attempted} examples failed; see the output above"
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_docstrings_hold_no_bars_that_the_documentation_would_replace(name: str) -> None:
+    """``|x|`` stands for something else in reStructuredText, and the build of the pages fails."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = re.sub(r"``.*?``|>>> .*|^\s*\.\.\. .*", "", ast.get_docstring(node) or "")
+            assert not re.search(r"(?<![\w|])\|(?=\S)[^|\n]*\S?\|(?![\w|])", text), (
+                f"{name}: {getattr(node, 'name', 'module')}"
+            )
 
 
 def run_console(example: Example) -> str | None:

@@ -47,7 +47,7 @@ class LiftedRows:
 
     Examples
     --------
-    f(x) = |x − 0.5|, by s ≥ x − 0.5, s ≥ 0.5 − x:
+    f(x) = abs(x − 0.5), by s ≥ x − 0.5, s ≥ 0.5 − x:
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
