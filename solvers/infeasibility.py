@@ -11,6 +11,7 @@ import numpy as np
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.constraints.builders import shown_number
 from ..models.problems import LeastViolation
+from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
@@ -192,24 +193,39 @@ def _is_proven(constraints: Sequence[Constraint], least: Any) -> bool:
     """Whether the least violation proves that constraints cannot be met together."""
     if least.exact is not None:
         return bool(least.exact.certificate.lower > 0)
-    return bool(least.lower > TOLERANCE * max(_weights(constraints, least)))
+    return excluded(constraints, least.multipliers, least.lower, least.strategy.plan)
+
+
+def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:
+    """Whether a bound that multipliers prove of a player's least violation is more than round-off.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+    multipliers : mapping of str to float
+        By constraint.
+    lower : float
+        The bound, as :meth:`LeastViolation.certify <treeplex.models.problems.LeastViolation.certify>` computes it.
+    plan : ndarray of float64
+        The player's, at which slopes are taken.
+    """
+    return bool(lower > TOLERANCE * max(_weights(constraints, multipliers, plan)))
 
 
 def _support(constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
     """Return the constraints whose multipliers prove that they cannot be met together."""
-    weights = _weights(constraints, least)
+    weights = _weights(constraints, least.multipliers, least.strategy.plan)
     return [one for one, weight in zip(constraints, weights, strict=True) if weight > TOLERANCE * max(weights)]
 
 
-def _weights(constraints: Sequence[Constraint], least: Any) -> list[float]:
+def _weights(constraints: Sequence[Constraint], multipliers: Mapping[str, float], plan: Floats) -> list[float]:
     """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function.
 
     A function without slopes, such as that of 0 x ≤ −1, counts by its constant.
     """
-    plan = least.strategy.plan
     weights = []
     for constraint in constraints:
-        multiplier = least.multipliers[constraint.name]
+        multiplier = multipliers[constraint.name]
         slope, constant = constraint.minorant(plan) if multiplier else (np.zeros(1), 0.0)
         size = float(np.abs(slope).max()) or (abs(constant) if np.isfinite(constant) else 0.0)
         weights.append(multiplier * size)

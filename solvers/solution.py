@@ -12,6 +12,7 @@ import numpy as np
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnsupportedProblemError
+from ..seqform.game import Game
 from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
 from .status import Status
@@ -279,7 +280,6 @@ class Solution:
         from .. import __version__
 
         game = self.problem.game
-        form = game.sequence_form
         value = self.value
         record = {
             "schema": 1,
@@ -315,12 +315,7 @@ class Solution:
             "iterations": self.iterations,
             "seconds": self.seconds,
             "build_seconds": self.build_seconds,
-            "sizes": {
-                "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
-                "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
-                "leaves": form.num_leaves,
-                "nnz": form.nnz,
-            },
+            "sizes": sizes_of(game),
         }
         return json_ready(record)  # type: ignore[no-any-return]
 
@@ -331,6 +326,17 @@ class Solution:
 
 def _exact_text(number: Any) -> str | None:
     return fraction_text(number) if isinstance(number, Fraction) else None
+
+
+def sizes_of(game: Game) -> dict[str, Any]:
+    """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
+    form = game.sequence_form
+    return {
+        "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
+        "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
+        "leaves": form.num_leaves,
+        "nnz": form.nnz,
+    }
 
 
 def json_ready(value: Any) -> Any:

@@ -226,6 +226,23 @@ def test_a_run_goes_on_where_it_stopped():
     assert dict(resumed.multipliers) == dict(whole.multipliers)
 
 
+def test_a_run_under_other_constraints_starts_from_the_strategies_alone():
+    """Multipliers of other constraints mean nothing here, and there may be more or fewer of them."""
+    one = [LinearConstraint(0, {2: 1}, 0.1, "seldom")]
+    two = [*one, LinearConstraint(1, {3: 1}, 0.2, "other")]
+    moved = [LinearConstraint(0, {2: 1}, 0.3, "seldom")]
+    elsewhere = [LinearConstraint(0, {4: 1}, 0.1, "seldom")]
+    first = solve(ConstrainedNash(LEDUC, one), "ccfr", tol=0, max_iterations=100)
+    for constraints in (two, moved, elsewhere, []):
+        problem = ConstrainedNash(LEDUC, constraints)
+        solution = solve(problem, "ccfr", tol=0, max_iterations=50, start=first)
+        assert solution.iterations == 50  # counted from nothing
+        exact = solve(problem).value
+        converged = solve(problem, "ccfr", tol=1e-2, start=first)
+        assert converged.status is Status.CONVERGED
+        assert converged.lower - 0.02 <= exact <= converged.upper + 0.02
+
+
 def test_other_problems_and_options_are_refused():
     with pytest.raises(UnsupportedProblemError, match="method ccfr cannot solve nash"):
         solve(Nash(KUHN), "ccfr")

@@ -158,7 +158,7 @@ class StyledNash(OnePlayerProblem):
 
     @cached_property
     def scale(self) -> float:
-        """The objective's unit in tolerances: the largest Σ abs(c) x over the plans, 1 if that is 0; a distance's own."""
+        """The objective's unit in tolerances: the largest Σ abs(c) x of a plan, 1 if that is 0; a distance's own."""
         if self.nearest is not None:
             return float(self.nearest.scale)
         treeplex = self.game.sequence_form.treeplexes[self.player]

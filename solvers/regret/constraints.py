@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,8 @@ class KernelConstraints:
         What multipliers of a player may sum to at most, in the unit; infinite if there is no such bound.
     soft : bool
         Whether violations are paid for.
+    identity : tuple
+        Equal for equal constraints and penalties, whatever the layout: then a run can go on where another stopped.
     """
 
     arrays: ConstraintArrays
@@ -65,6 +68,7 @@ class KernelConstraints:
     unit: float
     total: float
     soft: bool
+    identity: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, problem: ConstrainedNash, layout: KernelLayout, weight: float = 1.0) -> KernelConstraints:
@@ -110,7 +114,16 @@ class KernelConstraints:
             caps=caps,
         )
         total = penalty / layout.unit if largest and penalty is not None else math.inf
-        return cls(arrays, tuple(one.name for one in rows), units, layout.unit, total, penalty is not None)
+        said = ((one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit) for one in rows)
+        return cls(
+            arrays=arrays,
+            order=tuple(one.name for one in rows),
+            units=units,
+            unit=layout.unit,
+            total=total,
+            soft=penalty is not None,
+            identity=(penalty, problem.penalise, *said),
+        )
 
     @classmethod
     def none(cls, num_players: int) -> KernelConstraints:

@@ -12,6 +12,7 @@ from ...models.problems import ConstrainedNash, LeastViolation, Problem
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, check_same_game
+from ..infeasibility import excluded
 from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome, Progress, nearest_profile
 from ..solution import History, Solution
@@ -44,6 +45,7 @@ class RegretState:
     method: RegretMethod
     kernel: Kernel
     state: KernelState
+    constraints: tuple[object, ...] | None  # what identifies them: multipliers and regrets are of those alone
 
 
 def kernel_of(form: SequenceForm) -> Kernel:
@@ -161,7 +163,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             np.concatenate([np.zeros(0), *seconds]),
             np.concatenate([np.zeros(0), *errors]),
         ),
-        state=RegretState(method, kernel, state),
+        state=RegretState(method, kernel, state, None if constraints is None else constraints.identity),
     )
 
 
@@ -176,8 +178,7 @@ def _excluded(problem: Problem, plans: "Sequence[Floats]", constraints: KernelCo
         if most > 0.0:
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
             lower = LeastViolation(problem.game, player, own).certify(profile, shares).lower
-            sizes = [shares[one.name] * np.abs(one.minorant(plans[player])[0]).max() for one in own]
-            if lower is not None and lower > 1e-9 * max(sizes):
+            if lower is not None and excluded(own, shares, lower, profile[player].plan):
                 return True
     return False
 
@@ -210,8 +211,9 @@ def _start(
     start = options.start
     if isinstance(start, Solution):
         kept = start.state
+        identity = None if constraints is None else constraints.identity
         same = start.problem.game.fingerprint == problem.game.fingerprint
-        if isinstance(kept, RegretState) and kept.method == method and same:
+        if isinstance(kept, RegretState) and kept.method == method and same and kept.constraints == identity:
             state = kernel.adopt(kept.state, kept.kernel, constraints)
             state.next_check = state.iteration  # it may be good enough as it is
             return state

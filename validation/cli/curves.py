@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CommandLineError
 from .output import console, show_numbers, show_rows
-from .records import partial_record, sizes_of
+from .records import partial_record
 from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, 
     """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
     from ...solvers.frontier import restricted_nash_frontier
     from ...solvers.methods import find_method
+    from ...solvers.solution import sizes_of
     from ...solvers.solve import with_game_value
     from ...solvers.status import Status
 

@@ -1,9 +1,6 @@
 """JSON of solves that have no solution: those that were interrupted early, and those about many solutions."""
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ...seqform.game import Game
+from typing import Any
 
 _KEYS = (
     *(
@@ -32,17 +29,7 @@ _KEYS = (
         "exploitability",
         "gain",
     ),
-    *(
-        "objective_exact",
-        "gain_exact",
-        "opponent_value",
-        "game_value",
-        "slack",
-        "violation",
-        "violations",
-        "least_violation",
-        "conflict",
-    ),
+    *("opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
     *("multipliers", "steps", "iterations", "seconds", "build_seconds", "sizes"),
 )
 
@@ -66,14 +53,3 @@ def unsolved_record(known: dict[str, Any]) -> dict[str, Any]:
     """
     stopped = {"status": "interrupted", "message": "stopped by the user before there were strategies"}
     return partial_record(known | stopped)
-
-
-def sizes_of(game: "Game") -> dict[str, Any]:
-    """Return the sizes of a game, as the JSON of ``solve`` has them."""
-    form = game.sequence_form
-    return {
-        "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
-        "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
-        "leaves": form.num_leaves,
-        "nnz": form.nnz,
-    }
