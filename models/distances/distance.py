@@ -1,5 +1,6 @@
 """What all distances of a plan from a reference strategy have in common."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Distance:
+class Distance(ABC):
     """How far a player's plan x is from a reference strategy b*: what the three distances have in common.
 
     A plan differs from the reference at a sequence (I, a) by (B x)(I, a) = x(I, a) − b*(I, a) x(σ(I)); in a flow
@@ -156,6 +157,7 @@ class Distance:
         """
         return None
 
+    @abstractmethod
     def to_cvxpy(self, plan: "cp.Variable") -> "cp.Expression":
         """Return the distance as a convex cvxpy expression.
 
@@ -164,7 +166,6 @@ class Distance:
         plan : cvxpy.Variable, shape (num_sequences,)
             Such as ``game.plan(player)``, with E x = e and x ≥ 0 among the constraints of the problem.
         """
-        raise NotImplementedError
 
     def cvxpy_parts(self, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":
         """Return the distance, and constraints that define it; the multipliers of the first give the slopes.
@@ -192,20 +193,20 @@ class Distance:
             return None
         return np.asarray(-constraints[0].dual_value, dtype=np.float64) / multiplier
 
-    def _value(self, plan: Floats) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def _value(self, plan: Floats) -> float: ...
 
+    @abstractmethod
     def _slopes_at(self, plan: Floats) -> Floats:
         """Return valid slopes that are tight at a plan."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _valid(self, slopes: Floats) -> Floats:
         """Return slopes that prove a bound: those given, as far as they do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _coefficients(self, slopes: Floats) -> Floats:
         """Return the minorant of valid slopes."""
-        raise NotImplementedError
 
     def _checked_slopes(self, slopes: Floats, count: int) -> Floats:
         vector = np.array(slopes, dtype=np.float64)

@@ -1,5 +1,6 @@
 """Distances of a plan from a reference strategy that are norms of the differences at its sequences."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,8 +36,8 @@ class NormDistance(Distance):
         return sp.csr_array(sp.diags_array(self._factors) @ matrix)
 
     @property
-    def _factors(self) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _factors(self) -> Floats: ...
 
     def cvxpy_parts(self, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":
         """Return the norm of a variable, and the constraint that it is R x, whose multipliers are the slopes."""
@@ -49,8 +50,8 @@ class NormDistance(Distance):
         """Return the norm of R x."""
         return self._norm(self.differences @ plan)
 
-    def _norm(self, differences: "cp.Expression") -> "cp.Expression":
-        raise NotImplementedError
+    @abstractmethod
+    def _norm(self, differences: "cp.Expression") -> "cp.Expression": ...
 
     def _coefficients(self, slopes: Floats) -> Floats:
         product: Floats = self.differences.T @ slopes

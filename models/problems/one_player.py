@@ -1,5 +1,6 @@
 """What problems about one player's strategy have in common: a seat, and the value of the game to it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -23,7 +24,7 @@ from .side import Side, check_two_players
 
 
 @dataclass(frozen=True, eq=False)
-class OnePlayerProblem:
+class OnePlayerProblem(ABC):
     """A problem about one player's strategy in a zero-sum game of two, for which the value of the game is needed.
 
     A program, the reading of its solution and a certificate are written once, in the numbers of a
@@ -55,9 +56,9 @@ class OnePlayerProblem:
             object.__setattr__(self, "game_value", checked_number(self.name, "game_value", self.game_value))
 
     @property
+    @abstractmethod
     def player(self) -> int:
         """Whose strategy it is about."""
-        raise NotImplementedError
 
     @cached_property
     def side(self) -> Side:
@@ -105,9 +106,9 @@ class OnePlayerProblem:
         """Return the program of :meth:`linear_program` in exact fractions, in payoff units."""
         return self._blocks(self.exact_side).rational_program(maximise=self.maximises)
 
+    @abstractmethod
     def _blocks(self, side: Side) -> ProgramBlocks:
         """Write the program in the numbers of a side."""
-        raise NotImplementedError
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
         """Return plans, multipliers and evidence from the solution of :meth:`linear_program`."""
@@ -117,9 +118,9 @@ class OnePlayerProblem:
         """Return plans, multipliers and evidence from the solution of :meth:`rational_program`, in fractions."""
         return self._read(self.exact_side, primal, dual)
 
+    @abstractmethod
     def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
         """Read the solution of a program that was written in the numbers of a side."""
-        raise NotImplementedError
 
     def certify(
         self,
@@ -136,11 +137,11 @@ class OnePlayerProblem:
         """Compute what :meth:`certify` does, from plans in fractions: all numbers but the residual are fractions."""
         return self._certify(self.exact_side, plans, multipliers, evidence)
 
+    @abstractmethod
     def _certify(
         self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
     ) -> Certificate:
         """Compute a certificate in the numbers of a side."""
-        raise NotImplementedError
 
     def _plans(self, own: Any, other: Any) -> tuple[Any, Any]:
         return (own, other) if self.player == 0 else (other, own)
