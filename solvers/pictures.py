@@ -43,7 +43,7 @@ def draw_frontier(frontier: "Frontier") -> "Figure":
     >>> [axes.get_xlabel() for axes in figure.axes]
     ['exploitability', 'p']
     """
-    figure, (curve, steps) = _panels(1, 2, (8.6, 3.6))
+    figure, (curve, steps) = panels(1, 2, (8.6, 3.6))
     size = _dot_size(len(frontier.gains))
     curve.plot(frontier.exploitabilities, frontier.gains, "o-", color=_BLUE, markersize=size, linewidth=1.4)
     curve.set(xlabel="exploitability", ylabel="gain against the model")
@@ -84,7 +84,7 @@ def draw_value_function(function: "ValueFunction") -> "Figure":
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['objective', 'price']
     """
-    figure, (values, prices) = _panels(2, 1, (5.6, 5.0), sharex=True, height_ratios=(3, 2))
+    figure, (values, prices) = panels(2, 1, (5.6, 5.0), sharex=True, height_ratios=(3, 2))
     size = _dot_size(len(function.values))
     values.plot(function.knots, function.values, "o-", color=_BLUE, markersize=size, linewidth=1.4, clip_on=False)
     values.set(ylabel="objective", xlim=(function.lower, function.upper))
@@ -106,14 +106,34 @@ def draw_value_function(function: "ValueFunction") -> "Figure":
     return figure
 
 
-def _panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "tuple[Figure, Any]":
-    """Return a figure that belongs to no window, and its axes."""
+def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "tuple[Figure, Any]":
+    """Return a figure that belongs to no window, and its axes, with a pale grid and no frame.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of axes.
+    size : tuple of float
+        Width and height in inches.
+    **how
+        As ``matplotlib.figure.Figure.subplots`` takes it.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    axes : matplotlib.axes.Axes or ndarray of them
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
     require_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, **how)
-    for one in axes:
+    for one in figure.axes:
         one.spines[["top", "right"]].set_visible(False)
         one.grid(color=_GREY, linewidth=0.7)
         one.set_axisbelow(True)

@@ -1,0 +1,32 @@
+"""The figures and tables of papers by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...seqform.errors import UnsupportedProblemError, nearest, shown
+from .ccfr_figure_2a import CCFRFigure2a
+from .experiment import Experiment
+
+#: The experiments by name.
+EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {kind.name: kind for kind in (CCFRFigure2a,)}
+
+
+def find_experiment(name: str) -> type[Experiment[Any]]:
+    """Return an experiment by its name.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such experiment.
+
+    Examples
+    --------
+    >>> from treeplex.validation.papers import find_experiment
+    >>> find_experiment("ccfr-figure-2a").quick().width
+    3
+    """
+    if name not in EXPERIMENTS:
+        raise UnsupportedProblemError(
+            f"unknown experiment {shown(name)}{nearest(name, EXPERIMENTS)}; expected one of {', '.join(EXPERIMENTS)}"
+        )
+    return EXPERIMENTS[name]
