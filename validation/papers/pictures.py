@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
+    from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
+    from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 _BLACK, _BLUE, _RED, _GREEN, _ORANGE, _GREY = "#333333", "#0072B2", "#D55E00", "#009E73", "#E69F00", "#999999"
@@ -29,9 +31,8 @@ def draw_frontier(experiment: "CCFRFigure2a", rows: "Sequence[FrontierRow]") -> 
     figure, axes = panels(1, 1, (5.8, 4.0))
     if rows:
         bounds, least, most = band(rows)
-        axes.fill_between(bounds, least, most, color=_ORANGE, alpha=0.45, linewidth=0, label="exact: tangents to chords")
-        exact = sorted((row.frontier_risk, row.frontier_exploitability) for row in rows)
-        axes.plot(*zip(*exact, strict=True), "+", color=_BLACK, markersize=11, markeredgewidth=1.2, label="exact: linear program")
+        axes.plot(bounds, most, color=_BLACK, linewidth=1.1, label="exact: linear programs, and chords between")
+        axes.fill_between(bounds, least, most, color=_ORANGE, alpha=0.6, linewidth=0, label="room left by their tangents")
         dots = [(row.risk, row.exploitability) for row in rows]
         axes.plot(
             *zip(*dots, strict=True), "o", color=_BLUE, markersize=5,
@@ -45,3 +46,80 @@ def draw_frontier(experiment: "CCFRFigure2a", rows: "Sequence[FrontierRow]") -> 
     )
     axes.set_xlim(left=0.0)
     return figure
+
+
+def draw_convergence(experiment: "CCFRFigure2b", rows: "Sequence[ConvergenceRow]") -> "Figure":
+    """Draw difference and violation against time, once with linear and once with logarithmic time.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    figure, both = panels(1, 2, (8.8, 4.2), sharey=True)
+    looks = {"default": (_BLUE, "defaults here"), "paper": (_RED, "the paper's recipe")}
+    for axes in both:
+        for recipe, (colour, words) in looks.items():
+            points = [row for row in rows if row.recipe == recipe]
+            seconds = np.array([row.seconds for row in points])
+            difference = np.array([row.difference for row in points])
+            violation = np.array([row.violation for row in points])
+            axes.plot(seconds, _shown(np.abs(difference)), color=colour, label=f"difference, {words}")
+            # What is below the exact optimum is so because it violates its bound.
+            for markers, fill in ((difference > 0.0, colour), (difference < 0.0, "white")):
+                axes.plot(seconds[markers], np.abs(difference[markers]), "o", color=colour, markerfacecolor=fill, markersize=4)
+            axes.plot(
+                seconds, _shown(violation), "x", linestyle=(0, (2, 2)), color=colour, linewidth=1.0, markersize=4,
+                label=f"violation, {words}",
+            )  # fmt: skip
+        for row in rows:
+            if row.recipe == "exact":
+                axes.axvline(row.seconds, color=_BLACK, linewidth=1.4, label="time of the linear program")
+        axes.set(xlabel="seconds", yscale="log")
+    both[0].set_ylabel("difference (payoff units), violation (probability)")
+    both[0].set_xlim(left=0.0)
+    both[1].set_xscale("log")
+    handles, labels = both[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.suptitle(f"transit game, width {experiment.width}, risk at most {experiment.bound:g}")
+    return figure
+
+
+def draw_times(experiment: "CCFRFigure2c", rows: "Sequence[TimeRow]") -> "Figure":
+    """Draw time against width, logarithmic: a line a method, hollow where the time limit came first.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    figure, axes = panels(1, 1, (5.8, 4.2))
+    colours, marks = (_GREEN, _BLUE, _RED, _ORANGE, _GREY), ("o", "s", "^", "D", "v")
+    methods = [(None, _BLACK, "x", "linear program, HiGHS")]
+    methods += [
+        (precision, colours[place % 5], marks[place % 5], f"constrained CFR to {precision:g}")
+        for place, precision in enumerate(experiment.precisions)
+    ]
+    for precision, colour, mark, words in methods:
+        solved = [row for row in rows if row.precision == precision]
+        ended = [row for row in solved if row.status in ("converged", "optimal")]
+        axes.plot(
+            [row.width for row in ended], [row.seconds for row in ended], f"{mark}-", color=colour, label=words,
+            linewidth=1.4, markersize=5,
+        )  # fmt: skip
+        stopped = [row for row in solved if row not in ended]
+        axes.plot(
+            [row.width for row in stopped], [row.seconds for row in stopped], mark, color=colour, markerfacecolor="none"
+        )
+    widths = sorted({row.width for row in rows})
+    axes.set(xlabel="width of the transit game", ylabel="seconds", yscale="log", xticks=widths)
+    axes.set_title(f"risk at most {experiment.bound:g}")
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _shown(values: Any) -> Any:
+    """Return values with gaps where a logarithmic axis has no place for them."""
+    return np.where(values > 0.0, values, np.nan)

@@ -5,10 +5,12 @@ from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest, shown
 from .ccfr_figure_2a import CCFRFigure2a
+from .ccfr_figure_2b import CCFRFigure2b
+from .ccfr_figure_2c import CCFRFigure2c
 from .experiment import Experiment
 
 #: The experiments by name.
-EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {kind.name: kind for kind in (CCFRFigure2a,)}
+EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c)}
 
 
 def find_experiment(name: str) -> type[Experiment[Any]]:
