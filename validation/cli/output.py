@@ -106,6 +106,27 @@ def check_writable(path: str | None, option: str) -> None:
         raise _unwritable(path, option, error) from None
 
 
+def make_folder(path: str, option: str) -> None:
+    """Make a folder for results, before anything is computed; refuse one in which no file can be written.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    import tempfile
+
+    if not path:
+        raise CommandLineError(f"{option}: the folder name is empty")
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except FileExistsError:
+        raise CommandLineError(f"{option}: {path!r} is a file, expected a folder") from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, option, error) from None
+
+
 def check_distinct(**paths: str | None) -> None:
     """Refuse one file given for two purposes.
 

@@ -1,9 +1,7 @@
 """``treeplex validate``: exact against iterative, row by row."""
 
 import contextlib
-import sys
 import time
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +11,7 @@ from ..figures import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
+from .progress import counting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,8 +74,13 @@ def _run(suite: "Suite", *, shown: bool) -> "Report":
         out.print(f"suite {suite.name}: {suite.summary}", style="dim")
     begun = time.perf_counter()
     try:
-        with _progress(out, len(suite.cases)) if shown else contextlib.nullcontext() as advance:
-            report = run_suite(suite, on_row=keep, on_case=advance)
+        with counting(out, len(suite.cases)) if shown else contextlib.nullcontext() as advance:
+
+            def begin(case: "Case") -> None:
+                if advance is not None:
+                    advance(f"{case.problem} by {case.label} on {case.game}")
+
+            report = run_suite(suite, on_row=keep, on_case=begin)
     except KeyboardInterrupt:
         report = Report(suite.name, tuple(rows), time.perf_counter() - begun, interrupted=True)
     if shown:
@@ -142,34 +146,6 @@ class RowLines:
         else:
             heading.append("  value not known: the exact solution's certificate is judged", style="dim")
         self.out.print(heading, soft_wrap=True)
-
-
-@contextlib.contextmanager
-def _progress(out: "Console", total: int) -> "Iterator[Callable[[Case], None] | None]":
-    """Show a bar below the rows, or on standard error if the rows go elsewhere; nothing without a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(),
-        bars.BarColumn(bar_width=20),
-        bars.MofNCompleteColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.TimeElapsedColumn(),
-    )
-    # One terminal must not be drawn on by two consoles.
-    where = out if out.is_terminal else console(stderr=True)
-    with bars.Progress(*columns, console=where, transient=True, redirect_stdout=False) as display:
-        task = display.add_task("", total=total)
-        begun: list[Case] = []
-
-        def advance(case: "Case") -> None:
-            display.update(task, completed=len(begun), description=f"{case.problem} by {case.label} on {case.game}")
-            begun.append(case)
-
-        yield advance
 
 
 def _print_summary(out: "Console", report: "Report") -> None:

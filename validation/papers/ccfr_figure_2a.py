@@ -129,7 +129,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     @classmethod
     def quick(cls) -> "CCFRFigure2a":
         """Return it for width 3 and 20,000 iterations."""
-        return cls(3, (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), 20_000)
+        return cls(3, (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20_000)
 
     @classmethod
     def full(cls) -> "CCFRFigure2a":

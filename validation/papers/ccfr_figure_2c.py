@@ -219,8 +219,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
         asked = [*said, *((widest, precision) for precision in self.precisions if widest is not None)]
         return [
             Claim(
-                f"time of the linear program over that of constrained CFR to {precision:g}, width {width}",
-                said.get((width, precision), "not in the text"),
+                f"width {width}: time of the linear program over that of constrained CFR to {precision:g}",
+                said.get((width, precision)),
                 next((row.ratio for row in rows if (row.width, row.precision) == (width, precision)), None),
             )
             for width, precision in dict.fromkeys(asked)

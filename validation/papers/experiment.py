@@ -39,14 +39,14 @@ class Claim:
     ----------
     quantity : str
         What is reported, with its unit.
-    paper : str or float
-        As the paper has it.
+    paper : str, float or None
+        As the paper has it; ``None`` where its text has no number, and a picture alone.
     measured : str, float or None
         By the rows; ``None`` if they do not tell.
     """
 
     quantity: str
-    paper: str | float
+    paper: str | float | None
     measured: str | float | None
 
 

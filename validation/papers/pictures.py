@@ -32,7 +32,9 @@ def draw_frontier(experiment: "CCFRFigure2a", rows: "Sequence[FrontierRow]") -> 
     if rows:
         bounds, least, most = band(rows)
         axes.plot(bounds, most, color=_BLACK, linewidth=1.1, label="exact: linear programs, and chords between")
-        axes.fill_between(bounds, least, most, color=_ORANGE, alpha=0.6, linewidth=0, label="room left by their tangents")
+        axes.fill_between(
+            bounds, least, most, color=_ORANGE, alpha=0.6, linewidth=0, label="room left by their tangents"
+        )
         dots = [(row.risk, row.exploitability) for row in rows]
         axes.plot(
             *zip(*dots, strict=True), "o", color=_BLUE, markersize=5,
@@ -45,6 +47,7 @@ def draw_frontier(experiment: "CCFRFigure2a", rows: "Sequence[FrontierRow]") -> 
         title=f"transit game, width {experiment.width}",
     )
     axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
     return figure
 
 
@@ -67,7 +70,9 @@ def draw_convergence(experiment: "CCFRFigure2b", rows: "Sequence[ConvergenceRow]
             axes.plot(seconds, _shown(np.abs(difference)), color=colour, label=f"difference, {words}")
             # What is below the exact optimum is so because it violates its bound.
             for markers, fill in ((difference > 0.0, colour), (difference < 0.0, "white")):
-                axes.plot(seconds[markers], np.abs(difference[markers]), "o", color=colour, markerfacecolor=fill, markersize=4)
+                axes.plot(
+                    seconds[markers], np.abs(difference[markers]), "o", color=colour, markerfacecolor=fill, markersize=4
+                )
             axes.plot(
                 seconds, _shown(violation), "x", linestyle=(0, (2, 2)), color=colour, linewidth=1.0, markersize=4,
                 label=f"violation, {words}",
@@ -76,7 +81,7 @@ def draw_convergence(experiment: "CCFRFigure2b", rows: "Sequence[ConvergenceRow]
             if row.recipe == "exact":
                 axes.axvline(row.seconds, color=_BLACK, linewidth=1.4, label="time of the linear program")
         axes.set(xlabel="seconds", yscale="log")
-    both[0].set_ylabel("difference (payoff units), violation (probability)")
+    both[0].set_ylabel("difference (payoff units)\nviolation (probability)")
     both[0].set_xlim(left=0.0)
     both[1].set_xscale("log")
     handles, labels = both[0].get_legend_handles_labels()
@@ -96,7 +101,7 @@ def draw_times(experiment: "CCFRFigure2c", rows: "Sequence[TimeRow]") -> "Figure
     """
     figure, axes = panels(1, 1, (5.8, 4.2))
     colours, marks = (_GREEN, _BLUE, _RED, _ORANGE, _GREY), ("o", "s", "^", "D", "v")
-    methods = [(None, _BLACK, "x", "linear program, HiGHS")]
+    methods: list[tuple[float | None, str, str, str]] = [(None, _BLACK, "x", "linear program, HiGHS")]
     methods += [
         (precision, colours[place % 5], marks[place % 5], f"constrained CFR to {precision:g}")
         for place, precision in enumerate(experiment.precisions)

@@ -10,7 +10,9 @@ from .ccfr_figure_2c import CCFRFigure2c
 from .experiment import Experiment
 
 #: The experiments by name.
-EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c)}
+EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
+    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c)
+}
 
 
 def find_experiment(name: str) -> type[Experiment[Any]]:
