@@ -88,13 +88,13 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"treeplex {treeplex.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["games", "info", "solve", "validate"])
+@pytest.mark.parametrize("command", ["games", "info", "solve", "validate", "reproduce"])
 def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     assert "--json" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["info"], ["solve"], ["validate"]])
+@pytest.mark.parametrize("arguments", [[], ["info"], ["solve"], ["validate"], ["reproduce"]])
 def test_help_shows_no_types(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--help"]) == 0
     shown = capsys.readouterr().out

@@ -1,8 +1,8 @@
 """Figures and tables of papers: data, a picture, and the paper's numbers beside ours."""
 
-from .ccfr_figure_2a import CCFRFigure2a
-from .ccfr_figure_2b import CCFRFigure2b
-from .ccfr_figure_2c import CCFRFigure2c
+from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
+from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
+from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .experiment import Claim, Experiment, Paper, Row
 from .registry import EXPERIMENTS, find_experiment
 from .reproduction import Reproduction, reproduce
@@ -13,10 +13,13 @@ __all__ = [
     "CCFRFigure2b",
     "CCFRFigure2c",
     "Claim",
+    "ConvergenceRow",
     "Experiment",
+    "FrontierRow",
     "Paper",
     "Reproduction",
     "Row",
+    "TimeRow",
     "find_experiment",
     "reproduce",
 ]
