@@ -73,10 +73,7 @@ def draw_convergence(experiment: "CCFRFigure2b", rows: "Sequence[ConvergenceRow]
                 axes.plot(
                     seconds[markers], np.abs(difference[markers]), "o", color=colour, markerfacecolor=fill, markersize=4
                 )
-            axes.plot(
-                seconds, _shown(violation), "x", linestyle=(0, (2, 2)), color=colour, linewidth=1.0, markersize=4,
-                label=f"violation, {words}",
-            )  # fmt: skip
+            axes.plot(seconds, _shown(violation), "x", color=colour, markersize=5, label=f"violation, {words}")
         for row in rows:
             if row.recipe == "exact":
                 axes.axvline(row.seconds, color=_BLACK, linewidth=1.4, label="time of the linear program")
