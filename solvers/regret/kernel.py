@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from .constraints import DualRule, KernelConstraints
 from .layout import KernelLayout
 from .loop import (
-    BLOCK,
     CONSTANT,
     POWER,
     FactorArrays,
@@ -24,6 +23,7 @@ from .loop import (
     StateArrays,
     run_loop,
 )
+from .placement import BLOCK, WIDTH
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -180,7 +180,7 @@ class Kernel:
         """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
-        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK))
+        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK + WIDTH))
         arrays = StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)])
         state = KernelState(arrays, constraints.initial_multipliers())
         state.arrays.behaviour[:] = 1.0
@@ -199,6 +199,8 @@ class Kernel:
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
+            if not len(layout.parents):
+                arrays.plan[place.stop : place.stop + count] = above
 
     def start_from(
         self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
@@ -235,6 +237,8 @@ class Kernel:
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
+        for plans in (adopted.arrays.plan, adopted.arrays.plan_sums):
+            self.layout.fill_reaches(plans)
         adopted.arrays.regrets[:] *= ratio
         adopted.arrays.clock[:] = state.arrays.clock
         return adopted
@@ -325,9 +329,10 @@ class Kernel:
     def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
         vector = np.array(plan, dtype=np.float64)
+        self.layout.fill_reaches(vector)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK))
+        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK + WIDTH))
         arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
         none = KernelConstraints.none(self.layout.num_players)
         return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
