@@ -53,9 +53,10 @@ def reproduce(
         known = ", ".join(EXPERIMENTS)
         raise CommandLineError(f"unknown experiment {name!r}{nearest(name, EXPERIMENTS)}; expected one of {known}")
     if out is not None:
-        from ...seqform.interchange.drawing import require_matplotlib
+        with deferring_interrupts():
+            from ...seqform.interchange.drawing import require_matplotlib
 
-        require_matplotlib()
+            require_matplotlib()
         make_folder(out, "--out")
     check_writable(json, "--json")
     kind = EXPERIMENTS[name]

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from joblib import Parallel, delayed
+
 T = TypeVar("T")
 
 
@@ -28,8 +30,6 @@ def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs:
     >>> list(sweep(pow, [(2, 3), (3, 2)]))
     [8, 9]
     """
-    from joblib import Parallel, delayed
-
     calls = (delayed(_call)(function, arguments) for arguments in settings)
     yield from Parallel(n_jobs=jobs, return_as="generator")(calls)
 
