@@ -168,7 +168,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
 
     def draw(self, rows: Sequence[FrontierRow]) -> "Figure":
         """Draw the exact frontier, and constrained CFR's dots on it."""
-        from .pictures import draw_frontier
+        from .ccfr_pictures import draw_frontier
 
         return draw_frontier(self, rows)
 

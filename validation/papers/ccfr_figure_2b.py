@@ -200,7 +200,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
     def draw(self, rows: Sequence[ConvergenceRow]) -> "Figure":
         """Draw difference and violation against time, linear and logarithmic."""
-        from .pictures import draw_convergence
+        from .ccfr_pictures import draw_convergence
 
         return draw_convergence(self, rows)
 

@@ -227,6 +227,6 @@ class CCFRFigure2c(Experiment[TimeRow]):
 
     def draw(self, rows: Sequence[TimeRow]) -> "Figure":
         """Draw time against width, logarithmic."""
-        from .pictures import draw_times
+        from .ccfr_pictures import draw_times
 
         return draw_times(self, rows)

@@ -1,4 +1,4 @@
-"""The figures of the experiments, by matplotlib."""
+"""The figures of the experiments with constrained CFR, by matplotlib."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
