@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,10 @@ class KernelConstraints:
         starts = unsigned(np.zeros(1, dtype=np.int64))
         arrays = ConstraintArrays(ranges, starts, nothing, numbers, numbers, numbers, numbers)
         return cls(arrays, (), numbers, 1.0, math.inf, False)
+
+    def bounded(self, beta: float) -> KernelConstraints:
+        """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
+        return replace(self, arrays=self.arrays._replace(caps=beta * self.units / self.unit))
 
     def multipliers(self, of_rows: Floats) -> dict[str, float]:
         """Return multipliers by constraint, in payoff units, from those of the rows."""

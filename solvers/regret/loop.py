@@ -118,12 +118,18 @@ class ConstraintArrays(NamedTuple):
 
 
 class MultiplierArrays(NamedTuple):
-    """The multipliers of constraints, what they are averaged from, and the rows' last violations."""
+    """The multipliers of constraints, what they are averaged from, and the rows' last violations.
+
+    The last three are of all updates since averaging began, unweighted: what the regret of multipliers is made of.
+    """
 
     values: Any
     sums: Any
     average: Any
     violations: Any
+    totals: Any  # of violations, negative ones included
+    charges: Any  # of violations times the multipliers that they met
+    peaks: Any  # the largest multipliers
 
 
 class StateArrays(NamedTuple):
@@ -352,6 +358,9 @@ def _move_multipliers(
     for i in range(first, last):
         multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
         violation = _row_value(constraints, i, plan)
+        multipliers.totals[i] += violation
+        multipliers.charges[i] += violation * values[i]
+        multipliers.peaks[i] = max(multipliers.peaks[i], values[i])
         moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
         multipliers.violations[i] = violation
         values[i] = min(max(moved, 0.0), constraints.caps[i])
