@@ -1,0 +1,432 @@
+"""The theorems on constrained CFR beside what a finished run has measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...models.problems import ConstrainedNash
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_value
+from ...seqform.polytope import Treeplex
+from ..constrained_exploitability import constrained_exploitability, least_violation
+from ..methods import CCFR
+from ..solution import Solution, json_ready
+from .ccfr_constants import bound_constants, function_range, largest_reaches
+from .ccfr_theorems import (
+    BoundConstants,
+    exploitability_bound,
+    multiplier_regret_bound,
+    player_regret_bound,
+    violation_bound,
+    violation_bound_above_price,
+)
+from .constraints import KernelConstraints
+from .driver import RegretState
+
+#: What linear programs may be wrong by, relative to what is compared and to the range of payoffs.
+ROUND_OFF = 1e-7
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One promise of a theorem, and what became of it.
+
+    Attributes
+    ----------
+    name : str
+        The theorem.
+    quantity : str
+        What is bounded.
+    actual, bound : float
+        Payoff units, violations in units of their constraints.
+    measured : bool
+        Whether the bound is made of the run's own regrets; else of constants of the problem and, in theorems 1 to 3 and
+        5, of the measured regret of the multipliers.
+    slack : float
+        What round-off may add.
+    """
+
+    name: str
+    quantity: str
+    actual: float
+    bound: float
+    measured: bool
+    slack: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the actual value is at most the bound."""
+        return self.actual <= self.bound + self.slack
+
+
+@dataclass(frozen=True, eq=False)
+class CCFRBounds:
+    """What a run of constrained CFR has come to, and what the theorems promised.
+
+    Attributes
+    ----------
+    iterations : int
+        T, those that are averaged.
+    beta : float
+        What bounds the multipliers, payoff units.
+    constants : BoundConstants
+    regrets : tuple of float
+        Each player's regret over the run, in the payoff that takes its multipliers into account.
+    infoset_regrets : tuple of float
+        The sums over infosets of max_a R(I, a)⁺ that bound them.
+    multiplier_regrets : tuple of float
+        Of each player's multipliers, equation 12.
+    total_regret : float
+        All of these regrets, divided by T: ρ.
+    exploitability : float
+        The constrained exploitability of the averages.
+    violations : mapping of str to float
+        By constraint.
+    bounds : tuple of Bound
+    """
+
+    iterations: int
+    beta: float
+    constants: BoundConstants
+    regrets: tuple[float, ...]
+    infoset_regrets: tuple[float, ...]
+    multiplier_regrets: tuple[float, ...]
+    total_regret: float
+    exploitability: float
+    violations: Mapping[str, float]
+    bounds: tuple[Bound, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all bounds hold."""
+        return all(bound.holds for bound in self.bounds)
+
+    def __str__(self) -> str:
+        rows = [("bound", "on", "actual", "at most", "holds")]
+        for one in self.bounds:
+            holds = "yes" if one.holds else "no"
+            rows.append((one.name, one.quantity, f"{one.actual + 0.0:.4g}", f"{one.bound:.4g}", holds))
+        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+        return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)) for row in rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain numbers and strings, ready for JSON."""
+        record = {
+            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("constants", "bounds")
+        }
+        bounds = [
+            {name: value for name, value in asdict(one).items() if name != "slack"} | {"holds": one.holds}
+            for one in self.bounds
+        ]
+        return json_ready(record | {"constants": asdict(self.constants), "bounds": bounds})  # type: ignore[no-any-return]
+
+
+def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
+    """Hold a run of constrained CFR against the theorems about it.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of :class:`~treeplex.ConstrainedNash` with linear constraints, by
+        ``CCFR(base="cfr", updates="simultaneous", steps="constant")`` or with ``steps="decreasing"``.
+    beta : float, optional
+        What bounds the multipliers, where the problem has no penalty and the method no ``beta``. They must not have
+        exceeded it in the run.
+
+    Returns
+    -------
+    CCFRBounds
+        Its ``bounds`` say of each theorem what it bounds, by what, and what the value is. Those that start from a
+        problem's constants are left out of runs that began with regrets: after a doubling of beta, or from a profile.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the theorems do not cover the run.
+    SolverError
+        If a linear program breaks down; the constrained exploitability, the least violation and the prices λ* need one
+        each.
+
+    Notes
+    -----
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
+    (arXiv:1809.07893), theorems 1 to 5 and corollary 3.1; where both players are constrained each has multipliers, and
+    regrets and violations are those of both. With ρ the sum of all regrets, divided by T, the proofs give more than the
+    theorems say: exploitability is at most ρ, and Σ (β − λ*_i) f_i(x̄)⁺ is. A player's own regret is found without
+    keeping iterates: its cumulative gradient follows from the averages, and with it its regrets at infosets tell what
+    it was paid.
+
+    Examples
+    --------
+    >>> from treeplex import CCFR, ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import behaviour_bound
+    >>> from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
+    >>> game = load_game("kuhn")
+    >>> bluff = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
+    >>> method = CCFR(base="cfr", updates="simultaneous", steps="constant")
+    >>> solution = solve(ConstrainedNash(game, [bluff], penalty=1), method, tol=0, max_iterations=1000)
+    >>> found = ccfr_bounds(solution)
+    >>> found.holds
+    True
+    >>> 0 <= found.exploitability <= found.total_regret < 0.02
+    True
+    >>> [(one.name, one.measured) for one in found.bounds][:2]
+    [('theorem 1', True), ('theorem 1', False)]
+    """
+    run = _Run(solution, beta)
+    return run.report()
+
+
+class _Run:
+    """A run that the theorems cover, and what it has measured."""
+
+    def __init__(self, solution: Solution, beta: float | None) -> None:
+        _check_covered(solution)
+        self.problem: ConstrainedNash = solution.problem  # type: ignore[assignment]
+        self.method: CCFR = solution.method
+        kept: RegretState = solution.state
+        self.kernel, self.state = kept.kernel, kept.state
+        layout = self.kernel.layout
+        self.rows = KernelConstraints.of(self.problem, layout)
+        self.treeplexes = self.problem.game.sequence_form.treeplexes
+        self.iterations = round(float(self.state.arrays.plan_sums[layout.bases[0]]))
+        if self.iterations < 1:
+            raise UnsupportedProblemError("the run has averaged no iterations yet: run at least one")
+        average = self.kernel.average(self.state)
+        self.plans = [layout.to_user(player, average) for player in range(2)]
+        self.profile = solution.profile
+        self.beta = self._beta(kept, beta)
+        #: Regrets began at zero, so that bounds on their growth are bounds on them.
+        self.fresh = self.state.origin is None
+
+    def _beta(self, kept: RegretState, beta: float | None) -> float:
+        """Return what has bounded the multipliers."""
+        penalty = self.problem.penalty
+        known = float(penalty) if penalty is not None else kept.bound.beta if kept.bound is not None else None
+        if known is None and beta is None:
+            raise UnsupportedProblemError(
+                "the multipliers of this run are free, and the theorems are about bounded ones: pose the problem with "
+                "a penalty, solve it by CCFR(beta=…), or give here a beta that they did not exceed"
+            )
+        if beta is not None and (
+            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
+        ):
+            raise UnsupportedProblemError(f"beta is {shown(beta)}, expected a number above 0")
+        if known is not None and beta is not None and beta != known:
+            raise UnsupportedProblemError(f"beta is {beta:g}, but the multipliers of this run are bounded by {known:g}")
+        chosen = known if known is not None else float(beta or 0.0)
+        if not chosen > 0.0:
+            raise UnsupportedProblemError(f"the multipliers are bounded by {chosen:g}, and the theorems divide by that")
+        peak = max(self.rows.multipliers(self.state.multipliers.peaks).values(), default=0.0)
+        if peak > chosen * (1.0 + 1e-9):
+            raise UnsupportedProblemError(
+                f"a multiplier has come to {peak:g} in this run, above beta {chosen:g}: give a larger beta"
+            )
+        return chosen
+
+    # --- what was measured --------------------------------------------------------------------------------------------
+
+    def of_player(self, player: int) -> slice:
+        """Return which rows are a player's."""
+        first, last = self.rows.arrays.ranges[player : player + 2].tolist()
+        return slice(first, last)
+
+    def cumulative_regrets(self, player: int) -> Floats:
+        """Return R(I, a) of the averaged iterations, by sequence, payoff units."""
+        regrets = self.state.arrays.regrets
+        if self.state.origin is not None:
+            regrets = regrets - self.state.origin
+        return self.kernel.layout.to_user(player, regrets) * self.kernel.layout.unit
+
+    def cumulative_gradient(self, player: int) -> Floats:
+        """Return Σ_t of a player's payoff per sequence, less what its multipliers took, payoff units."""
+        gradient = self.problem.game.sequence_form.gradient(player, self.plans).copy()
+        multipliers = self.rows.multipliers(self.kernel.average_multipliers(self.state))
+        for one in self.problem.of_player(player):
+            slope, _ = one.minorant(self.plans[player])
+            gradient -= multipliers[one.name] * slope
+        return self.iterations * gradient
+
+    def regret(self, player: int) -> float:
+        """Return a player's regret over the run: what its best plan would have got, less what it got."""
+        gradient = self.cumulative_gradient(player)
+        got = _value_got(self.treeplexes[player], gradient, self.cumulative_regrets(player))
+        return best_response_value(self.treeplexes[player], gradient) - got
+
+    def infoset_regret(self, player: int) -> float:
+        """Return Σ over infosets of max_a R(I, a)⁺, each times the most that a plan brings there."""
+        treeplex, regrets = self.treeplexes[player], self.cumulative_regrets(player)
+        if not treeplex.num_infosets:
+            return 0.0
+        largest = np.maximum.reduceat(np.maximum(regrets, 0.0), treeplex.offsets[:-1])
+        return float(largest @ largest_reaches(treeplex))
+
+    def multiplier_regret(self, player: int) -> float:
+        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints."""
+        part = self.of_player(player)
+        totals = (self.state.multipliers.totals * self.rows.units)[part]
+        charges = (self.state.multipliers.charges * self.rows.unit)[part]
+        return float(self.beta * np.maximum(totals, 0.0).sum() - charges.sum())
+
+    def step_regret_bound(self, player: int) -> float:
+        """Return what the sizes of steps say that the multipliers' regret is at most."""
+        total = 0.0
+        units = self.rows.units[self.of_player(player)].tolist()
+        for one, unit in zip(self.problem.of_player(player), units, strict=True):
+            low, high = function_range(one, self.treeplexes[player])
+            alone = BoundConstants(0.0, 0, 1, constraints=1, largest=max(abs(low), abs(high)))
+            step = self.method.step * self.rows.unit / unit**2
+            decreasing = self.method.steps == "decreasing"
+            total += multiplier_regret_bound(alone, self.beta, self.iterations, step, decreasing)
+        return total
+
+    # --- what it is held against --------------------------------------------------------------------------------------
+
+    def report(self) -> CCFRBounds:
+        """Return what was measured and what bounds it."""
+        both = range(2)
+        self.constants = bound_constants(self.problem)
+        self.regrets = tuple(self.regret(player) for player in both)
+        self.infoset_regrets = tuple(self.infoset_regret(player) for player in both)
+        self.multiplier_regrets = tuple(self.multiplier_regret(player) for player in both)
+        self.total = (sum(self.regrets) + sum(self.multiplier_regrets)) / self.iterations
+        self.exploitability = constrained_exploitability(self.problem, self.profile)
+        self.violations = {one.name: max(0.0, one.value(self.plans[one.player])) for one in self.problem.constraints}
+        self.least = [least_violation(self.problem, player) for player in both]
+        self.step_bounds = [self.step_regret_bound(player) for player in both]
+        bounds = [*self._of_exploitability(), *self._of_violations(), *self._of_prices(), *self._of_regrets()]
+        return CCFRBounds(
+            iterations=self.iterations,
+            beta=self.beta,
+            constants=self.constants,
+            regrets=self.regrets,
+            infoset_regrets=self.infoset_regrets,
+            multiplier_regrets=self.multiplier_regrets,
+            total_regret=self.total,
+            exploitability=self.exploitability,
+            violations=self.violations,
+            bounds=tuple(bounds),
+        )
+
+    def _bound(self, name: str, quantity: str, actual: float, bound: float, measured: bool, unit: float = 1.0) -> Bound:
+        """Return a bound; ``unit`` is what a unit of payoff comes to in it."""
+        slack = ROUND_OFF * (abs(actual) + unit * (self.constants.payoff_range or 1.0))
+        return Bound(name, quantity, actual, bound, measured, slack)
+
+    def _of_exploitability(self) -> list[Bound]:
+        what, actual = "exploitability", self.exploitability
+        name, corollary = ("theorem 5", None) if max(self.least) > 0.0 else ("theorem 1", "corollary 3.1")
+        found = [self._bound(name, what, actual, self.total, measured=True)]
+        if self.fresh:
+            known = (self.constants, self.beta, self.iterations)
+            a_priori = exploitability_bound(*known, sum(self.multiplier_regrets))
+            found.append(self._bound(name, what, actual, a_priori, measured=False))
+            if corollary is not None:
+                bound = exploitability_bound(*known, sum(self.step_bounds))
+                found.append(self._bound(corollary, what, actual, bound, measured=False))
+        return found
+
+    def _of_violations(self) -> list[Bound]:
+        found = []
+        for player in range(2):
+            own = self.problem.of_player(player)
+            if not own:
+                continue
+            constants, least = bound_constants(self.problem, player), self.least[player]
+            actual = sum(self.violations[one.name] for one in own)
+            name, what = "theorem 5" if least > 0.0 else "theorem 2", f"violations of player {player}"
+            unit = 1.0 / self.beta
+            regret = self.multiplier_regrets[player]
+            spent = (self.regrets[player] + regret) / self.iterations + constants.payoff_range
+            found.append(self._bound(name, what, actual, least + spent / self.beta, True, unit))
+            if self.fresh:
+                bound = violation_bound(constants, self.beta, self.iterations, regret, least)
+                found.append(self._bound(name, what, actual, bound, False, unit))
+        return found
+
+    def _of_prices(self) -> list[Bound]:
+        prices = self._prices()
+        found = []
+        for one in self.problem.constraints if prices is not None else ():
+            assert prices is not None
+            room = self.beta - prices[one.name]
+            if room <= 0.0:
+                continue
+            what, actual, unit = f"violation of {one.name}", self.violations[one.name], 1.0 / room
+            found.append(self._bound("theorem 3", what, actual, self.total / room, True, unit))
+            if self.fresh:
+                known = (self.constants, self.beta, self.iterations, prices[one.name])
+                bound = violation_bound_above_price(*known, sum(self.multiplier_regrets))
+                found.append(self._bound("theorem 3", what, actual, bound, False, unit))
+                bound = violation_bound_above_price(*known, sum(self.step_bounds))
+                found.append(self._bound("corollary 3.1", what, actual, bound, False, unit))
+        return found
+
+    def _prices(self) -> Mapping[str, float] | None:
+        """Return λ*, the multipliers of an optimum without a penalty; ``None`` where there is none."""
+        from ..solve import solve
+
+        if not self.problem.constraints or max(self.least) > 0.0:
+            return None
+        exact = solve(ConstrainedNash(self.problem.game, self.problem.constraints))
+        return exact.multipliers if exact.status.is_success else None
+
+    def _of_regrets(self) -> list[Bound]:
+        found = []
+        for player in range(2):
+            what, of_infosets = f"regret of player {player}", self.infoset_regrets[player] / self.iterations
+            actual = self.regrets[player] / self.iterations
+            found.append(self._bound("lemma 3", what, actual, of_infosets, measured=True))
+            if self.fresh:
+                bound = player_regret_bound(bound_constants(self.problem, player), self.beta, self.iterations)
+                found.append(self._bound("theorem 4", what, of_infosets, bound, measured=False))
+        for player in range(2):
+            if self.problem.of_player(player) and self.fresh:
+                what, actual = f"regret of multipliers {player}", self.multiplier_regrets[player] / self.iterations
+                bound = self.step_bounds[player] / self.iterations
+                found.append(self._bound("corollary 3.1", what, actual, bound, measured=False))
+        return found
+
+
+def _check_covered(solution: Any) -> None:
+    """Refuse what the theorems are not about."""
+    if not isinstance(solution, Solution) or not isinstance(solution.problem, ConstrainedNash):
+        raise UnsupportedProblemError(
+            f"{shown(solution)} is no solution of a constrained problem, which is needed here"
+        )
+    method = solution.method
+    recipe = 'CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant" or "decreasing")'
+    if not isinstance(method, CCFR):
+        raise UnsupportedProblemError(f"the theorems are about constrained CFR, not {method.name}: solve by {recipe}")
+    asked = {"base": ("cfr",), "updates": ("simultaneous",), "averaging": ("uniform",), "iterate": ("average",)}
+    for option, covered in (asked | {"steps": ("constant", "decreasing")}).items():
+        if getattr(method, option) not in covered:
+            raise UnsupportedProblemError(
+                f"the theorems do not cover {option}={getattr(method, option)!r}: solve by {recipe}"
+            )
+    if solution.problem.penalty is not None and solution.problem.penalise == "largest":
+        raise UnsupportedProblemError(
+            "the theorems bound each multiplier, and penalise='largest' bounds their sum: penalise the sum"
+        )
+    if not isinstance(solution.state, RegretState):
+        raise UnsupportedProblemError(
+            f"the run ended as {solution.status} and has left no averages: pose the problem with a penalty"
+        )
+
+
+def _value_got(treeplex: Treeplex, gradient: Floats, regrets: Floats) -> float:
+    """Return what a player got over a run: its cumulative gradient and its regrets at infosets determine it.
+
+    R(I, a) = Q(I, a) − V(I), and Q(I, a) is the gradient there and what comes from the V of infosets further on.
+    """
+    values = gradient.copy()
+    for level in reversed(treeplex.levels):
+        got = values[level.sequences] - regrets[level.sequences]  # the same for all actions at an infoset
+        level.pass_up(np.add.reduceat(got, level.starts) / level.counts, values)
+    return float(values[0])
