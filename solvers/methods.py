@@ -346,8 +346,8 @@ class CCFR(RegretMethod):
     beta : float, optional
         What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
         doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
-        it or above; it is looked at 256, 512, 1,024, … iterations after the last doubling. By default multipliers are
-        free.
+        it or above, after 2,048 iterations under it at half of it; it is looked at 256, 512, 1,024, … iterations after
+        the last doubling. By default multipliers are free.
 
     Notes
     -----

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from ...models.problems import ConstrainedNash
-from ...seqform.arrays import Floats
-from ...seqform.errors import UnsupportedProblemError, shown
-from ...seqform.evaluate import best_response_value
-from ...seqform.polytope import Treeplex
 from ..constrained_exploitability import constrained_exploitability, least_violation
-from ..methods import CCFR
 from ..solution import Solution, json_ready
-from .ccfr_constants import bound_constants, function_range, largest_reaches
+from .ccfr_constants import bound_constants
+from .ccfr_run import MeasuredRun
 from .ccfr_theorems import (
     BoundConstants,
     exploitability_bound,
-    multiplier_regret_bound,
     player_regret_bound,
     violation_bound,
     violation_bound_above_price,
 )
-from .constraints import KernelConstraints
-from .driver import RegretState
 
 #: What linear programs may be wrong by, relative to what is compared and to the range of payoffs.
 ROUND_OFF = 1e-7
@@ -179,127 +169,29 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     >>> [(one.name, one.measured) for one in found.bounds][:2]
     [('theorem 1', True), ('theorem 1', False)]
     """
-    run = _Run(solution, beta)
-    return run.report()
+    return _Report(MeasuredRun(solution, beta)).record()
 
 
-class _Run:
-    """A run that the theorems cover, and what it has measured."""
+class _Report:
+    """What a run has measured, and what bounds it."""
 
-    def __init__(self, solution: Solution, beta: float | None) -> None:
-        _check_covered(solution)
-        self.problem: ConstrainedNash = solution.problem  # type: ignore[assignment]
-        self.method: CCFR = solution.method
-        kept: RegretState = solution.state
-        self.kernel, self.state = kept.kernel, kept.state
-        layout = self.kernel.layout
-        self.rows = KernelConstraints.of(self.problem, layout)
-        self.treeplexes = self.problem.game.sequence_form.treeplexes
-        self.iterations = round(float(self.state.arrays.plan_sums[layout.bases[0]]))
-        if self.iterations < 1:
-            raise UnsupportedProblemError("the run has averaged no iterations yet: run at least one")
-        average = self.kernel.average(self.state)
-        self.plans = [layout.to_user(player, average) for player in range(2)]
-        self.profile = solution.profile
-        self.beta = self._beta(kept, beta)
-        #: Regrets began at zero, so that bounds on their growth are bounds on them.
-        self.fresh = self.state.origin is None
-
-    def _beta(self, kept: RegretState, beta: float | None) -> float:
-        """Return what has bounded the multipliers."""
-        penalty = self.problem.penalty
-        known = float(penalty) if penalty is not None else kept.bound.beta if kept.bound is not None else None
-        if known is None and beta is None:
-            raise UnsupportedProblemError(
-                "the multipliers of this run are free, and the theorems are about bounded ones: pose the problem with "
-                "a penalty, solve it by CCFR(beta=…), or give here a beta that they did not exceed"
-            )
-        if beta is not None and (
-            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
-        ):
-            raise UnsupportedProblemError(f"beta is {shown(beta)}, expected a number above 0")
-        if known is not None and beta is not None and beta != known:
-            raise UnsupportedProblemError(f"beta is {beta:g}, but the multipliers of this run are bounded by {known:g}")
-        chosen = known if known is not None else float(beta or 0.0)
-        if not chosen > 0.0:
-            raise UnsupportedProblemError(f"the multipliers are bounded by {chosen:g}, and the theorems divide by that")
-        peak = max(self.rows.multipliers(self.state.multipliers.peaks).values(), default=0.0)
-        if peak > chosen * (1.0 + 1e-9):
-            raise UnsupportedProblemError(
-                f"a multiplier has come to {peak:g} in this run, above beta {chosen:g}: give a larger beta"
-            )
-        return chosen
-
-    # --- what was measured --------------------------------------------------------------------------------------------
-
-    def of_player(self, player: int) -> slice:
-        """Return which rows are a player's."""
-        first, last = self.rows.arrays.ranges[player : player + 2].tolist()
-        return slice(first, last)
-
-    def cumulative_regrets(self, player: int) -> Floats:
-        """Return R(I, a) of the averaged iterations, by sequence, payoff units."""
-        regrets = self.state.arrays.regrets
-        if self.state.origin is not None:
-            regrets = regrets - self.state.origin
-        return self.kernel.layout.to_user(player, regrets) * self.kernel.layout.unit
-
-    def cumulative_gradient(self, player: int) -> Floats:
-        """Return Σ_t of a player's payoff per sequence, less what its multipliers took, payoff units."""
-        gradient = self.problem.game.sequence_form.gradient(player, self.plans).copy()
-        multipliers = self.rows.multipliers(self.kernel.average_multipliers(self.state))
-        for one in self.problem.of_player(player):
-            slope, _ = one.minorant(self.plans[player])
-            gradient -= multipliers[one.name] * slope
-        return self.iterations * gradient
-
-    def regret(self, player: int) -> float:
-        """Return a player's regret over the run: what its best plan would have got, less what it got."""
-        gradient = self.cumulative_gradient(player)
-        got = _value_got(self.treeplexes[player], gradient, self.cumulative_regrets(player))
-        return best_response_value(self.treeplexes[player], gradient) - got
-
-    def infoset_regret(self, player: int) -> float:
-        """Return Σ over infosets of max_a R(I, a)⁺, each times the most that a plan brings there."""
-        treeplex, regrets = self.treeplexes[player], self.cumulative_regrets(player)
-        if not treeplex.num_infosets:
-            return 0.0
-        largest = np.maximum.reduceat(np.maximum(regrets, 0.0), treeplex.offsets[:-1])
-        return float(largest @ largest_reaches(treeplex))
-
-    def multiplier_regret(self, player: int) -> float:
-        """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints."""
-        part = self.of_player(player)
-        totals = (self.state.multipliers.totals * self.rows.units)[part]
-        charges = (self.state.multipliers.charges * self.rows.unit)[part]
-        return float(self.beta * np.maximum(totals, 0.0).sum() - charges.sum())
-
-    def step_regret_bound(self, player: int) -> float:
-        """Return what the sizes of steps say that the multipliers' regret is at most."""
-        total = 0.0
-        units = self.rows.units[self.of_player(player)].tolist()
-        for one, unit in zip(self.problem.of_player(player), units, strict=True):
-            low, high = function_range(one, self.treeplexes[player])
-            alone = BoundConstants(0.0, 0, 1, constraints=1, largest=max(abs(low), abs(high)))
-            step = self.method.step * self.rows.unit / unit**2
-            decreasing = self.method.steps == "decreasing"
-            total += multiplier_regret_bound(alone, self.beta, self.iterations, step, decreasing)
-        return total
-
-    # --- what it is held against --------------------------------------------------------------------------------------
-
-    def report(self) -> CCFRBounds:
-        """Return what was measured and what bounds it."""
+    def __init__(self, run: MeasuredRun) -> None:
+        self.run = run
+        self.problem, self.beta, self.iterations, self.fresh = run.problem, run.beta, run.iterations, run.fresh
         both = range(2)
         self.constants = bound_constants(self.problem)
-        self.regrets = tuple(self.regret(player) for player in both)
-        self.infoset_regrets = tuple(self.infoset_regret(player) for player in both)
-        self.multiplier_regrets = tuple(self.multiplier_regret(player) for player in both)
-        self.total = (sum(self.regrets) + sum(self.multiplier_regrets)) / self.iterations
-        self.exploitability = constrained_exploitability(self.problem, self.profile)
-        self.violations = {one.name: max(0.0, one.value(self.plans[one.player])) for one in self.problem.constraints}
+        self.of_player = [bound_constants(self.problem, player) for player in both]
+        self.regrets = tuple(run.regret(player) for player in both)
+        self.infoset_regrets = tuple(run.infoset_regret(player) for player in both)
+        self.multiplier_regrets = tuple(run.multiplier_regret(player) for player in both)
+        self.total = (sum(self.regrets) + sum(self.multiplier_regrets)) / run.iterations
+        self.exploitability = constrained_exploitability(self.problem, run.profile)
+        self.violations = {one.name: max(0.0, one.value(run.plans[one.player])) for one in self.problem.constraints}
         self.least = [least_violation(self.problem, player) for player in both]
-        self.step_bounds = [self.step_regret_bound(player) for player in both]
+        self.step_bounds = [run.step_regret_bound(player) for player in both]
+
+    def record(self) -> CCFRBounds:
+        """Return all of it."""
         bounds = [*self._of_exploitability(), *self._of_violations(), *self._of_prices(), *self._of_regrets()]
         return CCFRBounds(
             iterations=self.iterations,
@@ -338,7 +230,7 @@ class _Run:
             own = self.problem.of_player(player)
             if not own:
                 continue
-            constants, least = bound_constants(self.problem, player), self.least[player]
+            constants, least = self.of_player[player], self.least[player]
             actual = sum(self.violations[one.name] for one in own)
             name, what = "theorem 5" if least > 0.0 else "theorem 2", f"violations of player {player}"
             unit = 1.0 / self.beta
@@ -384,7 +276,7 @@ class _Run:
             actual = self.regrets[player] / self.iterations
             found.append(self._bound("lemma 3", what, actual, of_infosets, measured=True))
             if self.fresh:
-                bound = player_regret_bound(bound_constants(self.problem, player), self.beta, self.iterations)
+                bound = player_regret_bound(self.of_player[player], self.beta, self.iterations)
                 found.append(self._bound("theorem 4", what, of_infosets, bound, measured=False))
         for player in range(2):
             if self.problem.of_player(player) and self.fresh:
@@ -392,41 +284,3 @@ class _Run:
                 bound = self.step_bounds[player] / self.iterations
                 found.append(self._bound("corollary 3.1", what, actual, bound, measured=False))
         return found
-
-
-def _check_covered(solution: Any) -> None:
-    """Refuse what the theorems are not about."""
-    if not isinstance(solution, Solution) or not isinstance(solution.problem, ConstrainedNash):
-        raise UnsupportedProblemError(
-            f"{shown(solution)} is no solution of a constrained problem, which is needed here"
-        )
-    method = solution.method
-    recipe = 'CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant" or "decreasing")'
-    if not isinstance(method, CCFR):
-        raise UnsupportedProblemError(f"the theorems are about constrained CFR, not {method.name}: solve by {recipe}")
-    asked = {"base": ("cfr",), "updates": ("simultaneous",), "averaging": ("uniform",), "iterate": ("average",)}
-    for option, covered in (asked | {"steps": ("constant", "decreasing")}).items():
-        if getattr(method, option) not in covered:
-            raise UnsupportedProblemError(
-                f"the theorems do not cover {option}={getattr(method, option)!r}: solve by {recipe}"
-            )
-    if solution.problem.penalty is not None and solution.problem.penalise == "largest":
-        raise UnsupportedProblemError(
-            "the theorems bound each multiplier, and penalise='largest' bounds their sum: penalise the sum"
-        )
-    if not isinstance(solution.state, RegretState):
-        raise UnsupportedProblemError(
-            f"the run ended as {solution.status} and has left no averages: pose the problem with a penalty"
-        )
-
-
-def _value_got(treeplex: Treeplex, gradient: Floats, regrets: Floats) -> float:
-    """Return what a player got over a run: its cumulative gradient and its regrets at infosets determine it.
-
-    R(I, a) = Q(I, a) − V(I), and Q(I, a) is the gradient there and what comes from the V of infosets further on.
-    """
-    values = gradient.copy()
-    for level in reversed(treeplex.levels):
-        got = values[level.sequences] - regrets[level.sequences]  # the same for all actions at an infoset
-        level.pass_up(np.add.reduceat(got, level.starts) / level.counts, values)
-    return float(values[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from .ccfr_theorems import BoundConstants
 _BLOCK = 2**21
 #: Products of numbers of sequences above which payoffs are bounded by their signs alone.
 _LARGEST = 10**9
+
+_ranges: WeakKeyDictionary[SequenceForm, float] = WeakKeyDictionary()
 
 
 def bound_constants(problem: ConstrainedNash, player: int | None = None) -> BoundConstants:
@@ -61,13 +64,20 @@ def bound_constants(problem: ConstrainedNash, player: int | None = None) -> Boun
     treeplexes = [form.treeplexes[one] for one in players]
     ranges = [function_range(one, form.treeplexes[one.player]) for one in problem.constraints if one.player in players]
     return BoundConstants(
-        payoff_range=payoff_range(form),
+        payoff_range=_payoff_range_of(form),
         infosets=max(treeplex.num_infosets for treeplex in treeplexes),
         actions=max(int(treeplex.num_actions.max(initial=1)) for treeplex in treeplexes),
         constraints=len(ranges),
         slope=max((high - low for low, high in ranges), default=0.0),
         largest=max((max(abs(low), abs(high)) for low, high in ranges), default=0.0),
     )
+
+
+def _payoff_range_of(form: SequenceForm) -> float:
+    """Return :func:`payoff_range`, computed once."""
+    if form not in _ranges:
+        _ranges[form] = payoff_range(form)
+    return _ranges[form]
 
 
 def function_range(constraint: Any, treeplex: Treeplex) -> tuple[float, float]:
@@ -79,9 +89,7 @@ def function_range(constraint: Any, treeplex: Treeplex) -> tuple[float, float]:
         If the constraint is not linear.
     """
     if not isinstance(constraint, LinearConstraint):
-        raise UnsupportedProblemError(
-            f"constraint {shown(constraint.name)} is not linear, as these bounds need it to be"
-        )
+        raise UnsupportedProblemError(f"constraint {shown(constraint.name)} is not linear: these bounds need it to be")
     coefficients, constant = constraint.minorant(np.zeros(treeplex.num_sequences))
     return (
         constant - best_response_value(treeplex, -coefficients),

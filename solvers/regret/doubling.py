@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FIRST_LOOK = 256
 #: Averaged multipliers from this share of the bound on are held back by it.
 NEAR = 0.9
+#: After so many iterations under one bound half of it will do: with decreasing steps averages come slowly to it.
+PATIENCE = 2048
 #: After so many doublings the bound stays: it has grown by a factor of 10^18.
 MOST_DOUBLINGS = 60
 
@@ -48,6 +50,7 @@ class MultiplierBound:
         plans: Sequence[Floats],
         multipliers: Mapping[str, float],
         tolerance: float,
+        iterations: int,
     ) -> bool:
         """Whether a constraint is violated by averaged plans although its averaged multiplier is near the bound.
 
@@ -60,10 +63,12 @@ class MultiplierBound:
             Averages by constraint, payoff units.
         tolerance : float
             By how much constraints may be violated.
+        iterations : int
+            Iterations done.
         """
+        near = (NEAR if iterations - self.begun < PATIENCE else 0.5) * self.beta
         return self.doublings < MOST_DOUBLINGS and any(
-            multipliers[one.name] >= NEAR * self.beta and one.value(plans[one.player]) > tolerance
-            for one in problem.constraints
+            multipliers[one.name] >= near and one.value(plans[one.player]) > tolerance for one in problem.constraints
         )
 
 

@@ -142,7 +142,9 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
                 if (
                     bound is not None
                     and state.iteration - first < options.max_iterations
-                    and bound.holds_back(problem, plans, constraints.multipliers(averages), options.violation)
+                    and bound.holds_back(
+                        problem, plans, constraints.multipliers(averages), options.violation, state.iteration
+                    )
                 ):
                     bound = bound.doubled(state.iteration)
                     constraints = constraints.bounded(bound.beta)
