@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ...models.problems import ConstrainedNash
@@ -107,9 +107,7 @@ class CCFRBounds:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and strings, ready for JSON."""
-        record = {
-            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("constants", "bounds")
-        }
+        record = {one.name: getattr(self, one.name) for one in fields(self)}
         bounds = [
             {name: value for name, value in asdict(one).items() if name != "slack"} | {"holds": one.holds}
             for one in self.bounds
