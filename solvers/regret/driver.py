@@ -101,7 +101,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     # which the certificate differs from the loop.
     tolerance = options.tol * (1.0 - 1e-9) if options.tol > 0.0 else -np.inf
     stopped = Status.ITERATION_LIMIT
-    look = next_look(state.iteration, 0 if bound is None else bound.begun)
+    # Where the last run ended at a look, what follows from it is still to be done.
+    look = next_look(state.iteration - 1, 0 if bound is None else bound.begun)
     looks = constraints is not None and not constraints.soft
     chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
     checked, errors, seconds = [], [], []
