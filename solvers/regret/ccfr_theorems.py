@@ -1,7 +1,7 @@
 """What the theorems on constrained CFR promise, as functions of a problem's constants.
 
 They are of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
-(arXiv:1809.07893). Δ is ``payoff_range``, M ``infosets``, |A| ``actions``, k ``constraints``, F ``slope`` and G
+(arXiv:1809.07893). Δ is ``payoff_range``, M ``infosets``, A ``actions``, k ``constraints``, F ``slope`` and G
 ``largest`` of :class:`BoundConstants`; β bounds the multipliers, T is the number of iterations, and R is the regret of
 the multipliers, max over λ* in [0, β]^k of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t) (equation 12).
 
@@ -28,7 +28,7 @@ class BoundConstants:
     infosets : int
         M: the number of infosets of the player who has more. The paper's M may be as small as its square root.
     actions : int
-        |A|: the most actions at an infoset.
+        A: the most actions at an infoset.
     constraints : int
         k.
     slope : float
@@ -47,7 +47,7 @@ class BoundConstants:
 
 
 def player_regret_bound(constants: BoundConstants, beta: float, iterations: int) -> float:
-    """Return what a player's regret, divided by T, is at most: (Δ + k β F) M √|A| / √T.
+    """Return what a player's regret, divided by T, is at most: (Δ + k β F) M √A / √T.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def exploitability_bound(
 ) -> float:
     """Return what the constrained exploitability of the averages is at most.
 
-    max over x that meets the constraints of u(x, ȳ) − min over y of u(x̄, y) ≤ (4 Δ + 2 k β F) M √|A| / √T + 2 R / T.
+    max over x that meets the constraints of u(x, ȳ) − min over y of u(x̄, y) ≤ (4 Δ + 2 k β F) M √A / √T + 2 R / T.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def violation_bound(
 ) -> float:
     """Return what violations of a player's constraints by its average plan sum up to at most.
 
-    Σ_i f_i(x̄)⁺ ≤ V* + Δ / β + (Δ + k β F) M √|A| / (β √T) + R / (β T).
+    Σ_i f_i(x̄)⁺ ≤ V* + Δ / β + (Δ + k β F) M √A / (β √T) + R / (β T).
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def violation_bound(
     --------
     >>> from treeplex.solvers.regret.ccfr_theorems import BoundConstants, violation_bound
     >>> kuhn = BoundConstants(4.0, 6, 4, constraints=1, slope=1.0, largest=1.0)
-    >>> violation_bound(kuhn, beta=40.0, iterations=10**8, multiplier_regret=0.0)
+    >>> round(violation_bound(kuhn, beta=40.0, iterations=10**8, multiplier_regret=0.0), 9)
     0.10132
     """
     least = least_violation + constants.payoff_range / beta if beta > 0.0 else math.inf
@@ -219,7 +219,7 @@ def violation_bound_above_price(
 ) -> float:
     """Return what the violation of one constraint by the average plan is at most, β being above its multiplier.
 
-    f_i(x̄) ≤ ((2 Δ + k β F) M √|A| / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i.
+    f_i(x̄) ≤ ((2 Δ + k β F) M √A / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def violation_bound_above_price(
 
 
 def _total_regret(constants: BoundConstants, beta: float, iterations: int, multiplier_regret: float | None) -> float:
-    """Return (2 Δ + k β F) M √|A| / √T + R / T, which the regrets of all, divided by T, sum to at most."""
+    """Return (2 Δ + k β F) M √A / √T + R / T, which the regrets of all, divided by T, sum to at most."""
     regret = _multiplier_regret(constants, beta, iterations, multiplier_regret)
     other = constants.payoff_range * _rate(constants, iterations)
     return player_regret_bound(constants, beta, iterations) + other + regret / iterations
@@ -264,7 +264,7 @@ def _multiplier_regret(constants: BoundConstants, beta: float, iterations: int, 
 
 
 def _rate(constants: BoundConstants, iterations: int) -> float:
-    """Return M √|A| / √T."""
+    """Return M √A / √T."""
     return constants.infosets * math.sqrt(constants.actions) / math.sqrt(iterations)
 
 
