@@ -101,9 +101,11 @@ class CCFRBounds:
         rows = [("bound", "on", "actual", "at most", "holds")]
         for one in self.bounds:
             holds = "yes" if one.holds else "no"
-            rows.append((one.name, one.quantity, f"{one.actual + 0.0:.4g}", f"{one.bound:.4g}", holds))
+            name = f"{one.name}, measured" if one.measured else one.name
+            rows.append((name, one.quantity, f"{one.actual + 0.0:.4g}", f"{one.bound:.4g}", holds))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)) for row in rows)
+        lines = ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(line.rstrip() for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain numbers and strings, ready for JSON."""
