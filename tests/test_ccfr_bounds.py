@@ -32,6 +32,7 @@ from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.constrained_exploitability import constrained_exploitability, least_violation
 from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
 from treeplex.solvers.regret.ccfr_constants import bound_constants, function_range, largest_reaches, payoff_range
+from treeplex.solvers.regret.ccfr_run import MeasuredRun, best_step
 from treeplex.solvers.regret.ccfr_theorems import (
     BoundConstants,
     exploitability_bound,
@@ -371,11 +372,31 @@ def test_the_corollary_is_the_theorems_with_the_papers_steps():
 def test_the_papers_steps_give_the_papers_bound():
     """One constraint with a largest coefficient of 1: α is the step times the largest payoff."""
     beta, iterations = 1.0, 400
-    step = beta / (0.5 * math.sqrt(iterations)) / KUHN.sequence_form.payoff_scale
+    step = best_step(ConstrainedNash(KUHN, CASES["B"]), beta, iterations)
+    assert step == pytest.approx(beta / (0.5 * math.sqrt(iterations)) / KUHN.sequence_form.payoff_scale)
     found = ccfr_bounds(run(KUHN, CASES["B"], beta, iterations, step=step))
     assert found.constants.largest == 0.5
     bound = next(one for one in found.bounds if one.name == "corollary 3.1" and one.quantity == "exploitability")
     assert bound.bound == pytest.approx(exploitability_bound(found.constants, beta, iterations))
+
+
+@settings(deadline=None, max_examples=15)
+@given(constrained_games(), st.floats(0.1, 10.0))
+def test_no_other_step_promises_less_regret_of_multipliers(posed, beta):
+    game, constraints = posed
+    constants = bound_constants(ConstrainedNash(game, constraints))
+    if constants.largest == 0.0:
+        with pytest.raises(UnsupportedProblemError, match="no constraint"):
+            best_step(ConstrainedNash(game, constraints), beta, 50)
+        return
+    step = best_step(ConstrainedNash(game, constraints), beta, 50)
+    promised = [
+        sum(MeasuredRun(run(game, constraints, beta, 50, step=factor * step)).step_regret_bound(p) for p in range(2))
+        for factor in (1.0, 0.9, 1.1)
+    ]
+    assert promised[0] <= min(promised)
+    if len(constraints) == 1:
+        assert promised[0] == pytest.approx(multiplier_regret_bound(constants, beta, 50))
 
 
 # --- what is printed and refused --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from test_constrained import KUHN, KUHN_CASES, TRANSIT, constrained_games
 
 from treeplex import CCFR, ConstrainedNash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound
-from treeplex.solvers.regret.doubling import FIRST_LOOK, next_look
+from treeplex.solvers.regret.doubling import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
 
 BETAS = (0.01, 0.05, 1.0)
 
@@ -122,6 +122,19 @@ def test_iterations_count_on_and_the_history_rises():
     assert solution.multiplier_bound > 0.01
     assert (np.diff(solution.history.iterations) > 0).all()
     assert solution.history.iterations[-1] == solution.iterations
+
+
+def test_doubling_ends_at_some_time():
+    problem = ConstrainedNash(KUHN, CASES["B"])
+    plans = [treeplex.uniform_plan() for treeplex in KUHN.sequence_form.treeplexes]
+    violated = problem.with_bound("jack", 0.9)
+    pinned = {"jack": 1.0}
+    assert MultiplierBound(1.0).holds_back(violated, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0, MOST_DOUBLINGS).holds_back(violated, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0).holds_back(problem, plans, pinned, 1e-3, 256)  # met by uniform play
+    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 256)
+    assert MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 2048)
+    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.4}, 1e-3, 10**9)
 
 
 def test_looks_come_after_powers_of_two():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..solution import Solution
 from .ccfr_constants import function_range, largest_reaches
 from .ccfr_theorems import BoundConstants, multiplier_regret_bound
 from .constraints import KernelConstraints
-from .driver import RegretState
+from .driver import RegretState, kernel_of
 
 
 class MeasuredRun:
@@ -48,7 +49,7 @@ class MeasuredRun:
         If the theorems do not cover the run.
     """
 
-    def __init__(self, solution: Solution, beta: float | None) -> None:
+    def __init__(self, solution: Solution, beta: float | None = None) -> None:
         _check_covered(solution)
         self.problem: ConstrainedNash = solution.problem  # type: ignore[assignment]
         self.method: CCFR = solution.method
@@ -144,6 +145,51 @@ class MeasuredRun:
             decreasing = self.method.steps == "decreasing"
             total += multiplier_regret_bound(alone, self.beta, self.iterations, step, decreasing)
         return total
+
+
+def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
+    """Return the constant ``step`` of :class:`~treeplex.CCFR` that promises the least regret of multipliers.
+
+    Parameters
+    ----------
+    problem : ConstrainedNash
+        With linear constraints.
+    beta : float
+        What bounds the multipliers, payoff units.
+    iterations : int
+        T, how long the run is going to be.
+
+    Returns
+    -------
+    float
+        In the method's units: a constraint moves by step · u / c² times its violation, with u the largest payoff and c
+        its largest coefficient. With one constraint that is β / (G √T), as corollary 3.1 of Davis, Waugh and Bowling
+        2019 wants it, and so it is with several of equal c and G; else it is a compromise between them.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a constraint is not linear, or there is none.
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, load_game
+    >>> from treeplex.models.constraints import behaviour_bound
+    >>> from treeplex.solvers.regret.ccfr_run import best_step
+    >>> game = load_game("kuhn")
+    >>> bluff = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
+    >>> best_step(ConstrainedNash(game, [bluff]), beta=1.0, iterations=10_000)
+    0.01
+    """
+    layout = kernel_of(problem.game.sequence_form).layout
+    rows = KernelConstraints.of(replace(problem, penalty=None), layout)
+    treeplexes = problem.game.sequence_form.treeplexes
+    own = [one for player in range(2) for one in problem.of_player(player)]
+    largest = np.array([np.abs(function_range(one, treeplexes[one.player])).max() for one in own])
+    if not largest.any():
+        raise UnsupportedProblemError("no constraint of the problem has a function that is not 0 everywhere")
+    spread = (rows.units**2).sum() / ((largest / rows.units) ** 2).sum()
+    return float(beta / (layout.unit * math.sqrt(iterations)) * math.sqrt(spread))
 
 
 def _check_covered(solution: Any) -> None:
