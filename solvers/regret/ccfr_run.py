@@ -85,7 +85,7 @@ class MeasuredRun:
         chosen = known if known is not None else float(beta or 0.0)
         if not chosen > 0.0:
             raise UnsupportedProblemError(f"the multipliers are bounded by {chosen:g}, and the theorems divide by that")
-        peak = max(self.rows.multipliers(self.state.multipliers.peaks).values(), default=0.0)
+        peak = max(self.rows.multipliers(self.state.multipliers.tallies[2]).values(), default=0.0)
         if peak > chosen * (1.0 + 1e-9):
             raise UnsupportedProblemError(
                 f"a multiplier has come to {peak:g} in this run, above beta {chosen:g}: give a larger beta"
@@ -130,8 +130,8 @@ class MeasuredRun:
     def multiplier_regret(self, player: int) -> float:
         """Return max over λ* from 0 to β of Σ_t Σ_i (λ*_i − λ_i,t) f_i(x_t), of a player's constraints."""
         part = self.of_player(player)
-        totals = (self.state.multipliers.totals * self.rows.units)[part]
-        charges = (self.state.multipliers.charges * self.rows.unit)[part]
+        totals = (self.state.multipliers.tallies[0] * self.rows.units)[part]
+        charges = (self.state.multipliers.tallies[1] * self.rows.unit)[part]
         return float(self.beta * np.maximum(totals, 0.0).sum() - charges.sum())
 
     def step_regret_bound(self, player: int) -> float:

@@ -154,8 +154,8 @@ class KernelState:
         self.origin = np.array(self.arrays.regrets)
         self.arrays.plan_sums[:] = 0.0
         multipliers = self.multipliers
-        for array in (multipliers.sums, multipliers.totals, multipliers.charges, multipliers.peaks):
-            array[:] = 0.0
+        multipliers.sums[:] = 0.0
+        multipliers.tallies[:] = 0.0
         multipliers.average[:] = multipliers.values
         self.next_check = self.iteration + 1
 
@@ -247,7 +247,7 @@ class Kernel:
         for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
             own[:] = array * ratio
         adopted.multipliers.violations[:] = state.multipliers.violations
-        adopted.multipliers.totals[:] = state.multipliers.totals
+        adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)

@@ -118,18 +118,13 @@ class ConstraintArrays(NamedTuple):
 
 
 class MultiplierArrays(NamedTuple):
-    """The multipliers of constraints, what they are averaged from, and the rows' last violations.
-
-    The last three are of all updates since averaging began, unweighted: what the regret of multipliers is made of.
-    """
+    """The multipliers of constraints, what they are averaged from, and the rows' last violations."""
 
     values: Any
     sums: Any
     average: Any
     violations: Any
-    totals: Any  # of violations, negative ones included
-    charges: Any  # of violations times the multipliers that they met
-    peaks: Any  # the largest multipliers
+    tallies: Any  # since averaging began: sums of violations, sums of violations times multipliers, largest multipliers
 
 
 class StateArrays(NamedTuple):
@@ -358,9 +353,9 @@ def _move_multipliers(
     for i in range(first, last):
         multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
         violation = _row_value(constraints, i, plan)
-        multipliers.totals[i] += violation
-        multipliers.charges[i] += violation * values[i]
-        multipliers.peaks[i] = max(multipliers.peaks[i], values[i])
+        multipliers.tallies[0, i] += violation
+        multipliers.tallies[1, i] += violation * values[i]
+        multipliers.tallies[2, i] = max(multipliers.tallies[2, i], values[i])
         moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
         multipliers.violations[i] = violation
         values[i] = min(max(moved, 0.0), constraints.caps[i])
