@@ -145,4 +145,4 @@ class KernelConstraints:
     def initial_multipliers(self) -> MultiplierArrays:
         """Return multipliers of zero."""
         count = len(self.order)
-        return MultiplierArrays(*(np.zeros(count) for _ in range(4)), tallies=np.zeros((3, count)))
+        return MultiplierArrays._make([*(np.zeros(count) for _ in range(4)), np.zeros((3, count))])
