@@ -21,6 +21,7 @@ from . import kernel as kernel_rules
 from .constraints import DualRule, KernelConstraints
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
+from .pruning import PrunedProblem, prune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,18 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
+    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
+
+    Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
+    """
+    pruned = prune(problem) if isinstance(problem, ConstrainedNash) else None
+    if isinstance(pruned, PrunedProblem):
+        return pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
+    return _iterate(method, problem, options) if pruned is None else pruned
+
+
+def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Run the compiled loop on a problem as it is."""
     _warm()
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
