@@ -156,9 +156,9 @@ class Face:
         kept = [actions[infoset] for infoset in infosets.tolist()]
         if treeplex.single_parent:
             parents = np.searchsorted(sequences, treeplex.parents[infosets])
-            return cls(Treeplex(parents, counts, labels, kept), sequences)  # type: ignore[arg-type]
+            return cls(Treeplex(parents, counts, labels, kept), sequences)
         inflow = treeplex.inflow[infosets][:, sequences]
-        return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)  # type: ignore[arg-type]
+        return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)
 
     def within(self, larger: "Face") -> "Face":
         """Return the same face of the polytope that ``larger``, whose face this one is, is a face of."""
@@ -200,24 +200,25 @@ def game_on_faces(form: SequenceForm, faces: Sequence[Face]) -> SequenceForm:
            [ 0., -1.,  1.,  0.]])
     """
     treeplexes = [face.treeplex for face in faces]
+    if form.leaves is not None:
+        return SequenceForm(treeplexes, _leaves_on_faces(form.leaves, faces))
+    rows, columns = (face.sequences for face in faces)
     if form.factored is not None:
-        rows, columns = (face.sequences for face in faces)
-        return SequenceForm(
-            treeplexes, factored=FactoredPayoff(form.factored.left[rows], form.factored.right[:, columns])
-        )
-    if form.leaves is None:
-        rows, columns = (face.sequences for face in faces)
-        matrices = [form.payoff_matrix(player)[rows][:, columns] for player in (0, 1)]
-        return SequenceForm(treeplexes, payoff_matrices=matrices)
+        factored = FactoredPayoff(form.factored.left[rows], form.factored.right[:, columns])
+        return SequenceForm(treeplexes, factored=factored)
+    matrices = [form.payoff_matrix(player)[rows][:, columns] for player in (0, 1)]
+    return SequenceForm(treeplexes, payoff_matrices=matrices)
+
+
+def _leaves_on_faces(leaves: LeafTable, faces: Sequence[Face]) -> LeafTable:
     places = []
     for player, face in enumerate(faces):
-        place = np.full(form.treeplexes[player].num_sequences, -1)
+        last = max(int(face.sequences[-1]), int(leaves.sequences[:, player].max()))
+        place = np.full(last + 1, -1)
         place[face.sequences] = np.arange(len(face.sequences))
-        places.append(place[form.leaves.sequences[:, player]])
+        places.append(place[leaves.sequences[:, player]])
     sequences = np.stack(places, axis=1)
     left = (sequences >= 0).all(axis=1)
-    if not left.any():  # a table that leaves out what pays nothing
-        return SequenceForm(treeplexes, LeafTable(0 * sequences[:1], form.leaves.chance[:1], 0 * form.leaves.payoffs[:1]))
-    return SequenceForm(
-        treeplexes, LeafTable(sequences[left].astype(np.int32), form.leaves.chance[left], form.leaves.payoffs[left])
-    )
+    if not left.any():  # of a table that leaves out what pays nothing, and may not be empty
+        return LeafTable(0 * sequences[:1], leaves.chance[:1], 0.0 * leaves.payoffs[:1])
+    return LeafTable(sequences[left], leaves.chance[left], leaves.payoffs[left])

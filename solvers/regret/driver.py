@@ -21,7 +21,7 @@ from . import kernel as kernel_rules
 from .constraints import DualRule, KernelConstraints
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
-from .pruning import PrunedProblem, prune
+from .pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,10 +85,15 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
     Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
     """
+    begun = time.perf_counter()
     pruned = prune(problem) if isinstance(problem, ConstrainedNash) else None
-    if isinstance(pruned, PrunedProblem):
-        return pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
-    return _iterate(method, problem, options) if pruned is None else pruned
+    if pruned is None:
+        return _iterate(method, problem, options)
+    if isinstance(pruned, Outcome):
+        return pruned
+    took = time.perf_counter() - begun
+    outcome = pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
+    return replace(outcome, build_seconds=outcome.build_seconds + took)
 
 
 def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:

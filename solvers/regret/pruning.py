@@ -29,7 +29,7 @@ _STEPS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A constraint g · x ≤ h with h the least that g · x can be, and the face on which it is.
+    """A constraint g · x ≤ h that leaves no room, and the face on which g · x is least.
 
     Attributes
     ----------
@@ -37,13 +37,17 @@ class Cut:
     before, after : Face
         Of the player's polytope, without and with it.
     reduced : ndarray of float64, shape (before.treeplex.num_sequences,)
-        g · x − h of a plan x in ``before`` is what x makes of these costs; 0 for sequences of ``after``.
+        What g · x is above its least value for a plan x in ``before`` is what these costs are for it; 0 for sequences
+        of ``after``.
+    is_met : bool
+        Whether the least value is h; false if it is more.
     """
 
     constraint: LinearConstraint
     before: Face
     after: Face
     reduced: Floats
+    is_met: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +160,12 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
     linear = all(isinstance(one, LinearConstraint) for one in problem.constraints)
     if problem.penalty is not None or not linear or not problem.constraints:
         return None
-    faces, cuts, left = [], [], []
+    faces: list[Face] = []
+    cuts: list[tuple[Cut, ...]] = []
+    left: list[LinearConstraint] = []
     for player, treeplex in enumerate(problem.game.sequence_form.treeplexes):
-        face, found, pending = Face.whole(treeplex), [], list(problem.of_player(player))
+        face, pending = Face.whole(treeplex), list(problem.of_player(player))
+        found: list[Cut] = []
         swept = False
         while not swept:
             swept = True
@@ -167,10 +174,9 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
                 cut = _cut(constraint, treeplex, face)
                 if cut is None:
                     continue
-                if isinstance(cut, float):
-                    if _is_excluded(problem, constraint, found):
-                        return _nothing(problem, constraint)
-                    return None  # too small a conflict to be proven, and no face to play on
+                if not cut.is_met:
+                    # A conflict that is too small to be proven leaves no face to play on.
+                    return _nothing(problem, constraint) if _is_excluded(problem, constraint, found) else None
                 found.append(cut)
                 pending.remove(constraint)
                 face, swept = cut.after, False
@@ -186,31 +192,20 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
     return PrunedProblem(problem, ConstrainedNash(game, left), tuple(faces), tuple(cuts))
 
 
-def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | float | None:
-    """Return the face of a face on which a constraint holds, if it has no room; what is missing, if it holds nowhere.
-
-    Parameters
-    ----------
-    constraint : LinearConstraint
-    treeplex : Treeplex
-        Of the player.
-    face : Face
-        Of it.
-    """
+def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | None:
+    """Return what a constraint leaves of a face of a player's polytope; ``None`` if it leaves room."""
     costs = _costs(constraint, treeplex)[face.sequences]
     size = float(np.abs(constraint.coefficients).max(initial=0.0)) or abs(constraint.limit)
     hair = HAIR * max(size, abs(constraint.limit))
     if costs @ face.treeplex.uniform_plan() - constraint.limit < -2.0 * hair:
-        return None  # one plan with room is enough
-    found = cheapest(face.treeplex, costs)
-    room = constraint.limit - found.value
-    if room > hair + found.error:
+        return None  # one plan that has room is enough
+    least = cheapest(face.treeplex, costs)
+    room = constraint.limit - least.value
+    if room > hair + least.error:
         return None
-    if room < -(TOLERANCE * size + found.error):
-        return -room
-    after = Face.of(face.treeplex, found.attained)
-    reduced = np.where(found.attained, 0.0, found.reduced)
-    return Cut(constraint, face, after.within(face), reduced)
+    after = Face.of(face.treeplex, least.attained).within(face)
+    reduced = np.where(least.attained, 0.0, least.reduced)
+    return Cut(constraint, face, after, reduced, is_met=room >= -(TOLERANCE * size + least.error))
 
 
 def _costs(constraint: LinearConstraint, treeplex: Treeplex) -> Floats:
