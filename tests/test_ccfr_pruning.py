@@ -122,8 +122,11 @@ KUHN_CASES = {
         *(bet(card + end, at_most=0, name=card + end) for card in "JQK" for end in ("_", "_pb")),
         *(behaviour_bound(KUHN, 1, card + end, "b", at_most=0) for card in "JQK" for end in ("_p", "_b")),
     ],
-    "says nothing": [LinearConstraint(0, {}, 0, "nothing"), bet("J_", at_most=0, name="jack")],
-    "is always met": [LinearConstraint(0, {1: 1, 2: 1}, 1, "sum")],
+    "others say nothing": [
+        LinearConstraint(0, {}, 0, "nothing"),
+        LinearConstraint(0, {1: 1, 2: 1}, 1, "sum"),
+        bet("J_", at_most=0, name="jack"),
+    ],
 }
 
 
@@ -157,10 +160,11 @@ def test_a_bound_a_little_above_the_least_is_not_pruned():
     assert isinstance(prune(at_most_risk(game, -1e-15)), PrunedProblem)
 
 
-def test_violations_that_are_paid_for_are_not_pruned():
+def test_where_no_action_is_excluded_nothing_is_pruned():
     constraints = KUHN_CASES["never bet a jack"]
     assert prune(ConstrainedNash(KUHN, constraints, penalty=1.0)) is None
     assert prune(ConstrainedNash(KUHN, [])) is None
+    assert prune(ConstrainedNash(KUHN, [LinearConstraint(0, {1: 1, 2: 1}, 1, "always met")])) is None
     ball = {"ball": KUHN.plan(0)[2] ** 2 <= 0}
     assert prune(ConstrainedNash(KUHN, {**{one.name: one for one in constraints}, **ball})) is None
 
@@ -253,7 +257,9 @@ def test_nested_faces_have_the_values_of_the_linear_program(posed, depth):
         constraints.append(constraint_on(0, costs, least.value, f"nested {number}"))
         face = Face.of(face.treeplex, least.attained).within(face)
     problem = ConstrainedNash(game, [constraints[place] for place in rng.permutation(depth)])
-    assert np.array_equal(prune(problem).faces[0].sequences, face.sequences)
+    pruned = prune(problem)
+    found = Face.whole(treeplex) if pruned is None else pruned.faces[0]
+    assert np.array_equal(found.sequences, face.sequences)
     tolerance = 1e-3 * game.sequence_form.payoff_scale
     exact, solution = solve(problem, "highs"), solve(problem, "ccfr", tol=tolerance, max_iterations=20_000)
     agrees(problem, solution, exact, tolerance)
@@ -283,6 +289,9 @@ def test_no_smaller_multiplier_makes_breaking_a_constraint_worthless(posed):
         costs, gradient = random_costs(treeplex, rng), rng.normal(size=treeplex.num_sequences)
         least = -best_response_value(treeplex, -costs)
         pruned = prune(ConstrainedNash(game, [constraint_on(player, costs, least, "least")]))
+        if pruned is None:  # all plans cost the same
+            assert cheapest(treeplex, costs).attained.all()
+            continue
         (cut,) = pruned.cuts[player]
         price = prices([cut], gradient)["least"]
         face = pruned.faces[player]

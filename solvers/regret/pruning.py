@@ -148,8 +148,8 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
     Returns
     -------
     PrunedProblem, or Outcome, or None
-        ``None`` if all constraints leave room, violations are paid for, or a constraint is not linear. If one cannot be
-        met at all, or not where those before it are met, and multipliers prove that, an outcome that says so.
+        ``None`` if no constraint excludes an action, violations are paid for, or a constraint is not linear. If one
+        cannot be met at all, or not where those before it are met, and multipliers prove that, an outcome that says so.
 
     Notes
     -----
@@ -183,12 +183,10 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
         faces.append(face)
         cuts.append(tuple(found))
         left += [_on_face(one, face) for one in pending if isinstance(one, LinearConstraint)]
-    if not any(cuts):
+    form = problem.game.sequence_form
+    if all(face.treeplex is treeplex for face, treeplex in zip(faces, form.treeplexes, strict=True)):
         return None
-    game = problem.game
-    sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
-    if [face.treeplex.num_sequences for face in faces] != sizes:
-        game = Game.from_sequence_form(game_on_faces(game.sequence_form, faces), name=game.spec)
+    game = Game.from_sequence_form(game_on_faces(form, faces), name=problem.game.spec)
     return PrunedProblem(problem, ConstrainedNash(game, left), tuple(faces), tuple(cuts))
 
 
