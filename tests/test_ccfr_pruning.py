@@ -221,7 +221,7 @@ def constraint_on(player, costs, bound, name):
     return LinearConstraint(player, dict(enumerate(costs.tolist())), bound, name)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(games(), st.sampled_from([(0,), (1,), (0, 1)]))
 def test_a_function_bounded_by_its_least_value_has_the_value_of_the_linear_program(posed, players):
     game, rng = posed
@@ -281,7 +281,7 @@ def test_the_order_of_nested_constraints_does_not_matter():
     assert len(found) == 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(games())
 def test_no_smaller_multiplier_makes_breaking_a_constraint_worthless(posed):
     game, rng = posed
