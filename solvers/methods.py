@@ -356,7 +356,8 @@ class CCFR(RegretMethod):
     moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
     free player's best response bounds the value from one side, and the best response of the constrained one, which
     pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
-    proportions then prove it.
+    proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
+    the actions that break it.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from .constraints import DualRule, KernelConstraints
 from .doubling import MultiplierBound, next_look
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
+from .pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +81,23 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
+    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
+
+    Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
+    """
+    begun = time.perf_counter()
+    pruned = prune(problem) if isinstance(problem, ConstrainedNash) else None
+    if pruned is None:
+        return _iterate(method, problem, options)
+    if isinstance(pruned, Outcome):
+        return pruned
+    took = time.perf_counter() - begun
+    outcome = pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
+    return replace(outcome, build_seconds=outcome.build_seconds + took)
+
+
+def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Run the compiled loop on a problem as it is."""
     _warm()
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
