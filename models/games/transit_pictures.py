@@ -18,28 +18,23 @@ from ...seqform.interchange.files import write_bytes
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
+from .transit_panels import FONT, WIDTH, draw_grid, explain, palette, panels
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
     from PIL.Image import Image
 
 #: Suffixes of the files that strategies are drawn to: pictures, and an animation.
 OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
 #: More strategies, times of a picture or steps of an animation are refused: nobody could look at them.
-MAX_STRATEGIES, MAX_TIMES, MAX_STEPS = 12, 40, 300
+MAX_STRATEGIES, MAX_STEPS = 12, 300
+#: Of one strategy, and of several below each other.
+MAX_TIMES = (40, 12)
 
-# Shades that only get darker keep their order for colour-blind readers and in print; marks differ from them in shape.
-_SHADES, _BASE, _EAST, _GREY = "YlGnBu", "#D55E00", "#000000", "#767676"
-# What the logarithmic scale begins at; cells of less probability are white.
-_LEAST = 1e-3
-_WIDTH = 8.0  # inches
-_FONT = 8.0  # points
 # Times that are shown of one strategy, and of several below each other, if none are given.
-_TIMES_OF_ONE, _TIMES_OF_SEVERAL = 20, 6
+_TIMES = (20, 6)
+_LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
 _DOTS_PER_INCH = 100
-_NUM_SHADES, _NUM_GREYS = 100, 22  # and six more make 128 colours
 _PAUSE = 4  # how many steps long an animation rests at its end
 
 
@@ -89,28 +84,28 @@ def draw_occupancy(
     walks = _walks(game, rules, strategies)
     chosen = _times(rules, times, len(walks))
     require_matplotlib()
-    from matplotlib.figure import Figure
 
-    columns = len(chosen) if len(walks) > 1 else _columns(len(chosen))
-    rows = len(walks) if len(walks) > 1 else math.ceil(len(chosen) / columns)
-    width = (_WIDTH - 0.9 * (len(walks) > 1)) / columns  # of a grid, which is half as high
-    figure = Figure(figsize=(_WIDTH, 1.1 + rows * (0.5 * width + 0.22)))
-    figure.set_layout_engine("compressed")
-    panels = figure.subplots(rows, columns, squeeze=False)
-    for axes in panels.flat[len(walks) * len(chosen) :]:
-        axes.remove()
-    for place, axes in enumerate(panels.flat[: len(walks) * len(chosen)]):
+    several = len(walks) > 1
+    columns = len(chosen) if several else _columns(len(chosen))
+    above = {"top": _LINE, "below": _LINE} if several else {"above": _LINE, "below": _LINE / 2}
+    left = max(_LETTER * len(walk.name) for walk in walks) + 0.1 if several else 0.0
+    title = not several and walks[0].name
+    if title:
+        above["top"] = _LINE
+    figure = panels(len(walks) * len(chosen), columns, WIDTH, left, **above)
+    *grids, scale = figure.axes
+    for place, axes in enumerate(grids):
         walk, time = walks[place // len(chosen)], chosen[place % len(chosen)]
-        image = _draw_grid(axes, rules, walk.occupancy[time])
+        image = draw_grid(axes, rules, walk.occupancy[time])
         if place < len(chosen):
-            axes.set_title(_time_text(rules, time), fontsize=_FONT)
+            axes.set_title(_time_text(rules, time), fontsize=FONT, pad=3)
         if time == rules.steps:
-            axes.set_xlabel(walk.state(time), fontsize=_FONT)
-        if len(walks) > 1 and place % len(chosen) == 0:
-            axes.set_ylabel(walk.name, fontsize=_FONT + 1, rotation=0, ha="right", va="center", labelpad=8)
-    if len(walks) == 1 and walks[0].name:
-        figure.suptitle(walks[0].name, fontsize=_FONT + 2)
-    _explain(figure, image, list(panels.flat[: len(walks) * len(chosen)]), walks)
+            axes.set_xlabel(walk.state(time), fontsize=FONT, labelpad=3)
+        if several and place % len(chosen) == 0:
+            axes.set_ylabel(walk.name, fontsize=FONT + 1, rotation=0, ha="right", va="center", labelpad=6)
+    if title:
+        figure.suptitle(title, fontsize=FONT + 2, y=0.99, va="top")
+    explain(figure, image, scale, {walk.player for walk in walks})
     return figure
 
 
@@ -248,7 +243,7 @@ def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
 def _times(rules: Transit, times: Any, num_walks: int) -> list[int]:
     """Return the times to show."""
     if times is None:
-        count = min(rules.steps + 1, _TIMES_OF_ONE if num_walks == 1 else _TIMES_OF_SEVERAL)
+        count = min(rules.steps + 1, _TIMES[num_walks > 1])
         return [int(time) for time in np.linspace(0, rules.steps, count).round()]
     chosen = list(times) if isinstance(times, Sequence | np.ndarray | range) else [times]
     for time in chosen:
@@ -256,8 +251,9 @@ def _times(rules: Transit, times: Any, num_walks: int) -> list[int]:
             raise UnsupportedProblemError(
                 f"times holds {shown(time)}, expected whole numbers from 0 to {rules.steps}, the horizon"
             )
-    if not 1 <= len(chosen) <= MAX_TIMES:
-        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {MAX_TIMES}")
+    most = MAX_TIMES[num_walks > 1]
+    if not 1 <= len(chosen) <= most:
+        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
     return [int(time) for time in chosen]
 
 
@@ -266,93 +262,33 @@ def _columns(count: int) -> int:
     return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
 
 
-def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats) -> "AxesImage":
-    """Draw one grid, with its marks."""
-    from matplotlib import colormaps
-    from matplotlib.colors import LogNorm
-    from matplotlib.patches import Rectangle
-
-    shades = colormaps[_SHADES].with_extremes(under="white")
-    image = axes.imshow(occupancy, cmap=shades, norm=LogNorm(_LEAST, 1.0), interpolation="none")
-    axes.set(xticks=[], yticks=[])
-    for spine in axes.spines.values():
-        spine.set(color=_GREY, linewidth=0.6)
-    east = rules.grid.columns - 1.5
-    axes.plot([east, east], [-0.5, rules.grid.rows - 0.5], color=_EAST, linewidth=0.9, linestyle=(0, (2, 2)))
-    row, column = divmod(rules.base_cell, rules.grid.columns)
-    axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=_BASE, linewidth=2.0))
-    return image
-
-
-def _explain(figure: "Figure", image: "AxesImage", panels: "list[Axes]", walks: list[_Walk]) -> None:
-    """Add the scale, and say what the marks are."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Rectangle
-
-    whose = {walk.player for walk in walks}
-    who = "the player" if len(whose) > 1 else ("the evader", "the patroller")[whose.pop()]
-    bar = figure.colorbar(image, ax=panels, location="bottom", aspect=50, shrink=0.6, pad=0.03, extend="min")
-    bar.set_label(f"probability that {who} is there", fontsize=_FONT)
-    bar.set_ticks([_LEAST, 0.01, 0.1, 1.0], labels=["0.001", "0.01", "0.1", "1"], fontsize=_FONT)
-    bar.ax.tick_params(which="minor", length=0)
-    bar.outline.set(color=_GREY, linewidth=0.6)
-    figure.legend(
-        [
-            Rectangle((0, 0), 1, 1, fill=False, edgecolor=_BASE, linewidth=2.0),
-            Line2D([], [], color=_EAST, linewidth=0.9, linestyle=(0, (2, 2))),
-        ],
-        ["the patroller's base", "east of it the evader has escaped"],
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=_FONT,
-    )
-
-
 def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
     """Draw the frames of an animation, all of one palette."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from PIL import Image
 
     columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
-    rows = math.ceil(len(walks) / columns)
-    width = _WIDTH if columns > 1 else 0.7 * _WIDTH
-    figure = Figure(figsize=(width, 1.5 + rows * (0.5 * width / columns + 0.5)), dpi=_DOTS_PER_INCH)
-    figure.set_layout_engine("compressed")
+    width = WIDTH if columns > 1 else 0.7 * WIDTH
+    named = any(walk.name for walk in walks)
+    figure = panels(len(walks), columns, width, top=0.4, above=1.2 * _LINE * named, below=1.4 * _LINE)
+    *grids, scale = figure.axes
+    figure.set_dpi(_DOTS_PER_INCH)
     canvas: Any = FigureCanvasAgg(figure)  # which has no types
-    panels = figure.subplots(rows, columns, squeeze=False)
-    for axes in panels.flat[len(walks) :]:
-        axes.remove()
-    shown_panels = list(panels.flat[: len(walks)])
-    images = []
-    for axes, walk in zip(shown_panels, walks, strict=True):
-        images.append(_draw_grid(axes, rules, walk.occupancy[-1]))
-        axes.set_title(walk.name, fontsize=_FONT + 2)
-    _explain(figure, images[0], shown_panels, walks)
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(_palette())
+    images = [draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
+    for axes, walk in zip(grids, walks, strict=True):
+        axes.set_title(walk.name, fontsize=FONT + 2, pad=4)
+    explain(figure, images[0], scale, {walk.player for walk in walks})
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(palette())
+    heading = figure.text(0.5, 1.0 - 0.12 / figure.get_figheight(), "", fontsize=FONT + 3, ha="center", va="top")
     for time in range(rules.steps + 1):
-        for axes, image, walk in zip(shown_panels, images, walks, strict=True):
+        for axes, image, walk in zip(grids, images, walks, strict=True):
             image.set_data(walk.occupancy[time])
-            axes.set_xlabel(walk.state(time), fontsize=_FONT + 1)
-        figure.suptitle(_time_text(rules, time), fontsize=_FONT + 3)
+            axes.set_xlabel(walk.state(time), fontsize=FONT + 1, labelpad=3)
+        heading.set_text(_time_text(rules, time))
         canvas.draw()
-        figure.set_layout_engine("none")  # grids stay where the first layout puts them
         drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-        yield drawn.quantize(palette=palette, dither=Image.Dither.NONE)
-
-
-def _palette() -> list[int]:
-    """Return the colours of an animation, three numbers a colour: shades, greys, and the base's between the two."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_rgb
-
-    shades = colormaps[_SHADES](np.linspace(0.0, 1.0, _NUM_SHADES))[:, :3]
-    greys = np.repeat(np.linspace(0.0, 1.0, _NUM_GREYS)[:, None], 3, axis=1)
-    base = np.array(to_rgb(_BASE))
-    blends = [(1.0 - part) * base + part * end for end in (np.ones(3), shades[-1]) for part in (0.0, 1 / 3, 2 / 3)]
-    return [int(number) for number in np.rint(255 * np.concatenate([shades, greys, blends])).ravel()]
+        yield drawn.quantize(palette=colours, dither=Image.Dither.NONE)
 
 
 def _time_text(rules: Transit, time: int) -> str:
