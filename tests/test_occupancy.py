@@ -246,6 +246,19 @@ def test_one_strategy_is_shown_at_all_times_and_a_profile_as_both_players() -> N
     assert [axes.get_ylabel() for axes in profile if axes.get_ylabel()] == ["evader", "patroller"]
 
 
+@pytest.mark.parametrize("suffix", [".png", ".gif"])
+def test_names_are_shown_as_they_are(suffix: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    game = load_game("transit:width=2,horizon=1")
+    patroller = Strategy.uniform(game, 1)
+    name = "$\\frac{1$ 日本\n_^ $x$"
+    for names in ([name], [name, "x" * 1000]):
+        write_occupancy(game, dict.fromkeys(names, patroller), tmp_path / f"names{suffix}")
+    (label, long) = (axes.get_ylabel() for axes in draw_occupancy(game, dict.fromkeys(names, patroller)).axes[::2][:2])
+    assert label == "$\\frac{1$ 日本\\n_^ $x$"
+    assert len(long) == 40
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".gif"])
 def test_the_same_strategies_give_the_same_file(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -102,9 +102,11 @@ def draw_occupancy(
         if time == rules.steps:
             axes.set_xlabel(walk.state(time), fontsize=FONT, labelpad=3)
         if several and place % len(chosen) == 0:
-            axes.set_ylabel(walk.name, fontsize=FONT + 1, rotation=0, ha="right", va="center", labelpad=6)
+            axes.set_ylabel(
+                walk.name, fontsize=FONT + 1, rotation=0, ha="right", va="center", labelpad=6, parse_math=False
+            )
     if title:
-        figure.suptitle(title, fontsize=FONT + 2, y=0.99, va="top")
+        figure.suptitle(title, fontsize=FONT + 2, y=0.99, va="top", parse_math=False)
     explain(figure, image, scale, {walk.player for walk in walks})
     return figure
 
@@ -276,7 +278,7 @@ def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
     canvas: Any = FigureCanvasAgg(figure)  # which has no types
     images = [draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
     for axes, walk in zip(grids, walks, strict=True):
-        axes.set_title(walk.name, fontsize=FONT + 2, pad=4)
+        axes.set_title(walk.name, fontsize=FONT + 2, pad=4, parse_math=False)
     explain(figure, images[0], scale, {walk.player for walk in walks})
     colours = Image.new("P", (1, 1))
     colours.putpalette(palette())
