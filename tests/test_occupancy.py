@@ -259,14 +259,14 @@ def test_names_are_shown_as_they_are(suffix: str, tmp_path: Path) -> None:
     assert len(long) == 40
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".gif"])
+@pytest.mark.parametrize("suffix", [".svg", ".gif"])
 def test_the_same_strategies_give_the_same_file(suffix: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     game = load_game("transit:width=2,horizon=2")
     for name in ("one", "other"):
         write_occupancy(game, random_profile(game, 3)[1], tmp_path / f"{name}{suffix}")
     content = (tmp_path / f"one{suffix}").read_bytes()
-    assert content.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".gif": b"GIF89a"}[suffix])
+    assert content.startswith({".svg": b"<?xml", ".gif": b"GIF89a"}[suffix])
     assert content == (tmp_path / f"other{suffix}").read_bytes()
 
 
@@ -274,18 +274,18 @@ def test_the_same_strategies_give_the_same_file(suffix: str, tmp_path: Path) -> 
 def test_animations_have_a_frame_a_time_and_repeat(count: int, tmp_path: Path) -> None:
     images = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")
-    game = load_game("transit:width=2")
+    game = load_game("transit:width=2,horizon=4")
     strategies = {f"seed {seed}": random_profile(game, seed)[1] for seed in range(count)}
     animate_occupancy(game, strategies, tmp_path / "patrols.gif", seconds=0.25)
     with images.open(tmp_path / "patrols.gif") as animation:
-        assert animation.n_frames == 9
+        assert animation.n_frames == 5
         assert animation.info["loop"] == 0  # for ever
         frames, lengths = [], []
-        for place in range(9):
+        for place in range(5):
             animation.seek(place)
             frames.append(np.asarray(animation.convert("RGB")))
             lengths.append(animation.info["duration"])
-    assert lengths == [250] * 8 + [1000]
+    assert lengths == [250] * 4 + [1000]
     assert all((one != other).any() for one, other in itertools.pairwise(frames))
     # At first the patroller is at the base for sure: the darkest shade stands there, once a strategy.
     darkest = np.abs(frames[0].astype(int) - [8, 29, 88]).max(axis=2) <= 8
