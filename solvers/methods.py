@@ -343,6 +343,11 @@ class CCFR(RegretMethod):
         ``decreasing`` ones shrink like 1/√t.
     step : float
         Their size, in units of the game's largest payoff and of a constraint's largest coefficient.
+    beta : float, optional
+        What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
+        doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
+        it or above, after 2,048 iterations under it at half of it; it is looked at 256, 512, 1,024, … iterations after
+        the last doubling. By default multipliers are free.
 
     Notes
     -----
@@ -351,7 +356,8 @@ class CCFR(RegretMethod):
     moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
     free player's best response bounds the value from one side, and the best response of the constrained one, which
     pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
-    proportions then prove it.
+    proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
+    the actions that break it.
 
     Examples
     --------
@@ -368,6 +374,7 @@ class CCFR(RegretMethod):
     base: Literal["dcfr", "cfr+", "pcfr+", "cfr"] = "dcfr"
     steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
     step: float = 0.1
+    beta: float | None = None
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
@@ -377,6 +384,11 @@ class CCFR(RegretMethod):
         _check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
         if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:
             raise UnknownMethodError(f"{self.name} got step={self.step!r}, expected a number above 0")
+        beta = self.beta
+        if beta is not None and (
+            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
+        ):
+            raise UnknownMethodError(f"{self.name} got beta={beta!r}, expected a number above 0, or None")
         if self.averaging is None:
             object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
         super().__post_init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,10 @@ class KernelConstraints:
         arrays = ConstraintArrays(ranges, starts, nothing, numbers, numbers, numbers, numbers)
         return cls(arrays, (), numbers, 1.0, math.inf, False)
 
+    def bounded(self, beta: float) -> KernelConstraints:
+        """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
+        return replace(self, arrays=self.arrays._replace(caps=beta * self.units / self.unit))
+
     def multipliers(self, of_rows: Floats) -> dict[str, float]:
         """Return multipliers by constraint, in payoff units, from those of the rows."""
         return dict(zip(self.order, (of_rows * self.unit / self.units).tolist(), strict=True))
@@ -141,4 +145,4 @@ class KernelConstraints:
     def initial_multipliers(self) -> MultiplierArrays:
         """Return multipliers of zero."""
         count = len(self.order)
-        return MultiplierArrays(*(np.zeros(count) for _ in MultiplierArrays._fields))
+        return MultiplierArrays._make([*(np.zeros(count) for _ in range(4)), np.zeros((3, count))])

@@ -119,10 +119,13 @@ class KernelState:
         Cumulative regrets, behaviour, plan, sums of plans, scratch, and the clock.
     multipliers : MultiplierArrays
         Of constraints; empty without them.
+    origin : ndarray of float64, optional
+        The regrets when averaging began, where they were not zero.
     """
 
     arrays: StateArrays
     multipliers: MultiplierArrays
+    origin: Floats | None = None
 
     @property
     def iteration(self) -> int:
@@ -143,7 +146,18 @@ class KernelState:
         copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
         for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
             copied[...] = array
-        return KernelState(copies, MultiplierArrays._make([array.copy() for array in self.multipliers]))
+        multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
+        return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy())
+
+    def average_anew(self) -> None:
+        """Begin the averages here: strategies, regrets and multipliers stay as they are."""
+        self.origin = np.array(self.arrays.regrets)
+        self.arrays.plan_sums[:] = 0.0
+        multipliers = self.multipliers
+        multipliers.sums[:] = 0.0
+        multipliers.tallies[:] = 0.0
+        multipliers.average[:] = multipliers.values
+        self.next_check = self.iteration + 1
 
 
 @dataclass(eq=False)
@@ -223,6 +237,7 @@ class Kernel:
             place = slice(start, start + count * arity)
             size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
+        state.origin = np.array(state.arrays.regrets)
         return state
 
     def adopt(self, state: KernelState, other: Kernel, constraints: KernelConstraints | None = None) -> KernelState:
@@ -234,12 +249,17 @@ class Kernel:
         for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
             own[:] = array * ratio
         adopted.multipliers.violations[:] = state.multipliers.violations
+        adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
         for plans in (adopted.arrays.plan, adopted.arrays.plan_sums):
             self.layout.fill_reaches(plans)
         adopted.arrays.regrets[:] *= ratio
+        if state.origin is not None:
+            adopted.origin = np.zeros_like(adopted.arrays.regrets)
+            for player in range(self.layout.num_players):
+                self.layout.from_user(player, other.layout.to_user(player, state.origin) * ratio, out=adopted.origin)
         adopted.arrays.clock[:] = state.arrays.clock
         return adopted
 
@@ -324,6 +344,12 @@ class Kernel:
         for base, end in pairwise(self.layout.bases.tolist()):
             if state.arrays.plan_sums[base] > 0.0:
                 average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
+        return average
+
+    def average_multipliers(self, state: KernelState) -> Floats:
+        """Return the average multipliers of rows so far: the current ones before the first update."""
+        weight = float(state.arrays.plan_sums[self.layout.bases[0]])
+        average: Floats = state.multipliers.sums / weight if weight > 0.0 else state.multipliers.values.copy()
         return average
 
     def certificate(self, plan: Floats) -> Report:

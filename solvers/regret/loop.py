@@ -124,6 +124,7 @@ class MultiplierArrays(NamedTuple):
     sums: Any
     average: Any
     violations: Any
+    tallies: Any  # since averaging began: sums of violations, sums of violations times multipliers, largest multipliers
 
 
 class StateArrays(NamedTuple):
@@ -359,6 +360,9 @@ def _move_multipliers(
     for i in range(first, last):
         multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
         violation = _row_value(constraints, i, plan)
+        multipliers.tallies[0, i] += violation
+        multipliers.tallies[1, i] += violation * values[i]
+        multipliers.tallies[2, i] = max(multipliers.tallies[2, i], values[i])
         moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
         multipliers.violations[i] = violation
         values[i] = min(max(moved, 0.0), constraints.caps[i])
