@@ -57,6 +57,11 @@ class PrunedState:
     faces: tuple[bytes, ...]
     state: Any
 
+    @property
+    def bound(self) -> Any:
+        """What bounds the multipliers, if anything does."""
+        return self.state.bound
+
 
 @dataclass(frozen=True, eq=False)
 class PrunedProblem:
