@@ -368,11 +368,14 @@ class CCFR(RegretMethod):
     base: Literal["dcfr", "cfr+", "pcfr+", "cfr"] = "dcfr"
     steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
     step: float = 0.1
+    tangents: Literal["average", "iterate"] = "average"
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
+    is_conic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        _check_choice(self, "tangents", ("average", "iterate"))
         _check_choice(self, "base", ("dcfr", "cfr+", "pcfr+", "cfr"))
         _check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
         if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:

@@ -89,10 +89,11 @@ class _Reader:
         if through is not None:
             through(expression, weights)
             return
-        # A convex function times a negative weight is concave.
-        if not (weights >= 0.0).all() or not all(one.is_affine() for one in self._inner(expression)):
+        # A convex function times a negative weight is concave, and the other way round.
+        convex = (weights >= 0.0).all()
+        if not (convex or (weights <= 0.0).all()) or not all(one.is_affine() for one in self._inner(expression)):
             raise _UnknownTermError
-        term = getattr(self, f"_term_{name}", None)
+        term = getattr(self, f"_term_{name}" if convex else f"_minus_{name}", None)
         if term is None:
             raise _UnknownTermError
         term(expression, weights)
@@ -227,14 +228,27 @@ class _Reader:
             shifts = np.array([of[at] for (_, of), at in zip(parts, chosen, strict=True)])
             self._put(MAXIMUM, sp.csr_array(weights[place] * rows), weights[place] * shifts)
 
+    # With their negative weights, smallest numbers are largest ones.
+    _minus_minimum = _term_maximum
+    _minus_min = _term_max
+
+    def _minus_entr(self, expression: Any, weights: Floats) -> None:
+        (rows, shifts), size = self._affine(expression.args[0], -weights), len(weights)
+        pairs = np.stack([np.arange(size), np.arange(size) + size], axis=1).ravel()
+        both = sp.csr_array(sp.vstack([rows, sp.csr_array(rows.shape)]))
+        self._entropy(both[pairs], np.concatenate([shifts, weights])[pairs])
+
+    def _entropy(self, rows: sp.csr_array, shifts: Floats) -> None:
+        counted = np.repeat(np.diff(rows[0::2].indptr) + np.abs(shifts[0::2]) > 0.0, 2)
+        self._put(RELATIVE_ENTROPY, sp.csr_array(rows[counted]), shifts[counted])
+
     def _term_rel_entr(self, expression: Any, weights: Floats) -> None:
         if not all(one.size == len(weights) for one in expression.args):
             raise _UnknownTermError
         (first, shifts), (second, other_shifts) = (self._affine(one, weights) for one in expression.args)
-        counted = np.flatnonzero(weights)
-        pairs = np.stack([counted, counted + len(weights)], axis=1).ravel()
+        pairs = np.stack([np.arange(len(weights)), np.arange(len(weights)) + len(weights)], axis=1).ravel()
         both = sp.csr_array(sp.vstack([first, second]))
-        self._put(RELATIVE_ENTROPY, both[pairs], np.concatenate([shifts, other_shifts])[pairs])
+        self._entropy(both[pairs], np.concatenate([shifts, other_shifts])[pairs])
 
     def _term_kl_div(self, expression: Any, weights: Floats) -> None:
         self._term_rel_entr(expression, weights)
@@ -255,6 +269,10 @@ class _Reader:
         return sp.csr_array(sp.diags_array(weights) @ matrix.T), -weights * constants
 
     def _put(self, kind: int, rows: sp.csr_array, shifts: Floats) -> None:
+        if kind in (NORM_1, NORM_2, NORM_INFINITY, SQUARES):
+            rows.eliminate_zeros()
+            counted = (np.diff(rows.indptr) > 0) | (shifts != 0.0)
+            rows, shifts = sp.csr_array(rows[counted]), shifts[counted]
         if len(shifts):
             self.kinds.append(kind)
             self.rows.append(rows)

@@ -76,7 +76,7 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
     if not isinstance(method, CCFR):
         return DualRule()
     power = 0.5 if method.steps == "decreasing" else 0.0
-    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0)
+    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0, method.tangents)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -155,6 +155,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         stopped=stopped,
         detail=f"after {state.iteration} iterations",
         multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
+        evidence={} if constraints is None else constraints.evidence(state.multipliers),
         iterations=state.iteration,
         seconds=ended - begun,
         build_seconds=build_seconds,

@@ -295,13 +295,16 @@ class Kernel:
         tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
-        dual_array = np.array([dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft)])
+        at_average = dual.tangents == "average" and not last_iterate
+        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft), float(at_average)]
         exploitability, rows = run_loop(
             self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
-            constraints is not None, rows_of.arrays, state.multipliers, dual_array,
+            constraints is not None, rows_of.arrays, rows_of.proven, rows_of.curves.arrays, state.multipliers,
+            np.array(dual_numbers),
         )  # fmt: skip
+        rows_of.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)
         values = values[:rows] * unit
         return Report(

@@ -18,9 +18,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
 from .placement import WIDTH
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
+OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
+INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 BLOCK = 256  # infosets handled at a time, so that scratch values stay in the first-level cache
 
 ZERO = np.uint64(0)
@@ -106,7 +109,7 @@ class GameArrays(NamedTuple):
 
 
 class ConstraintArrays(NamedTuple):
-    """Linear constraints on the players' plans, row by row, those of a player together."""
+    """Constraints on the players' plans, row by row, those of a player together; of curved ones, tangents."""
 
     ranges: Any  # each player's rows
     starts: Any  # each row's entries
@@ -124,6 +127,33 @@ class MultiplierArrays(NamedTuple):
     sums: Any
     average: Any
     violations: Any
+    slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments where Python knows these alone
+    offsets: Any
+
+
+class CurveArrays(NamedTuple):
+    """Rows that are tangents of convex functions Σ φ(B x − c) + a · x − b, and where these were last looked at."""
+
+    ranges: Any  # each player's, among the rows that are curved
+    rows: Any  # which of all rows these are
+    curved: Any  # of all rows, whether they are
+    starts: Any  # each one's terms φ
+    kinds: Any
+    places: Any  # each term's arguments z = B x − c
+    entry_starts: Any  # each argument's entries of B
+    entries: Any  # their columns, as places among the coefficients of all rows
+    weights: Any  # their values
+    shifts: Any  # c
+    anchors: Any  # z at an interior plan
+    linear: Any  # a, among the coefficients of all rows
+    limits: Any  # b, of all rows
+    arguments: Any
+    slopes: Any  # of φ at these
+    offsets: Any  # φ(z) − slopes · z, by term
+    proven_coefficients: Any  # what the multipliers prove on average, in the form of the rows
+    proven_limits: Any
+    values: Any  # of all rows that are curved, at the average plan
+    calls: Any  # where Python is called, and whether it wants the loop to stop
 
 
 class StateArrays(NamedTuple):
@@ -372,6 +402,162 @@ def _move_multipliers(
             values[i] = max(values[i] - high, 0.0)
 
 
+def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
+    """Call the function at an address, which takes two integers and returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer, integer])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+_call: Any = intrinsic(_call_address)
+
+
+@compiled
+def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
+    """Take the slopes of a term at its arguments, and its offset; return its value there.
+
+    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise.
+    """
+    kind = curves.kinds[j]
+    first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+    arguments, slopes = curves.arguments, curves.slopes
+    value, offset = 0.0, 0.0
+    if kind >= OPAQUE:
+        _call(curves.calls[0], np.int64(j), np.int64(1 if exactly else 0))
+        return curves.offsets[j]
+    if kind == NORM_1:
+        for i in range(first, last):
+            value += abs(arguments[i])
+            slopes[i] = np.sign(arguments[i])
+    elif kind == NORM_2:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+        value = math.sqrt(value)
+        divisor = value if value > 0.0 else 1.0
+        for i in range(first, last):
+            slopes[i] = arguments[i] / divisor
+    elif kind == SQUARES:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+            slopes[i] = 2.0 * arguments[i]
+        offset = -value
+    elif kind == NORM_INFINITY or kind == MAXIMUM:
+        place = first
+        value = -np.inf
+        for i in range(first, last):
+            slopes[i] = 0.0
+            size = arguments[i] if kind == MAXIMUM else abs(arguments[i])
+            if size > value:
+                value, place = size, i
+        slopes[place] = 1.0 if kind == MAXIMUM else np.sign(arguments[place])
+    else:
+        for i in range(first, last, TWO):
+            own, other = max(arguments[i], 0.0), max(arguments[i + ONE], 0.0)
+            if own > 0.0:
+                value += own * math.log(own / other) if other > 0.0 else np.inf
+            # Any other point has a tangent too, and at 0 the logarithm has none.
+            own += INWARDS * (curves.anchors[i] - own)
+            other += INWARDS * (curves.anchors[i + ONE] - other)
+            ratio = max(own, 1e-300) / max(other, 1e-300)
+            slopes[i] = math.log(ratio) + 1.0
+            slopes[i + ONE] = -ratio
+    curves.offsets[j] = offset
+    return value
+
+
+@compiled
+def _look(constraints: Any, curves: Any, c: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
+    """Write the arguments of a term at a plan, or at the average of it and of ``decay`` times sums of such a weight."""
+    share = 1.0 / (1.0 + decay * weight)
+    for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+        total = 0.0
+        for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+            s = constraints.positions[curves.entries[k]]
+            total += curves.weights[k] * (plan[s] + decay * sums[s])
+        curves.arguments[i] = total * share - curves.shifts[i]
+
+
+@compiled
+def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limits: Any) -> None:
+    """Write the row that the slopes and offsets of its terms make."""
+    row = np.uint64(curves.rows[c])
+    limit = curves.limits[row]
+    for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+        coefficients[k] = curves.linear[k]
+    for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+        limit -= curves.offsets[j]
+        for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+            slope = curves.slopes[i]
+            if slope != 0.0:
+                limit += slope * curves.shifts[i]
+                for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+                    coefficients[curves.entries[k]] += slope * curves.weights[k]
+    limits[row] = limit
+
+
+@compiled
+def _linearise(
+    constraints: Any, curves: Any, base: Any, player: Any, plan: Any, sums: Any, decay: Any, at_average: Any
+) -> None:
+    """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
+
+    With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
+    Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄), tangents taken at the averages so far (A. Cutkosky, "Anytime
+    online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
+    """
+    decay = decay if at_average else 0.0
+    weight = sums[base]
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            _look(constraints, curves, c, j, plan, sums, decay, weight)
+            _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, constraints.coefficients, constraints.limits)
+
+
+@compiled
+def _add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> None:
+    """Add multipliers times slopes to ``decay`` times their sums."""
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        multiplier = multipliers.values[curves.rows[c]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            multipliers.offsets[j] = multipliers.offsets[j] * decay + multiplier * curves.offsets[j]
+            kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+            for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                multipliers.slopes[i] = multipliers.slopes[i] * decay + multiplier * kept[i]
+
+
+@compiled
+def _prove(constraints: Any, curves: Any, player: Any, plan: Any, multipliers: Any, last_iterate: Any) -> None:
+    """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
+
+    Slopes and arguments are left as they are needed for this, not as tangents need them.
+    """
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        row = np.uint64(curves.rows[c])
+        weight = 0.0 if last_iterate else multipliers.sums[row]
+        if weight > 0.0:
+            for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+                kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    kept[i] = multipliers.slopes[i] / weight
+                curves.offsets[j] = multipliers.offsets[j] / weight
+                if curves.kinds[j] == OPAQUE:
+                    _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, curves.proven_coefficients, curves.proven_limits)
+        value = -curves.limits[row]
+        for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+            value += curves.linear[k] * plan[constraints.positions[k]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            _look(constraints, curves, c, j, plan, plan, 0.0, 0.0)
+            value += _differentiate(curves, j, True)
+        curves.values[row] = value
+
+
 @compiled
 def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
@@ -426,11 +612,11 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
 
 
 @compiled
-def _excess(constraints: Any, player: Any, plan: Any, total: Any) -> Any:
+def _excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -> Any:
     """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
     worst, paid, most = 0.0, 0.0, 0.0
     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
-        violation = max(_row_value(constraints, i, plan), 0.0)
+        violation = max(curves.values[i] if curves.curved[i] else _row_value(constraints, i, plan), 0.0)
         worst = max(worst, violation * constraints.units[i])
         most = max(most, violation)
         if constraints.caps[i] < np.inf:
@@ -440,8 +626,9 @@ def _excess(constraints: Any, player: Any, plan: Any, total: Any) -> Any:
 
 @compiled
 def _exploitability(
-    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, multipliers: Any, soft: Any, total: Any
-) -> Any:
+    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, curves: Any, multipliers: Any, soft: Any,
+    total: Any,
+) -> Any:  # fmt: skip
     """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``.
 
     Under constraints best responses pay the average multipliers, and what is returned is the larger of the gap between
@@ -461,7 +648,7 @@ def _exploitability(
             payoff += plan[s] * gradient[s]
         if constrained:
             worth = _add_multipliers(constraints, player, multipliers.average, gradient)
-            worst, paid = _excess(constraints, player, plan, total)
+            worst, paid = _excess(constraints, curves, player, plan, total)
             value = _best_response(game.polytopes, player, gradient, state.scratch) + worth
             if soft:
                 payoff -= paid
@@ -478,7 +665,7 @@ def _exploitability(
 def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
-    constrained: Any, constraints: Any, multipliers: Any, dual: Any,
+    constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
 
@@ -494,6 +681,13 @@ def run_loop(
     last = t + iterations
     rows = 0
     exploitability = np.nan
+    curved, at_average = len(curves.rows) > 0, dual[5] != 0.0
+    if curved:
+        decay = (np.float64(t) / np.float64(t + 1)) ** power
+        for player in range(num_players):
+            _linearise(
+                constraints, curves, bases[player], player, state.plan, state.plan_sums, decay, at_average
+            )  # fmt: skip
     while True:
         if t >= next_check and rows < len(history_iterations):
             for player in range(num_players):
@@ -504,16 +698,24 @@ def run_loop(
                 if constrained:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
+                if curved:
+                    _prove(constraints, curves, player, state.average, multipliers, last_iterate)
             exploitability = _exploitability(
-                game, state, history_values[rows, 1:], constrained, constraints, multipliers, soft, total
+                game, state, history_values[rows, 1:], constrained, proven, curves, multipliers, soft, total
             )
+            if curved:
+                decay = (np.float64(t) / np.float64(t + 1)) ** power
+                for player in range(num_players):
+                    _linearise(
+                        constraints, curves, bases[player], player, state.plan, state.plan_sums, decay, at_average
+                    )  # fmt: skip
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
             next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * growth, 4e18))))
             if exploitability <= tolerance:
                 break
-        if t >= last or rows == len(history_iterations):
+        if t >= last or rows == len(history_iterations) or (curved and curves.calls[1] != 0):
             break
         if schedule == POWER:
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
@@ -530,10 +732,17 @@ def run_loop(
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
+                if curved:
+                    _add_tangents(curves, actor, multipliers, decay)
                 # At once the multipliers answer the old plan, in turn the new one.
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
+                if curved:
+                    following = (np.float64(t) / np.float64(t + 1)) ** power
+                    _linearise(
+                        constraints, curves, bases[actor], actor, state.plan, state.plan_sums, following, at_average
+                    )  # fmt: skip
                 if constrained and alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 continue
