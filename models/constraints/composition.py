@@ -116,9 +116,9 @@ class Composition:
         largest = float(np.abs(self.linear[1:]).max(initial=0.0))
         arguments = np.abs(self.arguments(plan))
         for kind, place in self._terms:
-            rows = self.matrix[place]
-            factor = 2.0 * arguments[place].max(initial=0.0) if kind == SQUARES else 1.0
-            largest = max(largest, factor * float(np.abs(rows.data).max(initial=0.0)))
+            entry = float(np.abs(self.matrix[place].data).max(initial=0.0))
+            slope = 2.0 * max(entry, float(arguments[place].max(initial=0.0))) if kind == SQUARES else 1.0
+            largest = max(largest, slope * entry)
         return largest or 1.0
 
     @property

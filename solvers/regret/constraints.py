@@ -168,7 +168,14 @@ class KernelConstraints:
         """Return multipliers of zero."""
         count, curves = len(self.order), self.curves.arrays
         rows = (np.zeros(count) for _ in range(4))
-        return MultiplierArrays(*rows, np.zeros(len(curves.slopes)), np.zeros(len(curves.offsets)))
+        size = len(curves.slopes)
+        return MultiplierArrays(
+            *rows,
+            slopes=np.zeros(size),
+            offsets=np.zeros(len(curves.offsets)),
+            choices=self.curves.initial_choices(),
+            arguments=np.zeros(size),
+        )
 
     def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
         """Return what the slopes of convex constraints prove, averaged as their multipliers are; by constraint."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...models.constraints import ConvexConstraint, DistanceConstraint, PolyhedralConstraint
-from ...models.constraints.composition import SQUARES, Composition
+from ...models.constraints.composition import MAXIMUM, SQUARES, Composition
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex
 from .loop import OPAQUE, OPAQUE_LINEAR, CurveArrays
@@ -211,6 +211,11 @@ class Curves:
             for row, place, (first, last) in parts
             if sums[place] > 0.0
         }
+
+    def initial_choices(self) -> Floats:
+        """Return slopes of norms and maxima before the first iteration: none, or of maxima all alike."""
+        sizes = np.diff(self.arrays.places.astype(np.int64))
+        return np.repeat(np.where(self.arrays.kinds == MAXIMUM, 1.0 / np.maximum(sizes, 1), 0.0), sizes)
 
     def raise_error(self) -> None:
         """Raise what went wrong in Python while the compiled loop ran."""

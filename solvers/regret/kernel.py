@@ -231,7 +231,8 @@ class Kernel:
         ratio = other.layout.unit / self.layout.unit
         for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
             own[:] = array * ratio
-        adopted.multipliers.violations[:] = state.multipliers.violations
+        for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
+            getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
@@ -296,7 +297,7 @@ class Kernel:
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
-        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft), float(at_average)]
+        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft), float(at_average), __import__("treeplex").ETA]
         exploitability, rows = run_loop(
             self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),

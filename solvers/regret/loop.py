@@ -129,6 +129,8 @@ class MultiplierArrays(NamedTuple):
     violations: Any
     slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments where Python knows these alone
     offsets: Any
+    choices: Any  # slopes of norms and maxima with kinks, which learn as multipliers do
+    arguments: Any  # what these answered last
 
 
 class CurveArrays(NamedTuple):
@@ -471,7 +473,7 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
 
 
 @compiled
-def _look(constraints: Any, curves: Any, c: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
+def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
     """Write the arguments of a term at a plan, or at the average of it and of ``decay`` times sums of such a weight."""
     share = 1.0 / (1.0 + decay * weight)
     for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
@@ -480,6 +482,65 @@ def _look(constraints: Any, curves: Any, c: Any, j: Any, plan: Any, sums: Any, d
             s = constraints.positions[curves.entries[k]]
             total += curves.weights[k] * (plan[s] + decay * sums[s])
         curves.arguments[i] = total * share - curves.shifts[i]
+
+
+@compiled
+def _project(values: Any, first: Any, last: Any, kind: Any) -> None:
+    """Project slopes onto those of a norm or a maximum: a cube, a cross-polytope or a simplex."""
+    if kind == NORM_1:
+        for i in range(first, last):
+            values[i] = min(max(values[i], -1.0), 1.0)
+        return
+    whole, largest = 0.0, -np.inf
+    for i in range(first, last):
+        size = values[i] if kind == MAXIMUM else abs(values[i])
+        whole += size
+        largest = max(largest, size)
+    if kind == NORM_INFINITY and whole <= 1.0:
+        return
+    low, high = largest - 1.0, largest
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        whole = 0.0
+        for i in range(first, last):
+            whole += max((values[i] if kind == MAXIMUM else abs(values[i])) - middle, 0.0)
+        if whole > 1.0:
+            low = middle
+        else:
+            high = middle
+    whole = 0.0
+    for i in range(first, last):
+        size = max((values[i] if kind == MAXIMUM else abs(values[i])) - low, 0.0)
+        values[i] = -size if values[i] < 0.0 and kind == NORM_INFINITY else size
+        whole += size
+    for i in range(first, last):
+        values[i] /= whole
+
+
+@compiled
+def _has_kinks(kind: Any) -> Any:
+    return kind == NORM_1 or kind == NORM_INFINITY or kind == MAXIMUM
+
+
+@compiled
+def _choose(
+    constraints: Any, curves: Any, player: Any, plan: Any, multipliers: Any, step: Any, optimism: Any
+) -> None:
+    """Move the slopes of a player's norms and maxima along their arguments at a plan.
+
+    With the largest ones instead, a plan at a kink would be driven from one side to the other.
+    """
+    choices, before = multipliers.choices, multipliers.arguments
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            if _has_kinks(curves.kinds[j]):
+                _look(constraints, curves, j, plan, plan, 0.0, 0.0)
+                first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+                for i in range(first, last):
+                    argument = curves.arguments[i]
+                    choices[i] += step * (argument + optimism * (argument - before[i]))
+                    before[i] = argument
+                _project(choices, first, last, curves.kinds[j])
 
 
 @compiled
@@ -502,8 +563,9 @@ def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limi
 
 @compiled
 def _linearise(
-    constraints: Any, curves: Any, base: Any, player: Any, plan: Any, sums: Any, decay: Any, at_average: Any
-) -> None:
+    constraints: Any, curves: Any, base: Any, player: Any, plan: Any, sums: Any, choices: Any, decay: Any,
+    at_average: Any,
+) -> None:  # fmt: skip
     """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
 
     With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
@@ -514,7 +576,12 @@ def _linearise(
     weight = sums[base]
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
-            _look(constraints, curves, c, j, plan, sums, decay, weight)
+            if _has_kinks(curves.kinds[j]):
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    curves.slopes[i] = choices[i]
+                curves.offsets[j] = 0.0
+                continue
+            _look(constraints, curves, j, plan, sums, decay, weight)
             _differentiate(curves, j, False)
         _put_together(constraints, curves, c, constraints.coefficients, constraints.limits)
 
@@ -553,7 +620,7 @@ def _prove(constraints: Any, curves: Any, player: Any, plan: Any, multipliers: A
         for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
             value += curves.linear[k] * plan[constraints.positions[k]]
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
-            _look(constraints, curves, c, j, plan, plan, 0.0, 0.0)
+            _look(constraints, curves, j, plan, plan, 0.0, 0.0)
             value += _differentiate(curves, j, True)
         curves.values[row] = value
 
@@ -686,7 +753,7 @@ def run_loop(
         decay = (np.float64(t) / np.float64(t + 1)) ** power
         for player in range(num_players):
             _linearise(
-                constraints, curves, bases[player], player, state.plan, state.plan_sums, decay, at_average
+                constraints, curves, bases[player], player, state.plan, state.plan_sums, multipliers.choices, decay, at_average
             )  # fmt: skip
     while True:
         if t >= next_check and rows < len(history_iterations):
@@ -707,7 +774,7 @@ def run_loop(
                 decay = (np.float64(t) / np.float64(t + 1)) ** power
                 for player in range(num_players):
                     _linearise(
-                        constraints, curves, bases[player], player, state.plan, state.plan_sums, decay, at_average
+                        constraints, curves, bases[player], player, state.plan, state.plan_sums, multipliers.choices, decay, at_average
                     )  # fmt: skip
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
@@ -739,9 +806,10 @@ def run_loop(
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
                 if curved:
+                    _choose(constraints, curves, actor, state.plan, multipliers, step_now*dual[6], optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
                     _linearise(
-                        constraints, curves, bases[actor], actor, state.plan, state.plan_sums, following, at_average
+                        constraints, curves, bases[actor], actor, state.plan, state.plan_sums, multipliers.choices, following, at_average
                     )  # fmt: skip
                 if constrained and alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
