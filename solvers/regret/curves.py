@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...models.constraints import ConvexConstraint, DistanceConstraint, PolyhedralConstraint
 from ...models.constraints.composition import MAXIMUM, SQUARES, Composition
+from ...seqform.evaluate import best_response_plan
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex
 from .loop import OPAQUE, OPAQUE_LINEAR, CurveArrays
@@ -55,18 +56,14 @@ class CurvedRow:
         uniform = treeplex.uniform_plan()
         form = constraint.composition
         if form is None:
-            slope, constant = constraint.minorant(uniform)
-            if not np.isfinite(constant):
+            if not np.isfinite(constraint.minorant(uniform)[1]):
                 raise UnsupportedProblemError(
                     f"cvxpy has no gradient for constraint {shown(constraint.name)}: use cvxpy"
                 )
             size = treeplex.num_sequences
             kind = OPAQUE_LINEAR if isinstance(constraint, PolyhedralConstraint) else OPAQUE
             form = Composition.of(kind, sp.eye_array(size, format="csr"), np.zeros(size), np.zeros(size), 0.0)
-            scale = float(np.abs(slope[1:]).max(initial=0.0)) or 1.0
-        else:
-            scale = form.scale(uniform)
-        return cls(constraint, form, scale if unit is None else unit, uniform)
+        return cls(constraint, form, _unit(constraint, treeplex) if unit is None else unit, uniform)
 
     @property
     def support(self) -> NDArray[np.int64]:
@@ -82,6 +79,13 @@ class CurvedRow:
         by_kind = {SQUARES: self.unit**-0.5, OPAQUE: 1.0, OPAQUE_LINEAR: 1.0}
         factors = [by_kind.get(kind, 1.0 / self.unit) for kind in self.form.kinds.tolist()]
         return np.repeat(factors, np.diff(self.form.starts))
+
+    @property
+    def rates(self) -> Floats:
+        """One over the largest coefficient of each term, as divided by the unit."""
+        matrix, starts = self.form.matrix, self.form.matrix.indptr[self.form.starts]
+        largest = [np.abs(matrix.data[slice(*ends)]).max(initial=0.0) or 1.0 for ends in pairwise(starts.tolist())]
+        return self.unit / np.array(largest)
 
     def evidence(self, slopes: Floats) -> Floats:
         """Return evidence for the constraint from averages of what the compiled loop sums up."""
@@ -175,6 +179,7 @@ class Curves:
                 curved=curved,
                 starts=unsigned(starts_of(terms)),
                 kinds=_joined([row.form.kinds for row in rows], np.int64),
+                rates=_joined([row.rates for row in rows]),
                 places=unsigned(starts_of(_joined(sizes, np.int64))),
                 entry_starts=unsigned(starts_of(_joined(lengths, np.int64))),
                 entries=unsigned(_joined(columns, np.int64)),
@@ -251,6 +256,23 @@ class Curves:
             slope, constant = np.zeros(len(plan)), row.constraint.value(plan)
         arrays.slopes[place] = slope / row.unit
         arrays.offsets[term] = constant / row.unit
+
+
+def _unit(constraint: Curved, treeplex: Treeplex) -> float:
+    """Return how large a constraint's function is: the geometric mean of its slopes' size and its values' spread.
+
+    As measured, steps that suit functions of single sequences then suit those of all sequences too.
+    """
+    uniform, behaviour = treeplex.uniform_plan(), treeplex.uniform_behaviour()
+    behaviour[treeplex.offsets[:-1]] *= 2.0
+    uneven = treeplex.plan(treeplex.behaviour(treeplex.plan(behaviour)))
+    form = constraint.composition
+    slope, _ = constraint.minorant(uneven) if form is None else form.minorant(form.slopes_at(uneven))
+    size = float(np.abs(slope[1:]).max(initial=0.0)) if form is None else form.scale(uniform)
+    plans = uniform, uneven, best_response_plan(treeplex, slope).plan
+    values = [value for value in map(constraint.value, plans) if np.isfinite(value)]
+    spread = float(np.ptp(values)) if len(values) > 1 else 0.0
+    return float(np.sqrt((spread or 1.0) * (size or 1.0)))
 
 
 def _joined(parts: list[Any], kind: Any = np.float64) -> Any:

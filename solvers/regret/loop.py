@@ -141,6 +141,7 @@ class CurveArrays(NamedTuple):
     curved: Any  # of all rows, whether they are
     starts: Any  # each one's terms φ
     kinds: Any
+    rates: Any  # how far the slopes of each norm or maximum move along its arguments
     places: Any  # each term's arguments z = B x − c
     entry_starts: Any  # each argument's entries of B
     entries: Any  # their columns, as places among the coefficients of all rows
@@ -536,9 +537,10 @@ def _choose(
             if _has_kinks(curves.kinds[j]):
                 _look(constraints, curves, j, plan, plan, 0.0, 0.0)
                 first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+                rate = step * curves.rates[j]
                 for i in range(first, last):
                     argument = curves.arguments[i]
-                    choices[i] += step * (argument + optimism * (argument - before[i]))
+                    choices[i] += rate * (argument + optimism * (argument - before[i]))
                     before[i] = argument
                 _project(choices, first, last, curves.kinds[j])
 
@@ -806,7 +808,7 @@ def run_loop(
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
                 if curved:
-                    _choose(constraints, curves, actor, state.plan, multipliers, step_now*dual[6], optimism)
+                    _choose(constraints, curves, actor, state.plan, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
                     _linearise(
                         constraints, curves, bases[actor], actor, state.plan, state.plan_sums, multipliers.choices, following, at_average
