@@ -14,7 +14,7 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, check_same_game
 from ..infeasibility import excluded
 from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress, nearest_profile
+from ..outcome import Options, Outcome, Progress, certified_error, nearest_profile
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
@@ -122,7 +122,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             # A call tells the time when it is over; within it iterations take equally long.
             share = (report.checked - before) / max(1, state.iteration - before)
             seconds.append(started - begun + share * (now - started))
-            if report.converged:
+            if report.converged and _is_proven(problem, kernel, constraints, state, method, options):
                 stopped = Status.CONVERGED
                 break
             if constraints is not None and not constraints.soft and state.iteration >= look:
@@ -168,17 +168,35 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     )
 
 
+def _is_proven(
+    problem: Problem,
+    kernel: Kernel,
+    constraints: KernelConstraints | None,
+    state: KernelState,
+    method: RegretMethod,
+    options: Options,
+) -> bool:
+    """Whether the certificate says what the loop does, whose tangents of convex constraints it does not trust."""
+    if constraints is None or not constraints.curves.rows or options.tol <= 0.0:
+        return True
+    vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
+    profile = nearest_profile(problem.game, _to_plans(kernel, vector))
+    multipliers = constraints.multipliers(state.multipliers.average)
+    certificate = problem.certify(profile, multipliers, constraints.evidence(state.multipliers))
+    return certified_error(problem, certificate, options) <= options.tol
+
+
 def _excluded(problem: Problem, plans: "Sequence[Floats]", constraints: KernelConstraints, state: KernelState) -> bool:
     """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
     assert isinstance(problem, ConstrainedNash)
-    multipliers = constraints.multipliers(state.multipliers.values)
+    multipliers, evidence = constraints.multipliers(state.multipliers.values), constraints.evidence(state.multipliers)
     profile = nearest_profile(problem.game, plans)
     for player in range(2):
         own = problem.of_player(player)
         most = max((multipliers[constraint.name] for constraint in own), default=0.0)
         if most > 0.0:
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-            lower = LeastViolation(problem.game, player, own).certify(profile, shares).lower
+            lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
             if lower is not None and excluded(own, shares, lower, profile[player].plan):
                 return True
     return False
