@@ -223,11 +223,13 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, tangents, optimis
         game, functions, [0.05, 0.1], player, iterations, steps, optimism, tangents == "average"
     )
     assert (multipliers > 0.0).all()
+    # The logarithm of a ratio of 1e-9 magnifies the round-off of plans, which are 0 here and there.
+    hair = 1e-10 if tangents == "average" else 1e-6
     average = kernel.average(state)
     for one in range(2):
-        np.testing.assert_allclose(kernel.layout.to_user(one, average), plans[one], atol=1e-9)
+        np.testing.assert_allclose(kernel.layout.to_user(one, average), plans[one], rtol=0, atol=hair)
     found = state.multipliers.sums / iterations * kernel.layout.unit / rows.units
-    np.testing.assert_allclose(found, multipliers, atol=1e-9)
+    np.testing.assert_allclose(found, multipliers, rtol=hair, atol=hair)
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ def curved_games(draw):
     if draw(st.booleans()):
         treeplexes = [random_flow(rng, int(rng.integers(1, 5))) for _ in range(2)]
         payoffs = rng.normal(size=[treeplex.num_sequences for treeplex in treeplexes])
-        game = Game(SequenceForm(treeplexes, payoff_matrices=[payoffs, -payoffs]), "flows")
+        game = Game.from_sequence_form(SequenceForm(treeplexes, payoff_matrices=[payoffs, -payoffs]))
     else:
         game = to_game(draw(trees(size=10)))
     constraints = []
@@ -384,9 +386,9 @@ def test_an_interruption_in_a_python_function_leaves_a_whole_state(monkeypatch):
 
 
 def test_functions_without_a_gradient_are_refused():
-    form = cp.gen_lambda_max(cp.diag(X), np.eye(SIZE))
-    with pytest.raises(UnsupportedProblemError, match="cvxpy has no gradient for constraint 'spectrum': use cvxpy"):
-        solve(ConstrainedNash(KUHN, {"spectrum": form <= 0.5}), "ccfr")
+    problem = ConstrainedNash(KUHN, {"entropy": cp.von_neumann_entr(cp.diag(X)) >= 0.5})
+    with pytest.raises(UnsupportedProblemError, match="cvxpy has no gradient for constraint 'entropy': use cvxpy"):
+        solve(problem, "ccfr")
 
 
 # --- what is recognised -----------------------------------------------------------------------------------------------
