@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.problems import Certificate, LeastViolation, Nash, Problem
+from ..models.problems import LeastViolation, Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile
 from .infeasibility import Infeasibility, find_infeasibility

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...models.constraints import ConvexConstraint, DistanceConstraint, PolyhedralConstraint
 from ...models.constraints.composition import MAXIMUM, SQUARES, Composition
-from ...seqform.evaluate import best_response_plan
 from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_plan
 from ...seqform.polytope import Treeplex
 from .loop import OPAQUE, OPAQUE_LINEAR, CurveArrays
 from .placement import starts_of, unsigned

@@ -8,10 +8,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...models.constraints import DistanceConstraint, LinearConstraint
+from ...models.distances import L2Distance
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
 from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import Profile, check_same_game
+from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..infeasibility import excluded
 from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome, Progress, certified_error, nearest_profile
@@ -81,7 +84,7 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
-    _warm()
+    _warm(curved=not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ())))
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
     constraints = None
@@ -249,9 +252,12 @@ def _start(
 
 
 @functools.cache
-def _warm() -> None:
+def _warm(curved: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
-    kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]])))
-    state = kernel.initial_state()
-    kernel.run(state, Rule(), 2)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
+    ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
+    kernel = Kernel(build_layout(game.sequence_form))
+    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
+    state = kernel.initial_state(constraints)
+    kernel.run(state, Rule(), 2, constraints=constraints)
     kernel.average(state)

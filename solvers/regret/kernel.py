@@ -297,12 +297,14 @@ class Kernel:
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
-        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft), float(at_average)]
+        flags = rows_of.soft, at_average
+        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)]
         exploitability, rows = run_loop(
             self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
-            constraints is not None, rows_of.arrays, rows_of.proven, rows_of.curves.arrays, state.multipliers,
+            constraints is not None, rows_of.arrays, rows_of.proven,
+            rows_of.curves.arrays if rows_of.curves.rows else None, state.multipliers,
             np.array(dual_numbers),
         )  # fmt: skip
         rows_of.curves.raise_error()

@@ -524,9 +524,7 @@ def _has_kinks(kind: Any) -> Any:
 
 
 @compiled
-def _choose(
-    constraints: Any, curves: Any, player: Any, plan: Any, multipliers: Any, step: Any, optimism: Any
-) -> None:
+def _choose(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, step: Any, optimism: Any) -> None:
     """Move the slopes of a player's norms and maxima along their arguments at a plan.
 
     With the largest ones instead, a plan at a kink would be driven from one side to the other.
@@ -535,7 +533,7 @@ def _choose(
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
             if _has_kinks(curves.kinds[j]):
-                _look(constraints, curves, j, plan, plan, 0.0, 0.0)
+                _look(constraints, curves, j, state.plan, state.plan, 0.0, 0.0)
                 first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
                 rate = step * curves.rates[j]
                 for i in range(first, last):
@@ -565,9 +563,8 @@ def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limi
 
 @compiled
 def _linearise(
-    constraints: Any, curves: Any, base: Any, player: Any, plan: Any, sums: Any, choices: Any, decay: Any,
-    at_average: Any,
-) -> None:  # fmt: skip
+    constraints: Any, curves: Any, base: Any, player: Any, state: Any, multipliers: Any, decay: Any, at_average: Any
+) -> None:
     """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
 
     With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
@@ -575,6 +572,7 @@ def _linearise(
     online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
     """
     decay = decay if at_average else 0.0
+    choices, sums = multipliers.choices, state.plan_sums
     weight = sums[base]
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
@@ -583,7 +581,7 @@ def _linearise(
                     curves.slopes[i] = choices[i]
                 curves.offsets[j] = 0.0
                 continue
-            _look(constraints, curves, j, plan, sums, decay, weight)
+            _look(constraints, curves, j, state.plan, sums, decay, weight)
             _differentiate(curves, j, False)
         _put_together(constraints, curves, c, constraints.coefficients, constraints.limits)
 
@@ -601,11 +599,12 @@ def _add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> Non
 
 
 @compiled
-def _prove(constraints: Any, curves: Any, player: Any, plan: Any, multipliers: Any, last_iterate: Any) -> None:
+def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, last_iterate: Any) -> None:
     """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
 
     Slopes and arguments are left as they are needed for this, not as tangents need them.
     """
+    plan = state.average
     for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
         row = np.uint64(curves.rows[c])
         weight = 0.0 if last_iterate else multipliers.sums[row]
@@ -685,7 +684,11 @@ def _excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -
     """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
     worst, paid, most = 0.0, 0.0, 0.0
     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
-        violation = max(curves.values[i] if curves.curved[i] else _row_value(constraints, i, plan), 0.0)
+        violation = _row_value(constraints, i, plan)
+        if curves is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if curves.curved[i]:
+                violation = curves.values[i]
+        violation = max(violation, 0.0)
         worst = max(worst, violation * constraints.units[i])
         most = max(most, violation)
         if constraints.caps[i] < np.inf:
@@ -750,13 +753,12 @@ def run_loop(
     last = t + iterations
     rows = 0
     exploitability = np.nan
-    curved, at_average = len(curves.rows) > 0, dual[5] != 0.0
-    if curved:
+    at_average = dual[5] != 0.0
+    # Without convex constraints this is None, and what follows from them is not compiled.
+    if curves is not None:
         decay = (np.float64(t) / np.float64(t + 1)) ** power
         for player in range(num_players):
-            _linearise(
-                constraints, curves, bases[player], player, state.plan, state.plan_sums, multipliers.choices, decay, at_average
-            )  # fmt: skip
+            _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
     while True:
         if t >= next_check and rows < len(history_iterations):
             for player in range(num_players):
@@ -767,25 +769,26 @@ def run_loop(
                 if constrained:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
-                if curved:
-                    _prove(constraints, curves, player, state.average, multipliers, last_iterate)
+                if curves is not None:
+                    _prove(constraints, curves, player, state, multipliers, last_iterate)
             exploitability = _exploitability(
                 game, state, history_values[rows, 1:], constrained, proven, curves, multipliers, soft, total
             )
-            if curved:
+            if curves is not None:
                 decay = (np.float64(t) / np.float64(t + 1)) ** power
                 for player in range(num_players):
-                    _linearise(
-                        constraints, curves, bases[player], player, state.plan, state.plan_sums, multipliers.choices, decay, at_average
-                    )  # fmt: skip
+                    _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
             next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * growth, 4e18))))
             if exploitability <= tolerance:
                 break
-        if t >= last or rows == len(history_iterations) or (curved and curves.calls[1] != 0):
+        if t >= last or rows == len(history_iterations):
             break
+        if curves is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if curves.calls[1] != 0:
+                break
         if schedule == POWER:
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
             # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
@@ -801,18 +804,16 @@ def run_loop(
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
-                if curved:
+                if curves is not None:
                     _add_tangents(curves, actor, multipliers, decay)
                 # At once the multipliers answer the old plan, in turn the new one.
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
-                if curved:
-                    _choose(constraints, curves, actor, state.plan, multipliers, step_now / dual_step, optimism)
+                if curves is not None:
+                    _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
-                    _linearise(
-                        constraints, curves, bases[actor], actor, state.plan, state.plan_sums, multipliers.choices, following, at_average
-                    )  # fmt: skip
+                    _linearise(constraints, curves, bases[actor], actor, state, multipliers, following, at_average)
                 if constrained and alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 continue
