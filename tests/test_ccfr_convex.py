@@ -168,20 +168,20 @@ def plain_tangents(game, functions, bounds, player, iterations, steps, optimism,
 
 
 def dilated_entropy(game, player):
-    """Return the divergence from uniform play and its gradient, at a point a hair nearer to uniform play."""
+    """Return the tangent of the divergence from uniform play at a point a hair nearer to uniform play."""
     treeplex = game.sequence_form.treeplexes[player]
     uniform = treeplex.uniform_plan()
     probabilities = treeplex.uniform_behaviour()[1:]
 
-    def function(plan):
-        plan = (1.0 - 1e-9) * plan + 1e-9 * uniform
+    def function(given):
+        plan = (1.0 - 1e-9) * given + 1e-9 * uniform
         reach = treeplex.reach(plan)[treeplex.sequence_infosets[1:]]
         ratios = plan[1:] / (reach * probabilities)
         gradient = np.zeros(len(plan))
         gradient[1:] = np.log(ratios) + 1.0
         spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
         gradient -= spread.T @ (ratios * probabilities)
-        return plan[1:] @ np.log(ratios), gradient
+        return gradient @ given, gradient  # the tangent there, which has no constant
 
     return function
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,6 +53,6 @@ def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
         variable.save_value(before)
 
 
-def _flat(value: object) -> Floats:
+def _flat(value: Any) -> Floats:
     dense = value.toarray() if sp.issparse(value) else value
     return np.asarray(dense, dtype=np.float64).ravel(order="F")

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats, Integers
+from ...seqform.arrays import Floats
 
 #: Kinds of terms: Σ abs(z), √Σ z², max abs(z), max z, Σ z², and Σ p log(p / q) over pairs (p, q).
 NORM_1, NORM_2, NORM_INFINITY, MAXIMUM, SQUARES, RELATIVE_ENTROPY = range(6)
@@ -53,8 +54,8 @@ class Composition:
     ([-0.6, -0.8], 1.0)
     """
 
-    kinds: Integers
-    starts: Integers
+    kinds: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
     matrix: sp.csr_array
     shifts: Floats
     linear: Floats

@@ -5,10 +5,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import kl_div
 
-from ...seqform.arrays import Floats, Integers
+from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ..constraints.composition import RELATIVE_ENTROPY, Composition
 from .distance import Distance
@@ -106,8 +107,8 @@ class KLDistance(Distance):
         return slopes
 
     @property
-    def _counted(self) -> Integers:
-        return np.flatnonzero(self.sequence_weights > 0.0)
+    def _counted(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.sequence_weights > 0.0).astype(np.int64)
 
     def cvxpy_slopes(self, constraints: "list[cp.Constraint]", multiplier: float = 1.0) -> Floats | None:
         """Return ``None``: :meth:`best_slopes` finds them."""

@@ -167,10 +167,12 @@ class KernelConstraints:
     def initial_multipliers(self) -> MultiplierArrays:
         """Return multipliers of zero."""
         count, curves = len(self.order), self.curves.arrays
-        rows = (np.zeros(count) for _ in range(4))
         size = len(curves.slopes)
         return MultiplierArrays(
-            *rows,
+            values=np.zeros(count),
+            sums=np.zeros(count),
+            average=np.zeros(count),
+            violations=np.zeros(count),
             slopes=np.zeros(size),
             offsets=np.zeros(len(curves.offsets)),
             choices=self.curves.initial_choices(),

@@ -449,14 +449,15 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
             value += arguments[i] * arguments[i]
             slopes[i] = 2.0 * arguments[i]
         offset = -value
-    elif kind == NORM_INFINITY or kind == MAXIMUM:
+    elif kind in (NORM_INFINITY, MAXIMUM):
         place = first
         value = -np.inf
         for i in range(first, last):
             slopes[i] = 0.0
             size = arguments[i] if kind == MAXIMUM else abs(arguments[i])
             if size > value:
-                value, place = size, i
+                value = size
+                place = i
         slopes[place] = 1.0 if kind == MAXIMUM else np.sign(arguments[place])
     else:
         for i in range(first, last, TWO):
@@ -520,7 +521,7 @@ def _project(values: Any, first: Any, last: Any, kind: Any) -> None:
 
 @compiled
 def _has_kinks(kind: Any) -> Any:
-    return kind == NORM_1 or kind == NORM_INFINITY or kind == MAXIMUM
+    return kind in (NORM_1, NORM_INFINITY, MAXIMUM)
 
 
 @compiled
