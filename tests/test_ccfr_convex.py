@@ -275,7 +275,7 @@ def _named(name, given, game):
     return [distance_bound(given.distance, at_most=given.bound, name=name)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(curved_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+"]), st.integers(1, 200))
 def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     game, constraints = posed

@@ -35,8 +35,8 @@ class CurvedRow:
     form : Composition
         Of the function as it is given, not divided by the unit.
     unit : float
-    anchors : ndarray of float64, shape (form.size,)
-        The arguments of the function at uniform play, divided by the unit as they are in :attr:`scaled`.
+    uniform : ndarray of float64, shape (num_sequences,)
+        The plan of uniform play.
     """
 
     constraint: Curved

@@ -424,7 +424,8 @@ _call: Any = intrinsic(_call_address)
 def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
     """Take the slopes of a term at its arguments, and its offset; return its value there.
 
-    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise.
+    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise. Norms and maxima
+    with kinks keep the slopes that they choose.
     """
     kind = curves.kinds[j]
     first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
@@ -436,7 +437,6 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
     if kind == NORM_1:
         for i in range(first, last):
             value += abs(arguments[i])
-            slopes[i] = np.sign(arguments[i])
     elif kind == NORM_2:
         for i in range(first, last):
             value += arguments[i] * arguments[i]
@@ -450,15 +450,9 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
             slopes[i] = 2.0 * arguments[i]
         offset = -value
     elif kind in (NORM_INFINITY, MAXIMUM):
-        place = first
         value = -np.inf
         for i in range(first, last):
-            slopes[i] = 0.0
-            size = arguments[i] if kind == MAXIMUM else abs(arguments[i])
-            if size > value:
-                value = size
-                place = i
-        slopes[place] = 1.0 if kind == MAXIMUM else np.sign(arguments[place])
+            value = max(value, arguments[i] if kind == MAXIMUM else abs(arguments[i]))
     else:
         for i in range(first, last, TWO):
             own, other = max(arguments[i], 0.0), max(arguments[i + ONE], 0.0)
