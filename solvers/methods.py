@@ -353,12 +353,14 @@ class CCFR(RegretMethod):
     (arXiv:1809.07893), algorithm 1: a player's gradient is that of the payoff minus Σ λ ∇f, at every sequence, and λ
     moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
     free player's best response bounds the value from one side, and the best response of the constrained one, which
-    pays the average multipliers, from the other. A constraint that is not linear counts as its tangent, which is taken
-    anew at each iteration; averages of tangents prove the bound. Norms, squares, maxima and relative entropies of
-    affine functions, and distances, are compiled; slopes of norms and maxima with kinks are moved along their arguments
-    and kept in the dual ball. For other functions of cvxpy the loop calls cvxpy, which takes a hundred times as long,
-    and of those that are piecewise linear it takes any slope, so that they converge slowly. Where constraints cannot be met multipliers grow without end; their
+    pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
     proportions then prove it.
+
+    A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
+    prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
+    slopes of norms and maxima with kinks are chosen in the dual ball as multipliers are, along their arguments. For
+    other functions of cvxpy the loop calls cvxpy, which takes some hundred times as long. Of those that are piecewise
+    linear it takes any slope, so that they converge slowly.
 
     Examples
     --------
