@@ -346,6 +346,11 @@ class CCFR(RegretMethod):
     tangents : {"average", "iterate"}
         Where tangents of constraints that are convex but not linear are taken: at the average plan so far, or at the
         current one, as the paper has it.
+    beta : float, optional
+        What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
+        doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
+        it or above, after 2,048 iterations under it at half of it; it is looked at 256, 512, 1,024, … iterations after
+        the last doubling. By default multipliers are free.
 
     Notes
     -----
@@ -354,7 +359,8 @@ class CCFR(RegretMethod):
     moves along f(x), not below 0 nor above the penalty, if there is one. The certificate needs no linear program: the
     free player's best response bounds the value from one side, and the best response of the constrained one, which
     pays the average multipliers, from the other. Where constraints cannot be met multipliers grow without end; their
-    proportions then prove it.
+    proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
+    the actions that break it.
 
     A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
     prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
@@ -378,6 +384,7 @@ class CCFR(RegretMethod):
     steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
     step: float = 0.1
     tangents: Literal["average", "iterate"] = "average"
+    beta: float | None = None
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
@@ -389,6 +396,11 @@ class CCFR(RegretMethod):
         _check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
         if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:
             raise UnknownMethodError(f"{self.name} got step={self.step!r}, expected a number above 0")
+        beta = self.beta
+        if beta is not None and (
+            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
+        ):
+            raise UnknownMethodError(f"{self.name} got beta={beta!r}, expected a number above 0, or None")
         if self.averaging is None:
             object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
         super().__post_init__()

@@ -227,6 +227,12 @@ class Solution:
         return None if slack is None else float(slack)
 
     @property
+    def multiplier_bound(self) -> float | None:
+        """What the multipliers were bounded by at the end, where the method found a bound by doubling; see ``CCFR``."""
+        bound = getattr(self.state, "bound", None)
+        return None if bound is None else float(bound.beta)
+
+    @property
     def violation(self) -> float:
         """The largest violation of a constraint, 0 if there is none."""
         return self.certificate.violation
@@ -311,6 +317,7 @@ class Solution:
             "least_violation": None if self.infeasibility is None else float(self.infeasibility.least_violation),
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
+            "multiplier_bound": self.multiplier_bound,
             "steps": None,
             "iterations": self.iterations,
             "seconds": self.seconds,

@@ -276,6 +276,18 @@ MISTAKES = {
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
         "method cfr has no option 'base'",
     ),
+    "a bound of multipliers that are not there": (
+        ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
+        "--beta bounds the multipliers of --method ccfr, and --method is dcfr",
+    ),
+    "a bound of multipliers of nothing": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
+        "ccfr got beta=0.0, expected a number above 0",
+    ),
+    "a bound of multipliers beside a penalty": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),
+        "leave out one of the two",
+    ),
     "no constraint": ((*CONSTRAINED,), "constrained needs --constrain"),
     "a constraint of an equilibrium": (("solve", "kuhn", "--constrain", "0/K_:b<=1"), "--constrain is not for nash"),
     "a penalty of a response": ((*RNR, "--p", "1", "--penalty", "1"), "--penalty is not for rnr"),
@@ -513,6 +525,14 @@ def test_constrained_cfr_by_name(capsys):
     record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--base", "pcfr+", "--tol", "1e-4")
     assert (record["method"], record["status"], record["options"]["base"]) == ("ccfr", "converged", "pcfr+")
     assert record["objective"] == pytest.approx(-0.1, abs=1e-3)
+
+
+def test_multipliers_are_bounded_by_name(capsys):
+    asked = (*CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--beta", "0.05")
+    record = json_of(capsys, *asked)
+    assert (record["status"], record["options"]["beta"]) == ("converged", 0.05)
+    assert record["multiplier_bound"] > 1 / 3
+    assert f"price bound     {record['multiplier_bound']:g} at the end" in printed(capsys, *asked)
 
 
 @pytest.mark.parametrize("method", ["highs", "cvxpy", "rational", "ccfr"])

@@ -191,6 +191,8 @@ def test_dependencies_are_what_the_library_imports() -> None:
     }
     imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
     imported -= {*sys.stdlib_module_names, "treeplex"}
-    imported = {{"pyspiel": "open_spiel", "flint": "python-flint"}.get(module, module) for module in imported}
+    imported = {
+        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow"}.get(module, module) for module in imported
+    }
     assert needed - imported == set(), "declared and never imported"
     assert imported - needed - optional == set(), "imported and never declared"

@@ -71,7 +71,7 @@ def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = Non
     require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
     down = leaves <= _MANY_LEAVES if direction is None else direction == "down"
-    with _quiet():
+    with quietly():
         return _Drawing(tree, down).figure()
 
 
@@ -117,7 +117,7 @@ def picture(figure: "Figure", kind: str) -> bytes:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
     stream = io.BytesIO()
     # Identifiers in an SVG file are random without a salt.
-    with _quiet(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
+    with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
         figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
     return stream.getvalue()
 
@@ -182,7 +182,7 @@ def require_matplotlib() -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Keep matplotlib from warning of characters that its font does not have: it shows a box for them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -160,6 +160,10 @@ class KernelConstraints:
         curves = Curves.of([], [], [], starts.astype(np.int64), numbers, numbers, num_players)
         return cls(arrays, (), numbers, 1.0, math.inf, False, curves)
 
+    def bounded(self, beta: float) -> KernelConstraints:
+        """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
+        return replace(self, arrays=self.arrays._replace(caps=beta * self.units / self.unit))
+
     def multipliers(self, of_rows: Floats) -> dict[str, float]:
         """Return multipliers by constraint, in payoff units, from those of the rows."""
         return dict(zip(self.order, (of_rows * self.unit / self.units).tolist(), strict=True))
@@ -173,6 +177,7 @@ class KernelConstraints:
             sums=np.zeros(count),
             average=np.zeros(count),
             violations=np.zeros(count),
+            tallies=np.zeros((3, count)),
             slopes=np.zeros(size),
             offsets=np.zeros(len(curves.offsets)),
             choices=self.curves.initial_choices(),

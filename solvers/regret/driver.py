@@ -11,7 +11,7 @@ import numpy as np
 from ...models.constraints import DistanceConstraint, LinearConstraint
 from ...models.distances import L2Distance
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
-from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
@@ -22,11 +22,13 @@ from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
 from .constraints import DualRule, KernelConstraints
+from .doubling import MultiplierBound, next_look
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
+from .pruning import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...seqform.arrays import Floats
 
@@ -35,8 +37,6 @@ CALL_SECONDS = 0.05
 #: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
 CHECK_GROWTH = 1.2
 _FIRST_CALL = 32
-#: Iterations after which multipliers are first asked whether they prove that constraints exclude each other.
-_FIRST_LOOK = 256
 
 _kernels: "WeakKeyDictionary[SequenceForm, Kernel]" = WeakKeyDictionary()
 
@@ -49,6 +49,7 @@ class RegretState:
     kernel: Kernel
     state: KernelState
     constraints: tuple[object, ...] | None  # what identifies them: multipliers and regrets are of those alone
+    bound: MultiplierBound | None = None
 
 
 def kernel_of(form: SequenceForm) -> Kernel:
@@ -83,7 +84,23 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`."""
+    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
+
+    Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
+    """
+    begun = time.perf_counter()
+    pruned = prune(problem) if isinstance(problem, ConstrainedNash) else None
+    if pruned is None:
+        return _iterate(method, problem, options)
+    if isinstance(pruned, Outcome):
+        return pruned
+    took = time.perf_counter() - begun
+    outcome = pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
+    return replace(outcome, build_seconds=outcome.build_seconds + took)
+
+
+def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Run the compiled loop on a problem as it is."""
     _warm(curved=not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ())))
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
@@ -91,7 +108,10 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     if isinstance(problem, ConstrainedNash):
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
         constraints = KernelConstraints.of(problem, kernel.layout, weight)
-    state = _start(method, problem, kernel, options, constraints)
+    bound = _first_bound(method, problem)
+    state, bound = _start(method, problem, kernel, options, constraints, bound)
+    if constraints is not None and bound is not None:
+        constraints = constraints.bounded(bound.beta)
     build_seconds = time.perf_counter() - begun
 
     begun = time.perf_counter()
@@ -101,13 +121,17 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     # which the certificate differs from the loop.
     tolerance = options.tol * (1.0 - 1e-9) if options.tol > 0.0 else -np.inf
     stopped = Status.ITERATION_LIMIT
-    look = _FIRST_LOOK
+    # Where the last run ended at a look, what follows from it is still to be done.
+    look = next_look(state.iteration - 1, 0 if bound is None else bound.begun)
+    looks = constraints is not None and not constraints.soft
     chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
     checked, errors, seconds = [], [], []
     try:
         while True:
             started, before = time.perf_counter(), state.iteration
             remaining = options.max_iterations - (before - first)
+            if looks:
+                remaining = min(remaining, look - before)  # what is found there is not to depend on the clock
             report = kernel.run(
                 state,
                 rule,
@@ -128,11 +152,26 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             if report.converged and _is_proven(problem, kernel, constraints, state, method, options):
                 stopped = Status.CONVERGED
                 break
-            if constraints is not None and not constraints.soft and state.iteration >= look:
-                look = 2 * state.iteration
-                if _excluded(problem, _to_plans(kernel, kernel.average(state)), constraints, state):
+            if constraints is not None and looks and state.iteration >= look:
+                assert isinstance(problem, ConstrainedNash)
+                plans, averages = _to_plans(kernel, kernel.average(state)), kernel.average_multipliers(state)
+                # Those that a bound holds back prove more on average: the latest may all be at the bound.
+                proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
+                evidence = constraints.evidence(state.multipliers)
+                if any(_excluded(problem, plans, constraints.multipliers(proof), evidence) for proof in proofs):
                     stopped = Status.INFEASIBLE
                     break
+                if (
+                    bound is not None
+                    and state.iteration - first < options.max_iterations
+                    and bound.holds_back(
+                        problem, plans, constraints.multipliers(averages), options.violation, state.iteration
+                    )
+                ):
+                    bound = bound.doubled(state.iteration)
+                    constraints = constraints.bounded(bound.beta)
+                    state.average_anew()
+                look = next_look(state.iteration, 0 if bound is None else bound.begun)
             if state.iteration - first >= options.max_iterations:
                 break
             if now - begun >= options.time_limit:
@@ -167,7 +206,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
             np.concatenate([np.zeros(0), *seconds]),
             np.concatenate([np.zeros(0), *errors]),
         ),
-        state=RegretState(method, kernel, state, None if constraints is None else constraints.identity),
+        state=RegretState(method, kernel, state, None if constraints is None else constraints.identity, bound),
     )
 
 
@@ -189,10 +228,26 @@ def _is_proven(
     return certified_error(problem, certificate, options) <= options.tol
 
 
-def _excluded(problem: Problem, plans: "Sequence[Floats]", constraints: KernelConstraints, state: KernelState) -> bool:
+def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | None:
+    """Return the bound of multipliers that a method begins with, if it has one."""
+    beta = method.beta if isinstance(method, CCFR) else None
+    if beta is None:
+        return None
+    if isinstance(problem, ConstrainedNash) and problem.penalty is not None:
+        raise UnsupportedProblemError(
+            f"{method.name} got beta={beta!r} for a problem with penalty {shown(problem.penalty)}, which bounds the "
+            "multipliers itself: leave out one of the two"
+        )
+    return MultiplierBound(float(beta))
+
+
+def _excluded(
+    problem: ConstrainedNash,
+    plans: "Sequence[Floats]",
+    multipliers: "Mapping[str, float]",
+    evidence: "Mapping[str, Floats]",
+) -> bool:
     """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
-    assert isinstance(problem, ConstrainedNash)
-    multipliers, evidence = constraints.multipliers(state.multipliers.values), constraints.evidence(state.multipliers)
     profile = nearest_profile(problem.game, plans)
     for player in range(2):
         own = problem.of_player(player)
@@ -227,9 +282,14 @@ def _reported(options: Options, iterations: int, seconds: float, errors: "list[F
 
 
 def _start(
-    method: RegretMethod, problem: Problem, kernel: Kernel, options: Options, constraints: KernelConstraints | None
-) -> KernelState:
-    """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile given."""
+    method: RegretMethod,
+    problem: Problem,
+    kernel: Kernel,
+    options: Options,
+    constraints: KernelConstraints | None,
+    bound: MultiplierBound | None,
+) -> tuple[KernelState, MultiplierBound | None]:
+    """Return the state to go on from, and its bound: copies of a solution's, or a fresh one that plays the profile."""
     start = options.start
     if isinstance(start, Solution):
         kept = start.state
@@ -238,17 +298,17 @@ def _start(
         if isinstance(kept, RegretState) and kept.method == method and same and kept.constraints == identity:
             state = kernel.adopt(kept.state, kept.kernel, constraints)
             state.next_check = state.iteration  # it may be good enough as it is
-            return state
+            return state, kept.bound
         start = start.profile
     if start is None:
-        return kernel.initial_state(constraints)
+        return kernel.initial_state(constraints), bound
     if not isinstance(start, Profile):
         raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
     check_same_game(start[0], problem.game)
     vector = np.zeros(kernel.layout.size)
     for strategy in start:
         kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
-    return kernel.start_from(vector, constraints=constraints)
+    return kernel.start_from(vector, constraints=constraints), bound
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from .constraints import DualRule, KernelConstraints
 from .layout import KernelLayout
 from .loop import (
-    BLOCK,
     CONSTANT,
     POWER,
     FactorArrays,
@@ -24,6 +23,7 @@ from .loop import (
     StateArrays,
     run_loop,
 )
+from .placement import BLOCK, WIDTH
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -119,10 +119,13 @@ class KernelState:
         Cumulative regrets, behaviour, plan, sums of plans, scratch, and the clock.
     multipliers : MultiplierArrays
         Of constraints; empty without them.
+    origin : ndarray of float64, optional
+        The regrets when averaging began, where they were not zero.
     """
 
     arrays: StateArrays
     multipliers: MultiplierArrays
+    origin: Floats | None = None
 
     @property
     def iteration(self) -> int:
@@ -143,7 +146,18 @@ class KernelState:
         copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
         for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
             copied[...] = array
-        return KernelState(copies, MultiplierArrays._make([array.copy() for array in self.multipliers]))
+        multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
+        return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy())
+
+    def average_anew(self) -> None:
+        """Begin the averages here: strategies, regrets and multipliers stay as they are."""
+        self.origin = np.array(self.arrays.regrets)
+        self.arrays.plan_sums[:] = 0.0
+        multipliers = self.multipliers
+        for sums in (multipliers.sums, multipliers.tallies, multipliers.slopes, multipliers.offsets):
+            sums[:] = 0.0
+        multipliers.average[:] = multipliers.values
+        self.next_check = self.iteration + 1
 
 
 @dataclass(eq=False)
@@ -180,7 +194,7 @@ class Kernel:
         """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
-        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK))
+        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK + WIDTH))
         arrays = StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)])
         state = KernelState(arrays, constraints.initial_multipliers())
         state.arrays.behaviour[:] = 1.0
@@ -199,6 +213,8 @@ class Kernel:
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
+            if not len(layout.parents):
+                arrays.plan[place.stop : place.stop + count] = above
 
     def start_from(
         self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
@@ -221,6 +237,7 @@ class Kernel:
             place = slice(start, start + count * arity)
             size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
+        state.origin = np.array(state.arrays.regrets)
         return state
 
     def adopt(self, state: KernelState, other: Kernel, constraints: KernelConstraints | None = None) -> KernelState:
@@ -233,10 +250,17 @@ class Kernel:
             own[:] = array * ratio
         for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
             getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
+        adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
+        for plans in (adopted.arrays.plan, adopted.arrays.plan_sums):
+            self.layout.fill_reaches(plans)
         adopted.arrays.regrets[:] *= ratio
+        if state.origin is not None:
+            adopted.origin = np.zeros_like(adopted.arrays.regrets)
+            for player in range(self.layout.num_players):
+                self.layout.from_user(player, other.layout.to_user(player, state.origin) * ratio, out=adopted.origin)
         adopted.arrays.clock[:] = state.arrays.clock
         return adopted
 
@@ -328,12 +352,19 @@ class Kernel:
                 average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
         return average
 
+    def average_multipliers(self, state: KernelState) -> Floats:
+        """Return the average multipliers of rows so far: the current ones before the first update."""
+        weight = float(state.arrays.plan_sums[self.layout.bases[0]])
+        average: Floats = state.multipliers.sums / weight if weight > 0.0 else state.multipliers.values.copy()
+        return average
+
     def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
         vector = np.array(plan, dtype=np.float64)
+        self.layout.fill_reaches(vector)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK))
+        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK + WIDTH))
         arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
         none = KernelConstraints.none(self.layout.num_players)
         return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)

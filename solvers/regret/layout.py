@@ -16,11 +16,14 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
-from .pieces import distinct, joined, pieces_of
+from .flow_pieces import Entries, FlowPlaces, diagonal_pieces, inflow_fields, multiplied_out
+from .pieces import Pieces, distinct, joined, pieces_of
 from .placement import (
     WIDTH,
     Floats,
     Integers,
+    Lanes,
+    Places,
     Treeplexes,
     Unsigned,
     isomorphic_lanes,
@@ -55,11 +58,17 @@ class KernelLayout:
         Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
-    inflow_starts, inflow_sources : ndarray of uint32
-        In flows, place ``p``, counted as in ``parents``, has the inflows ``inflow_starts[p]:inflow_starts[p
-        + 1]``: positions of the sequences that lead to it.
-    inflow_weights : ndarray of float64
-        How much of each does.
+    inflow_blocks, inflow_ranges : ndarray of uint32
+        In flows, bucket ``b`` has its infosets in blocks of ``BLOCK``, of which ``inflow_blocks[b]`` is the first;
+        block ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
+    inflow_runs : ndarray of uint32, shape (num_runs, 3)
+        Place ``i`` in the block, position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]``
+        leads to the block's infoset ``i + j`` (0 ≤ j < WIDTH).
+    inflow_patterns : ndarray of float64
+        The distinct weights.
+    inflow : csr_array, shape (num_infosets of all players, size)
+        The same as a matrix, infosets counted as in ``parents``. A flow's bucket holds, behind the positions of its
+        last action, the reaches of its infosets, of which inflow may come too.
     run_columns, run_ranges, run_starts, runs : ndarray of uint32
         Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``;
         column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that
@@ -100,9 +109,11 @@ class KernelLayout:
     buckets: Unsigned
     bucket_ranges: Unsigned
     parents: Unsigned
-    inflow_starts: Unsigned
-    inflow_sources: Unsigned
-    inflow_weights: Floats
+    inflow_blocks: Unsigned
+    inflow_ranges: Unsigned
+    inflow_runs: Unsigned
+    inflow_patterns: Floats
+    inflow: Any
     run_columns: Unsigned
     run_ranges: Unsigned
     run_starts: Unsigned
@@ -143,11 +154,15 @@ class KernelLayout:
         """Return how much of a kernel vector leads to the infosets at ``count`` places from ``first`` on."""
         if len(self.parents):
             return plan[self.parents[first : first + count]]
-        starts = self.inflow_starts[first : first + count + 1].astype(np.int64)
-        inflows = slice(starts[0], starts[-1])
-        amounts = self.inflow_weights[inflows] * plan[self.inflow_sources[inflows]]
-        owners = np.repeat(np.arange(count), np.diff(starts))
-        return np.bincount(owners, weights=amounts, minlength=count).astype(np.float64, copy=False)
+        reach: Floats = self.inflow[first : first + count] @ plan
+        return reach
+
+    def fill_reaches(self, plans: Floats) -> None:
+        """Write the reaches of a flow's infosets into a kernel vector of plans, or of sums of plans."""
+        if not len(self.parents):
+            for start, count, arity, first in self.buckets.tolist():
+                last = start + count * arity
+                plans[last : last + count] = self.reach(plans, first, count)
 
     def to_user(self, player: int, vector: Floats) -> Floats:
         """Return a player's part of a kernel vector in the user's order of sequences.
@@ -277,7 +292,7 @@ def _layout_from_leaves(
     num_players = weighted.shape[1]
     if num_players == 2:
         return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T, unit)
-    places = treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
+    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts])
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
@@ -305,37 +320,74 @@ def _nothing(num_players: int) -> dict[str, Any]:
 
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
     """Lay out a zero-sum game of two players whose payoff is in factors."""
-    places = treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
+    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts])
     unit = factored.largest or 1.0
-    # Each player's factors by its sequences, in the kernel's order of positions.
-    own = [factored.left / unit, factored.right.T.tocsr()]
-    by_position = []
-    for player in (0, 1):
-        order = np.argsort(places.positions[player], kind="stable")
-        by_position.append((own[player][order], places.positions[player][order]))
+    # Each player's factors by its positions.
+    sides = [factored.left.T.tocsr() / unit, factored.right]
+    if treeplexes.inflows:
+        flows = FlowPlaces.of(treeplexes, places)
+        left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
+    else:
+        left, right = (
+            Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
+            for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
+        )
+    products, left, right = multiplied_out(left, right, factored.num_factors)
+    runs = [
+        diagonal_pieces(products.rows, products.positions, products.values),
+        diagonal_pieces(products.positions, products.rows, -products.values),
+    ]
+    # Factors that are left, numbered anew.
+    kept, factors = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
+    ends = [
+        sparse.csr_array((side.values, (numbers, side.positions)), shape=(len(kept), places.size))
+        for side, numbers in ((left, factors[: len(left.rows)]), (right, factors[len(left.rows) :]))
+    ]
     holding, paying, rows = [], [], []
     for player in (0, 1):
-        theirs, positions = by_position[1 - player]
-        by_factor = sparse.csr_array(theirs.T)
-        by_factor.sort_indices()
-        holding.append((np.diff(by_factor.indptr), positions[by_factor.indices], by_factor.data))
-        mine, positions = by_position[player]
-        paid = np.diff(mine.indptr) > 0
-        rows.append(positions[paid])
-        paying.append((np.diff(mine.indptr)[paid], mine.indices, mine.data if player == 0 else -mine.data))
+        theirs = ends[1 - player]
+        holding.append((np.diff(theirs.indptr), theirs.indices, theirs.data))
+        mine = ends[player].T.tocsr()
+        counts = np.diff(mine.indptr)
+        rows.append(np.flatnonzero(counts))
+        paying.append((counts[rows[-1]], mine.indices, mine.data if player == 0 else -mine.data))
     holding_counts, holding_positions, holding_amounts = map(np.concatenate, zip(*holding, strict=True))
     paying_counts, paying_factors, paying_amounts = map(np.concatenate, zip(*paying, strict=True))
-    payoff_fields = _nothing(2) | {
-        "holding_starts": unsigned(starts_of(holding_counts)),
-        "holding_positions": unsigned(holding_positions),
-        "holding_amounts": holding_amounts,
-        "paying_ranges": unsigned(starts_of(np.array([len(positions) for positions in rows]))),
-        "paying_rows": unsigned(np.concatenate(rows)),
-        "paying_starts": unsigned(starts_of(paying_counts)),
-        "paying_factors": unsigned(paying_factors),
-        "paying_amounts": paying_amounts,
-    }
+    payoff_fields = (
+        _nothing(2)
+        | _run_fields(runs)
+        | {
+            "holding_starts": unsigned(starts_of(holding_counts)),
+            "holding_positions": unsigned(holding_positions),
+            "holding_amounts": holding_amounts,
+            "paying_ranges": unsigned(starts_of(np.array([len(positions) for positions in rows]))),
+            "paying_rows": unsigned(np.concatenate(rows)),
+            "paying_starts": unsigned(starts_of(paying_counts)),
+            "paying_factors": unsigned(paying_factors),
+            "paying_amounts": paying_amounts,
+        }
+    )
     return KernelLayout(**places.fields, **payoff_fields, unit=unit)
+
+
+def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes]) -> Places:
+    """Give every sequence its position, and put down what leads to a flow's infosets."""
+    places = treeplexes.place(lanes)
+    places.fields.update(inflow_fields(treeplexes, places))
+    return places
+
+
+def _run_fields(runs: Sequence[Pieces]) -> dict[str, Any]:
+    """Return the fields of diagonal runs alone, with their patterns."""
+    columns, ranges, starts, rows = joined(runs)
+    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in runs]))
+    return {
+        "run_columns": unsigned(columns[0]),
+        "run_ranges": unsigned(ranges),
+        "run_starts": unsigned(2 * starts),
+        "runs": unsigned(np.stack([rows, WIDTH * pattern], axis=1).ravel()),
+        "patterns": patterns.ravel(),
+    }
 
 
 def _two_player_layout(
@@ -347,7 +399,7 @@ def _two_player_layout(
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
     sequences = cell // num_columns, cell % num_columns
     lanes = isomorphic_lanes(treeplexes, *sequences)
-    places = treeplexes.place(lanes)
+    places = _placed(treeplexes, lanes)
     positions, strides, actions, owners = (
         [of_player[player][sequences[player]] for player in (0, 1)]
         for of_player in (places.positions, places.strides, treeplexes.actions, treeplexes.owners)

@@ -19,12 +19,11 @@ from numba import types
 from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
-from .placement import WIDTH
+from .placement import BLOCK, WIDTH
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
-BLOCK = 256  # infosets handled at a time, so that scratch values stay in the first-level cache
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -61,9 +60,10 @@ class PolytopeArrays(NamedTuple):
     buckets: Any
     bucket_ranges: Any
     parents: Any
-    inflow_starts: Any
-    inflow_sources: Any
-    inflow_weights: Any
+    inflow_blocks: Any
+    inflow_ranges: Any
+    inflow_runs: Any
+    inflow_patterns: Any
 
 
 class PayoffArrays(NamedTuple):
@@ -127,6 +127,7 @@ class MultiplierArrays(NamedTuple):
     sums: Any
     average: Any
     violations: Any
+    tallies: Any  # since averaging began: sums of violations, sums of violations times multipliers, largest multipliers
     slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments where Python knows these alone
     offsets: Any
     choices: Any  # slopes of norms and maxima with kinks, which learn as multipliers do
@@ -208,7 +209,7 @@ _add_run: Any = intrinsic(_add_run_in_registers)
 
 @compiled
 def _add_factored(factors: Any, player: Any, plan: Any, scale: Any, gradient: Any, amounts: Any) -> None:
-    """Do what :func:`_add_gradient` does where the payoff is kept in factors."""
+    """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
     num_factors = np.uint64(len(amounts))
     first = player * num_factors
     for k in range(num_factors):
@@ -261,25 +262,31 @@ def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale:
 
 
 @compiled
-def _pass_up(polytopes: Any, first: Any, values: Any, count: Any, gradient: Any) -> None:
-    """Add the values of a flow's infosets, from place ``first`` on, to the sequences that lead to them."""
-    for i in range(count):
-        for k in range(
-            np.uint64(polytopes.inflow_starts[first + i]), np.uint64(polytopes.inflow_starts[first + i + ONE])
-        ):
-            gradient[polytopes.inflow_sources[k]] += polytopes.inflow_weights[k] * values[i]
+def _pass_up(polytopes: Any, block: Any, values: Any, gradient: Any) -> None:
+    """Add the values of a block of a flow's infosets to what leads to them."""
+    for k in range(np.uint64(polytopes.inflow_ranges[block]), np.uint64(polytopes.inflow_ranges[block + ONE])):
+        place, source = np.uint64(polytopes.inflow_runs[k, 0]), np.uint64(polytopes.inflow_runs[k, 1])
+        pattern = np.uint64(polytopes.inflow_runs[k, 2])
+        _add_run(gradient, source, polytopes.inflow_patterns, pattern, values, place, 1.0)
 
 
 @compiled
-def _reach(polytopes: Any, first: Any, plan: Any, count: Any, reach: Any) -> None:
-    """Write how much of a plan leads to a flow's infosets, from place ``first`` on."""
+def _reach(polytopes: Any, block: Any, plan: Any, count: Any, reach: Any) -> None:
+    """Write how much of a plan leads to a block of a flow's infosets."""
     for i in range(count):
-        total = 0.0
-        for k in range(
-            np.uint64(polytopes.inflow_starts[first + i]), np.uint64(polytopes.inflow_starts[first + i + ONE])
-        ):
-            total += polytopes.inflow_weights[k] * plan[polytopes.inflow_sources[k]]
-        reach[i] = total
+        reach[i] = 0.0
+    for k in range(np.uint64(polytopes.inflow_ranges[block]), np.uint64(polytopes.inflow_ranges[block + ONE])):
+        place, source = np.uint64(polytopes.inflow_runs[k, 0]), np.uint64(polytopes.inflow_runs[k, 1])
+        pattern = np.uint64(polytopes.inflow_runs[k, 2])
+        _add_run(reach, place, polytopes.inflow_patterns, pattern, plan, source, 1.0)
+
+
+@compiled
+def _take_reaches(values: Any, gradient: Any, place: Any, count: Any) -> None:
+    """Add what the reaches of infosets are paid to the infosets' values; it is left zero."""
+    for i in range(count):
+        values[i] += gradient[place + i]
+        gradient[place + i] = 0.0
 
 
 @compiled
@@ -342,7 +349,8 @@ def _bottom_up(
                         divisor, share = (totals[i], 0.0) if totals[i] > 0.0 else (1.0, uniform)
                         behaviour[there + i] = behaviour[there + i] / divisor + share
             if flow:
-                _pass_up(polytopes, first + low, values, count, gradient)
+                _take_reaches(values, gradient, here + arity * size, count)
+                _pass_up(polytopes, polytopes.inflow_blocks[b] + low // STEP, values, gradient)
             else:
                 for i in range(count):
                     gradient[parents[first + low + i]] += values[i]
@@ -385,6 +393,9 @@ def _move_multipliers(
     for i in range(first, last):
         multipliers.sums[i] = multipliers.sums[i] * decay + values[i]
         violation = _row_value(constraints, i, plan)
+        multipliers.tallies[0, i] += violation
+        multipliers.tallies[1, i] += violation * values[i]
+        multipliers.tallies[2, i] = max(multipliers.tallies[2, i], values[i])
         moved = values[i] + step * (violation + optimism * (violation - multipliers.violations[i]))
         multipliers.violations[i] = violation
         values[i] = min(max(moved, 0.0), constraints.caps[i])
@@ -634,11 +645,12 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
         for low in range(ZERO, size, STEP):
             count = min(STEP, size - low)
             if flow:
-                _reach(polytopes, first + low, plan, count, reach)
+                _reach(polytopes, polytopes.inflow_blocks[b] + low // STEP, plan, count, reach)
             else:
                 for i in range(count):
                     reach[i] = plan[parents[first + low + i]]
-            for action in range(arity):
+            # A flow's reaches are like one more action that is always taken.
+            for action in range(arity + ONE if flow else arity):
                 offset = start + action * size + low
                 for i in range(count):
                     plan_sums[offset + i] = plan_sums[offset + i] * decay + plan[offset + i]
@@ -665,7 +677,8 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
                     values[i] = max(values[i], gradient[offset + i])
                     gradient[offset + i] = 0.0
             if flow:
-                _pass_up(polytopes, first + low, values, count, gradient)
+                _take_reaches(values, gradient, start + arity * size + low, count)
+                _pass_up(polytopes, polytopes.inflow_blocks[b] + low // STEP, values, gradient)
             else:
                 for i in range(count):
                     gradient[parents[first + low + i]] += values[i]
@@ -706,10 +719,9 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
+        _add_gradient(game.payoffs, num_players, player, plan, 1.0, gradient)
         if len(state.factors):
             _add_factored(game.factors, player, plan, 1.0, gradient, state.factors)
-        else:
-            _add_gradient(game.payoffs, num_players, player, plan, 1.0, gradient)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
@@ -817,10 +829,9 @@ def run_loop(
                     state.gradient[s] = tilt[s]
             if constrained:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
+            _add_gradient(game.payoffs, num_players, actor, state.plan, scales[actor], state.gradient)
             if len(state.factors):
                 _add_factored(game.factors, actor, state.plan, scales[actor], state.gradient, state.factors)
-            else:
-                _add_gradient(game.payoffs, num_players, actor, state.plan, scales[actor], state.gradient)
             _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows

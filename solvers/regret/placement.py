@@ -19,6 +19,8 @@ Unsigned = NDArray[np.uint32]
 
 # Float64 numbers in a vector register, and cells in a run of the payoff. The compiled loop is written out for four.
 WIDTH = 4
+# Infosets handled at a time, so that scratch values stay in the first-level cache; a multiple of WIDTH.
+BLOCK = 256
 
 
 class Treeplexes:
@@ -57,12 +59,15 @@ class Treeplexes:
 
     def place(self, lanes: Sequence[Lanes]) -> Places:
         """Give every sequence its position."""
-        bases, bucket_ranges = [0], [0]
+        flow = len(self.inflows) > 0
+        # In flows runs of WIDTH cells may begin before the first position that they are about, and end after the last.
+        bases, bucket_ranges = [WIDTH if flow else 0], [0]
         buckets: list[Integers] = []
         positions: list[Integers] = []
         strides: list[Integers] = []
         bucket_parents: list[Integers] = []
-        inflows: list[tuple[Integers, Integers, Floats]] = []
+        infoset_places: list[Integers] = []
+        reaches: list[Integers] = []
         num_parents = 0
         for player in range(self.num_players):
             level, arity = self.kinds[player]
@@ -79,7 +84,9 @@ class Treeplexes:
             size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
             place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
             size = np.where(size < WIDTH, size, _rounded_up(size))
-            starts = bases[-1] + WIDTH + starts_of(_rounded_up(size * arity[order][firsts]))
+            # The reaches of a flow's infosets stand behind their last actions.
+            planes = arity[order][firsts] + flow
+            starts = bases[-1] + WIDTH + starts_of(_rounded_up(size * planes))
             parent_starts = num_parents + starts_of(size)
             first_position = np.zeros(len(order), dtype=np.int64)
             stride = np.zeros(len(order), dtype=np.int64)
@@ -87,25 +94,21 @@ class Treeplexes:
             stride[order] = size[bucket]
             owner = self.owners[player][1:]
             position = np.append(bases[-1], first_position[owner] + self.actions[player][1:] * stride[owner])
-            places = parent_starts[bucket] - num_parents + place
-            if self.inflows:
-                inflow = self.inflows[player]
-                counts = np.zeros(size.sum(), dtype=np.int64)
-                counts[places] = np.diff(inflow.indptr)[order]
-                entries = inflow[order[np.argsort(places)]]
-                inflows.append((counts, position[entries.indices], entries.data))
-            else:
+            places = np.empty(len(order), dtype=np.int64)
+            places[order] = parent_starts[bucket] + place
+            infoset_places.append(places)
+            reaches.append(first_position + self.kinds[player][1] * stride)
+            if not flow:
                 # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
                 parent = np.full(size.sum(), bases[-1] + 1)
-                parent[places] = position[self.parents[player][order]]
+                parent[places - num_parents] = position[self.parents[player]]
                 bucket_parents.append(parent)
             positions.append(position)
             strides.append(np.append(0, stride[owner]))
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
-            bases.append(int(starts[-1]))
+            bases.append(int(starts[-1]) + (WIDTH if flow else 0))
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
-        inflow_counts, sources, weights = map(list, zip(*inflows, strict=True)) if inflows else ([], [], [])
         fields = {
             "num_players": self.num_players,
             "num_sequences": tuple(len(position) for position in positions),
@@ -114,11 +117,8 @@ class Treeplexes:
             "buckets": unsigned(np.concatenate(buckets)),
             "bucket_ranges": unsigned(bucket_ranges),
             "parents": unsigned(np.concatenate([*bucket_parents, np.zeros(0)])),
-            "inflow_starts": unsigned(starts_of(np.concatenate([*inflow_counts, np.zeros(0)]))),
-            "inflow_sources": unsigned(np.concatenate([*sources, np.zeros(0)])),
-            "inflow_weights": np.concatenate([*weights, np.zeros(0)]),
         }
-        return Places(positions, strides, fields)
+        return Places(positions, strides, infoset_places, reaches, fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +129,22 @@ class Places:
     ----------
     positions, strides : list of ndarray of int64, each shape (num_sequences,)
         Position of each sequence, and distance to the position of the same infoset's next action.
+    infosets, reaches : list of ndarray of int64, each shape (num_infosets,)
+        Place of each infoset, counted over all players' buckets; in flows the position of its reach.
     fields : dict
         The fields of the layout that do not depend on the payoffs.
     """
 
     positions: list[Integers]
     strides: list[Integers]
+    infosets: list[Integers]
+    reaches: list[Integers]
     fields: dict[str, Any]
+
+    @property
+    def size(self) -> int:
+        """Length of the kernel's vectors."""
+        return int(self.fields["bases"][-1])
 
 
 @dataclass(frozen=True, eq=False)

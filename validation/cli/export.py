@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...seqform.errors import nearest
-from .arguments import GAME_HELP, load
+from .arguments import GAME_HELP, load, seat
 from .errors import CommandLineError
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows
 from .progress import waiting
+from .strategy_pictures import ANIMATION, check_format, load_strategies, named_files
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -108,18 +109,34 @@ def export(
             "--format",
             metavar="F",
             help="efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's linear program; "
-            "dot, svg, png or pdf for a picture. By default what the suffix of FILE says.",
+            "dot, svg, png or pdf for a picture; gif for an animation of strategies. By default what the suffix of "
+            "FILE says.",
         ),
     ] = None,
     problem: Annotated[
         str | None, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash, which is the default.")
     ] = None,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="For transit: draw where the player is at each time, by a strategy that solve --out wrote (svg, png, "
+            "pdf or gif); may be repeated, to compare.",
+        ),
+    ] = None,
+    player: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", parser=seat, help="Whose strategy is drawn: 1 by default, the patroller's."),
+    ] = None,
 ) -> int:
-    """Write a game, its matrices, its linear program or its picture to a file.
+    """Write a game, its matrices, its linear program, its picture or one of its strategies to a file.
 
     Trees and matrices can be read again wherever GAME is asked for.
     """
     name = _format_name(kind, out)
+    check_format(name, strategy, player)
+    if strategy:
+        return _draw_strategies(game, strategy, player, name, problem, out)
     chosen = FORMATS[name]
     if out == STANDARD_OUTPUT and chosen.binary:
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
@@ -142,12 +159,40 @@ def export(
         others = _names(lambda each: not each.of_tree)
         raise CommandLineError(f"{loaded.spec} has no histories to write as {name}; expected one of {others}")
     with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
-        _write(chosen, name, loaded, problem, out)
+        _write(lambda path: chosen.write(loaded, problem, path), name, out)
+    _report(loaded, f"{name}, the linear program of {problem}" if chosen.of_problem else name, out)
+    return 0
+
+
+def _draw_strategies(
+    game: str, strategies: list[str], player: int | None, name: str, problem: str | None, out: str
+) -> int:
+    """Draw strategies on the grid of the transit game."""
+    if problem is not None:
+        raise CommandLineError("--problem does not go with --strategy; leave it out")
+    if out == STANDARD_OUTPUT and name != "svg":
+        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+    files = named_files(strategies)
+    for path in files.values():
+        check_distinct(game=game, strategy=path, out=out)
+    check_writable(out, "--out")
+    loaded = load(game)
+    with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
+        found = load_strategies(files, player, loaded)
+        from ...models.games.transit_pictures import write_occupancy
+
+        unnamed = strategies == list(files.values())
+        shown = next(iter(found.values())) if unnamed and len(found) == 1 else found
+        _write(lambda path: write_occupancy(loaded, shown, path), name, out)
+    _report(loaded, f"{name}, of {', '.join(files)}", out)
+    return 0
+
+
+def _report(game: "Game", what: str, out: str) -> None:
+    """Say what has been written where, unless it went to standard output."""
     if out != STANDARD_OUTPUT:
         size = f"{Path(out).stat().st_size:,} bytes"
-        what = f"{name}, the linear program of {problem}" if chosen.of_problem else name
-        show_rows(console(), {"game": loaded.spec, "format": what, "written to": out, "size": size})
-    return 0
+        show_rows(console(), {"game": game.spec, "format": what, "written to": out, "size": size})
 
 
 def _names(has: Callable[[Format], bool]) -> str:
@@ -156,12 +201,13 @@ def _names(has: Callable[[Format], bool]) -> str:
 
 def _format_name(kind: str | None, out: str) -> str:
     """Return the format that ``--format`` names, or else the suffix of the file."""
-    listed = ", ".join(FORMATS)
+    formats = [*FORMATS, ANIMATION]
+    listed = ", ".join(formats)
     if kind is not None:
-        if kind not in FORMATS:
-            raise CommandLineError(f"unknown format {kind!r}{nearest(kind, FORMATS)}; expected one of {listed}")
+        if kind not in formats:
+            raise CommandLineError(f"unknown format {kind!r}{nearest(kind, formats)}; expected one of {listed}")
         suffix = Path(out).suffix[1:].lower()
-        if suffix in FORMATS and suffix != kind:
+        if suffix in formats and suffix != kind:
             raise CommandLineError(
                 f"--format {kind} and --out {out} disagree; leave --format out, or name a .{kind} file"
             )
@@ -169,24 +215,24 @@ def _format_name(kind: str | None, out: str) -> str:
     if out == STANDARD_OUTPUT:
         raise CommandLineError(f"--out: standard output has no suffix, so --format is needed; expected one of {listed}")
     suffix = Path(out).suffix[1:]
-    if suffix.lower() in FORMATS:
+    if suffix.lower() in formats:
         return suffix.lower()
-    hint = nearest(suffix, FORMATS) if suffix else ""
+    hint = nearest(suffix, formats) if suffix else ""
     raise CommandLineError(
         f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
     )
 
 
-def _write(chosen: Format, name: str, game: "Game", problem: str, out: str) -> None:
+def _write(write: Callable[[Path], None], name: str, out: str) -> None:
     """Write straight to the file, or by way of another one where its name has not the format's suffix."""
     if Path(out).suffix.lower() == f".{name}":
-        chosen.write(game, problem, Path(out))
+        write(Path(out))
         return
     from ...seqform.interchange.files import write_bytes
 
     with tempfile.TemporaryDirectory() as folder:
         passing = Path(folder) / f"game.{name}"
-        chosen.write(game, problem, passing)
+        write(passing)
         content = passing.read_bytes()
     if out == STANDARD_OUTPUT:
         sys.stdout.flush()

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _ARCHIVE = b"PK"
 
 
-def choose_method(name: str, options: Mapping[str, str | None], start: str | None) -> "Method":
+def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":
     """Return a method with its options.
 
     Parameters
     ----------
     name : str
-    options : mapping of str to str or None
+    options : mapping of str to str, float or None
         Hyper-parameters; ``None`` where an option was not given.
     start : str or None
         The profile to start from, which exact methods do not take.

@@ -91,6 +91,8 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     if penalty is not None:
         rows["penalty"] = f"{penalty:g} per unit of violation"
         rows["objective"] = f"{ten_decimals(solution.objective or 0.0)}, the value with penalties"
+    if solution.multiplier_bound is not None:
+        rows["price bound"] = f"{solution.multiplier_bound:g} at the end"
     # A tolerance bounds the exploitability of an equilibrium, and the gap of everything else.
     judged, is_nash = _judged(solution), solution.problem.name == "nash"
     if solution.lower is not None and solution.upper is not None:

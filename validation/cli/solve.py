@@ -104,6 +104,14 @@ def solve(
         str | None,
         typer.Option(metavar="B", help="How regrets accumulate in ccfr: dcfr, cfr+, pcfr+ or cfr."),
     ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="B",
+            parser=tolerance,
+            help="What multipliers in ccfr may be at first; it doubles as need be. By default they are free.",
+        ),
+    ] = None,
     updates: Annotated[
         str | None,
         typer.Option(metavar="U", help="Whether iterative methods update players alternating or simultaneous."),
@@ -151,7 +159,9 @@ def solve(
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    options = {"base": base, "updates": updates, "averaging": averaging, "iterate": iterate}
+    options = {"base": base, "beta": beta, "updates": updates, "averaging": averaging, "iterate": iterate}
+    if beta is not None and method != "ccfr":
+        raise CommandLineError(f"--beta bounds the multipliers of --method ccfr, and --method is {method}")
     try:
         with deferring_interrupts():
             from ...solvers import solve as run

@@ -1,0 +1,108 @@
+"""Where a player of the transit game is at each time, as far as its strategy says."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.game import Game
+from ...seqform.strategy import check_same_game
+from .transit import Transit
+
+if TYPE_CHECKING:
+    from ...seqform.strategy import Strategy
+
+
+def transit_occupancy(game: Game, strategy: "Strategy") -> Floats:
+    """Return the probability of standing in each cell of the transit game at each time.
+
+    Parameters
+    ----------
+    game : Game
+        ``transit`` with ``form=flow``.
+    strategy : Strategy
+        Of either player.
+
+    Returns
+    -------
+    ndarray of float64, shape (horizon + 1, rows, columns)
+        Entry (t, r, c) is the probability of standing in row r, column c before the step t; the last time is after the
+        last move. It sums to one over cells at each time. An evader that has escaped counts where it did, so that
+        the eastern column holds the probability of having escaped by then.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no transit game as flows.
+    InvalidStrategyError
+        If the strategy is of another game.
+
+    Notes
+    -----
+    The occupancy o is linear in the realization plan y, whose y(t, k, a) is the probability of making the move a from
+    the cell k in the step t. With s(t, a) the probability that it succeeds and l(k, a) the cell that it aims at,
+    o(t + 1, l) = Σ {s(t, a) y(t, k, a) : l(k, a) = l} + Σ {(1 − s(t, a)) y(t, k, a) : k = l}.
+
+    The opponent has no part in it, because neither player is ever stopped by the other.
+
+    References
+    ----------
+    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI: plans as flows over time and cell.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.games.transit_occupancy import transit_occupancy
+    >>> game = load_game("transit:width=2")
+    >>> occupancy = transit_occupancy(game, Strategy.uniform(game, 1))
+    >>> occupancy.shape
+    (9, 2, 4)
+    >>> occupancy[:2].round(3)  # from the base, r0c1, to one of six cells alike
+    array([[[0.   , 1.   , 0.   , 0.   ],
+            [0.   , 0.   , 0.   , 0.   ]],
+    <BLANKLINE>
+           [[0.167, 0.167, 0.167, 0.   ],
+            [0.167, 0.167, 0.167, 0.   ]]])
+    """
+    from .transit_flow import walkers
+
+    rules = transit_rules(game)
+    check_same_game(strategy, game)
+    walker, plan = walkers(rules)[strategy.player], strategy.plan
+    size = rules.grid.num_cells
+    occupancy = np.zeros((rules.steps + 1, size))
+    if strategy.player == 0:
+        occupancy[0, list(rules.start_cells)] = plan[1 : 1 + len(rules.start_cells)]
+    else:
+        occupancy[0, rules.base_cell] = 1.0
+    made = plan[walker.sequences]
+    for cells, chances in ((walker.targets, walker.success), (walker.cells, walker.failure)):
+        places = (walker.times + 1) * size + cells
+        occupancy += np.bincount(places, weights=made * chances, minlength=occupancy.size).reshape(occupancy.shape)
+    grids = occupancy.reshape(-1, rules.grid.rows, rules.grid.columns)
+    if strategy.player == 0:
+        grids[:, :, -1] = np.cumsum(grids[:, :, -1], axis=0)  # whoever is there stays out of the game
+    return grids
+
+
+def transit_rules(game: Game) -> Transit:
+    """Return the parameters of a transit game as flows.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is another one.
+    """
+    if not isinstance(game, Game):
+        raise UnsupportedProblemError(f"{shown(game)} is no game: a transit game is needed")
+    # A file may be called transit too, and then has no parameters.
+    if game.name != Transit.name or "form" not in game.parameters:
+        raise UnsupportedProblemError(f"{game.spec} has no grid to show a strategy on; expected a game of transit")
+    rules = Transit(**game.parameters)
+    if rules.form != "flow":
+        raise UnsupportedProblemError(
+            f"{game.spec}: strategies over histories are not shown on the grid; expected form=flow"
+        )
+    return rules

@@ -1,0 +1,304 @@
+"""Strategies of the transit game as pictures: where a player is at each time, side by side or as an animation."""
+
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ...seqform.game import Game
+from ...seqform.interchange.drawing import PICTURE_SUFFIXES, quietly, require_matplotlib, write_picture
+from ...seqform.interchange.files import write_bytes
+from ...seqform.strategy import Profile, Strategy
+from .transit import Transit
+from .transit_occupancy import transit_occupancy, transit_rules
+from .transit_panels import FONT, WIDTH, draw_grid, explain, palette, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from PIL.Image import Image
+
+#: Suffixes of the files that strategies are drawn to: pictures, and an animation.
+OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
+#: More strategies, times of a picture or steps of an animation are refused: nobody could look at them.
+MAX_STRATEGIES, MAX_STEPS = 12, 300
+#: Of one strategy, and of several below each other.
+MAX_TIMES = (40, 12)
+
+# Times that are shown of one strategy, and of several below each other, if none are given.
+_TIMES = (20, 6)
+_LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
+_DOTS_PER_INCH = 100
+_PAUSE = 4  # how many steps long an animation rests at its end
+
+
+def draw_occupancy(
+    game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], *, times: Sequence[int] | None = None
+) -> "Figure":
+    """Draw where a player of the transit game is, at several times: one grid a time, darker where it is likelier.
+
+    The base is framed, and a dashed line separates the eastern column. All grids have one scale, which is
+    logarithmic from 0.001 to 1, so that small probabilities show.
+
+    Parameters
+    ----------
+    game : Game
+        ``transit`` with ``form=flow``.
+    strategies : Strategy, Profile or mapping of str to Strategy
+        A strategy fills the picture with its times. Of several, each has a row, with its name before it: a profile is
+        the evader and the patroller.
+    times : sequence of int, optional
+        From 0, before the first step, to the horizon, after the last. By default all if there are at most 20, or six
+        where there are several strategies, otherwise as many at equal distances.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        It belongs to no window: ``figure.savefig("patrol.png")`` writes it.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no transit game as flows, a time is none of its times, or there are too many to be seen.
+    InvalidStrategyError
+        If a strategy is of another game, or there is none.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.games.transit_pictures import draw_occupancy
+    >>> game = load_game("transit:width=2")
+    >>> figure = draw_occupancy(game, {"at random": Strategy.uniform(game, 1)}, times=[0, 4, 8])
+    >>> [axes.get_title() for axes in figure.axes[:3]]
+    ['t = 0', 't = 4', 't = 8, the end']
+    """
+    rules = transit_rules(game)
+    walks = _walks(game, rules, strategies)
+    chosen = _times(rules, times, len(walks))
+    require_matplotlib()
+
+    several = len(walks) > 1
+    columns = len(chosen) if several else _columns(len(chosen))
+    above = {"top": _LINE, "below": _LINE} if several else {"above": _LINE, "below": _LINE / 2}
+    left = max(_LETTER * len(walk.name) for walk in walks) + 0.1 if several else 0.0
+    title = not several and walks[0].name
+    if title:
+        above["top"] = _LINE
+    figure = panels(len(walks) * len(chosen), columns, WIDTH, left, **above)
+    *grids, scale = figure.axes
+    for place, axes in enumerate(grids):
+        walk, time = walks[place // len(chosen)], chosen[place % len(chosen)]
+        image = draw_grid(axes, rules, walk.occupancy[time])
+        if place < len(chosen):
+            axes.set_title(_time_text(rules, time), fontsize=FONT, pad=3)
+        if time == rules.steps:
+            axes.set_xlabel(walk.state(time), fontsize=FONT, labelpad=3)
+        if several and place % len(chosen) == 0:
+            axes.set_ylabel(
+                walk.name, fontsize=FONT + 1, rotation=0, ha="right", va="center", labelpad=6, parse_math=False
+            )
+    if title:
+        figure.suptitle(title, fontsize=FONT + 2, y=0.99, va="top", parse_math=False)
+    explain(figure, image, scale, {walk.player for walk in walks})
+    return figure
+
+
+def animate_occupancy(
+    game: Game,
+    strategies: Strategy | Profile | Mapping[str, Strategy],
+    path: str | Path,
+    *,
+    seconds: float = 0.6,
+) -> None:
+    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame a time.
+
+    Strategies are side by side; colours and marks are those of :func:`draw_occupancy`. The same strategies give the
+    same file, with the same release of matplotlib.
+
+    Parameters
+    ----------
+    game : Game
+        ``transit`` with ``form=flow``.
+    strategies : Strategy, Profile or mapping of str to Strategy
+    path : path-like
+        A file name that ends with ``.gif``.
+    seconds : float
+        How long a frame is shown, from 0.02 to 60; the last one four times as long.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is no transit game as flows, it has more than 300 steps, or there are too many strategies.
+    InvalidStrategyError
+        If a strategy is of another game, or there is none.
+    GameFileError
+        If the suffix is another one, or the file cannot be written.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.models.games.transit_pictures import animate_occupancy
+    >>> game = load_game("transit:width=2,horizon=2")
+    >>> animate_occupancy(game, Profile.uniform(game), "random.gif")
+    """
+    if Path(path).suffix.lower() != ".gif":
+        raise GameFileError(f"{one_line(str(path))}: an animation of suffix {shown(Path(path).suffix)}, expected .gif")
+    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0.02 <= seconds <= 60.0:
+        raise UnsupportedProblemError(f"seconds is {shown(seconds)}, expected a number from 0.02 to 60")
+    rules = transit_rules(game)
+    walks = _walks(game, rules, strategies)
+    if rules.steps > MAX_STEPS:
+        raise UnsupportedProblemError(
+            f"{game.spec} has {rules.steps} steps, too many for an animation: expected at most {MAX_STEPS}"
+        )
+    require_matplotlib()
+    with quietly():
+        first, *others = _frames(rules, walks)
+    stream = io.BytesIO()
+    length = round(1000 * seconds)
+    first.save(
+        stream,
+        "GIF",
+        save_all=True,
+        append_images=others,
+        duration=[length] * rules.steps + [_PAUSE * length],
+        loop=0,
+        optimize=False,  # it would give each frame a palette of its own
+        disposal=1,
+    )
+    write_bytes(path, stream.getvalue())
+
+
+def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], path: str | Path) -> None:
+    """Write :func:`draw_occupancy` or :func:`animate_occupancy` to a file: ``.svg``, ``.png``, ``.pdf`` or ``.gif``.
+
+    The file is written whole or not at all. Errors as those two.
+
+    Raises
+    ------
+    GameFileError
+        If the suffix is another one, or the file cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in OCCUPANCY_SUFFIXES:
+        raise GameFileError(
+            f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png, .pdf or .gif"
+        )
+    if suffix == ".gif":
+        animate_occupancy(game, strategies, path)
+    else:
+        write_picture(lambda: draw_occupancy(game, strategies), path)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One strategy: its name, whose it is, and where the player is."""
+
+    name: str
+    player: int
+    occupancy: Floats
+    arrived: Floats  # the probability of being at the base, or of having escaped, at each time
+
+    def state(self, time: int) -> str:
+        """Say how likely the patroller is at its base, or the evader gone."""
+        what = "at the base" if self.player == 1 else "escaped"
+        return f"{what}: {_probability_text(float(self.arrived[time]))}"
+
+
+def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
+    """Return the strategies with their names, or say why they are none."""
+    if isinstance(strategies, Strategy):
+        named: dict[str, Any] = {"": strategies}
+    elif isinstance(strategies, Profile):
+        named = {"evader": strategies[0], "patroller": strategies[1]}
+    elif isinstance(strategies, Mapping):
+        named = {str(name): strategy for name, strategy in strategies.items()}
+    else:
+        raise InvalidStrategyError(
+            f"strategies is {shown(strategies)}, expected a Strategy, a Profile or a mapping of names to strategies"
+        )
+    if not named:
+        raise InvalidStrategyError("strategies is an empty mapping: expected a strategy or more")
+    if len(named) > MAX_STRATEGIES:
+        raise UnsupportedProblemError(
+            f"there are {len(named)} strategies, too many for one picture: expected at most {MAX_STRATEGIES}"
+        )
+    walks = []
+    for name, strategy in named.items():
+        occupancy = transit_occupancy(game, strategy)
+        row, column = divmod(rules.base_cell, rules.grid.columns)
+        arrived = occupancy[:, row, column] if strategy.player == 1 else occupancy[:, :, -1].sum(axis=1)
+        walks.append(_Walk(one_line(name, 40), strategy.player, occupancy, arrived))
+    return walks
+
+
+def _times(rules: Transit, times: Any, num_walks: int) -> list[int]:
+    """Return the times to show."""
+    if times is None:
+        count = min(rules.steps + 1, _TIMES[num_walks > 1])
+        return [int(time) for time in np.linspace(0, rules.steps, count).round()]
+    chosen = list(times) if isinstance(times, Sequence | np.ndarray | range) else [times]
+    for time in chosen:
+        if isinstance(time, bool) or not isinstance(time, Integral) or int(time) not in range(rules.steps + 1):
+            raise UnsupportedProblemError(
+                f"times holds {shown(time)}, expected whole numbers from 0 to {rules.steps}, the horizon"
+            )
+    most = MAX_TIMES[num_walks > 1]
+    if not 1 <= len(chosen) <= most:
+        raise UnsupportedProblemError(f"times has {len(chosen)} of them, expected 1 to {most}")
+    return [int(time) for time in chosen]
+
+
+def _columns(count: int) -> int:
+    """Return how many grids stand side by side: 4 to 6, so that the last row lacks few."""
+    return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
+
+
+def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
+    """Draw the frames of an animation, all of one palette."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
+    width = WIDTH if columns > 1 else 0.7 * WIDTH
+    named = any(walk.name for walk in walks)
+    figure = panels(len(walks), columns, width, top=0.4, above=1.2 * _LINE * named, below=1.4 * _LINE)
+    *grids, scale = figure.axes
+    figure.set_dpi(_DOTS_PER_INCH)
+    canvas: Any = FigureCanvasAgg(figure)  # which has no types
+    images = [draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
+    for axes, walk in zip(grids, walks, strict=True):
+        axes.set_title(walk.name, fontsize=FONT + 2, pad=4, parse_math=False)
+    explain(figure, images[0], scale, {walk.player for walk in walks})
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(palette())
+    heading = figure.text(0.5, 1.0 - 0.12 / figure.get_figheight(), "", fontsize=FONT + 3, ha="center", va="top")
+    for time in range(rules.steps + 1):
+        for axes, image, walk in zip(grids, images, walks, strict=True):
+            image.set_data(walk.occupancy[time])
+            axes.set_xlabel(walk.state(time), fontsize=FONT + 1, labelpad=3)
+        heading.set_text(_time_text(rules, time))
+        canvas.draw()
+        drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+        yield drawn.quantize(palette=colours, dither=Image.Dither.NONE)
+
+
+def _time_text(rules: Transit, time: int) -> str:
+    return f"t = {time}" + (", the end" if time == rules.steps else "")
+
+
+def _probability_text(probability: float) -> str:
+    """Return a probability with two digits, or with as many as tell it from 0 and 1 if that takes at most four."""
+    nearest = min(probability, 1.0 - probability)
+    digits = -int(f"{nearest:.0e}".partition("e")[2]) if nearest >= 5e-5 else 2
+    return f"{probability:.{max(2, digits)}f}"

@@ -1,0 +1,224 @@
+"""Faces of polytopes of plans on which a linear cost is least, and games on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Floats
+from .factored import FactoredPayoff
+from .leaves import LeafTable
+from .polytope import Treeplex
+from .sequence_form import SequenceForm
+
+#: What a number may be off by rounding, relative: a few dozen units in the last place.
+ROUNDING = 2.0**-46
+
+
+@dataclass(frozen=True, eq=False)
+class Cheapest:
+    """What the plans of least cost g · x look like.
+
+    Attributes
+    ----------
+    value : float
+        The least cost.
+    error : float
+        What rounding may have put it off by.
+    reduced : ndarray of float64, shape (num_sequences,)
+        Q(I, a) − V(I) ≥ 0: what taking an action costs beyond the best one at its infoset; 0 for the empty sequence.
+    attained : ndarray of bool, shape (num_sequences,)
+        Which actions attain the least cost of their infosets, as far as rounding lets one tell; at least one each.
+    """
+
+    value: float
+    error: float
+    reduced: Floats
+    attained: npt.NDArray[np.bool_]
+
+
+def cheapest(treeplex: Treeplex, costs: Floats) -> Cheapest:
+    """Minimise a linear cost over a polytope of plans, and tell which actions do.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    costs : ndarray of float64, shape (num_sequences,)
+        g, per unit of each sequence.
+
+    Returns
+    -------
+    Cheapest
+
+    Notes
+    -----
+    Bottom-up, Q(s) = g(s) + Σ_I w(I, s) V(I) and V(I) = min_a Q(I, a). For every plan x
+
+        g · x = V(∅) + Σ_(I, a) x(I, a) (Q(I, a) − V(I)),
+
+    since Q(s) − Σ_I w(I, s) V(I) = g(s), and Σ_s w(I, s) x(s) = Σ_a x(I, a). So the plans of least cost are those
+    without actions of positive reduced cost. A bound on the rounding of each Q goes up with the values, and an action
+    counts as dearer only if it is for all numbers within the bounds. Sums of non-negative costs that are 0 are exact,
+    so that any cost, however small, tells such an action from those that cost nothing. Where signs differ, costs may
+    be rests of a cancellation, and their errors are relative to the largest.
+
+    Examples
+    --------
+    The first action leads to a second choice, which costs −1 or 2:
+
+    >>> import numpy as np
+    >>> from treeplex.seqform.face import cheapest
+    >>> from treeplex.seqform.polytope import Treeplex
+    >>> found = cheapest(Treeplex([0, 1], [2, 2]), np.array([0.0, 1.0, 0.0, -1.0, 2.0]))
+    >>> found.value, found.reduced, found.attained
+    (0.0, array([0., 0., 0., 0., 3.]), array([ True,  True,  True,  True, False]))
+    """
+    values = treeplex.checked_vector(costs, "vector of costs")
+    sizes = np.abs(values)
+    if values.min() < 0.0 < values.max():
+        sizes[sizes > 0.0] = sizes.max()
+    errors = ROUNDING * sizes
+    reduced = np.zeros(treeplex.num_sequences)
+    attained = np.ones(treeplex.num_sequences, dtype=bool)
+    for level in reversed(treeplex.levels):
+        own, error = values[level.sequences], errors[level.sequences]
+        best = np.minimum.reduceat(own, level.starts)
+        ceiling = np.minimum.reduceat(own + error, level.starts)
+        near = own - error <= np.repeat(ceiling, level.counts)
+        attained[level.sequences] = near
+        reduced[level.sequences] = own - np.repeat(best, level.counts)
+        # Actions that are dearer for certain do not make the least cost uncertain.
+        uncertain = np.maximum.reduceat(np.where(near, error, 0.0), level.starts)
+        level.pass_up(best, values)
+        level.pass_up(uncertain + ROUNDING * np.abs(best), errors)
+    return Cheapest(float(values[0]), float(errors[0]), reduced, attained)
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """The plans of a polytope that take some actions only.
+
+    Attributes
+    ----------
+    treeplex : Treeplex
+        The face as a polytope of its own: the actions that are left, at the infosets that they lead to.
+    sequences : ndarray of int64, shape (treeplex.num_sequences,)
+        Which sequences of the larger polytope they are, rising; the empty one first.
+    """
+
+    treeplex: Treeplex
+    sequences: npt.NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, treeplex: Treeplex) -> "Face":
+        """Return the polytope as a face of itself."""
+        return cls(treeplex, np.arange(treeplex.num_sequences))
+
+    @classmethod
+    def of(cls, treeplex: Treeplex, taken: npt.NDArray[np.bool_]) -> "Face":
+        """Return the face of the plans that take no other actions.
+
+        Parameters
+        ----------
+        treeplex : Treeplex
+        taken : ndarray of bool, shape (num_sequences,)
+            At least one action of each infoset.
+
+        Examples
+        --------
+        Without its first action, the second infoset is not reached:
+
+        >>> import numpy as np
+        >>> from treeplex.seqform.face import Face
+        >>> from treeplex.seqform.polytope import Treeplex
+        >>> face = Face.of(Treeplex([0, 1], [2, 2]), np.array([True, False, True, True, True]))
+        >>> face.treeplex, face.sequences
+        (Treeplex(num_infosets=1, num_sequences=2), array([0, 2]))
+        """
+        left = np.zeros(treeplex.num_sequences)
+        left[0] = 1.0
+        reached = np.zeros(treeplex.num_infosets, dtype=bool)
+        for level in treeplex.levels:
+            reached[level.infosets] = level.reach(left) > 0.0
+            left[level.sequences] = taken[level.sequences] & np.repeat(reached[level.infosets], level.counts)
+        sequences = np.flatnonzero(left)
+        if len(sequences) == treeplex.num_sequences:
+            return cls.whole(treeplex)
+        infosets = np.flatnonzero(reached)
+        owners = treeplex.sequence_infosets[sequences[1:]]
+        counts = np.bincount(owners, minlength=treeplex.num_infosets)[infosets]
+        labels = [treeplex.infoset_labels[infoset] for infoset in infosets.tolist()]
+        actions: list[list[object]] = [[] for _ in range(treeplex.num_infosets)]
+        places = sequences[1:] - treeplex.offsets[owners]
+        for owner, place in zip(owners.tolist(), places.tolist(), strict=True):
+            actions[owner].append(treeplex.action_labels[owner][place])
+        kept = [actions[infoset] for infoset in infosets.tolist()]
+        if treeplex.single_parent:
+            parents = np.searchsorted(sequences, treeplex.parents[infosets])
+            return cls(Treeplex(parents, counts, labels, kept), sequences)
+        inflow = treeplex.inflow[infosets][:, sequences]
+        return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)
+
+    def within(self, larger: "Face") -> "Face":
+        """Return the same face of the polytope that ``larger``, whose face this one is, is a face of."""
+        return Face(self.treeplex, larger.sequences[self.sequences])
+
+    def embedded(self, plan: Floats, size: int) -> Floats:
+        """Return a plan of the face as one of the larger polytope, which has ``size`` sequences."""
+        vector = np.zeros(size)
+        vector[self.sequences] = plan
+        return vector
+
+
+def game_on_faces(form: SequenceForm, faces: Sequence[Face]) -> SequenceForm:
+    """Return the game in which every player's plans are those of a face.
+
+    Parameters
+    ----------
+    form : SequenceForm
+    faces : sequence of Face
+        One a player.
+
+    Returns
+    -------
+    SequenceForm
+        With payoffs as the game has them: factors, a table of leaves, or matrices.
+
+    Examples
+    --------
+    Rock, paper, scissors without the first player's paper:
+
+    >>> import numpy as np
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.face import Face, game_on_faces
+    >>> form = load_game("rps").sequence_form
+    >>> first = Face.of(form.treeplexes[0], np.array([True, True, False, True]))
+    >>> game_on_faces(form, [first, Face.whole(form.treeplexes[1])]).A.toarray()
+    array([[ 0.,  0.,  0.,  0.],
+           [ 0.,  0., -1.,  1.],
+           [ 0., -1.,  1.,  0.]])
+    """
+    treeplexes = [face.treeplex for face in faces]
+    if form.leaves is not None:
+        return SequenceForm(treeplexes, _leaves_on_faces(form.leaves, faces))
+    rows, columns = (face.sequences for face in faces)
+    if form.factored is not None:
+        factored = FactoredPayoff(form.factored.left[rows], form.factored.right[:, columns])
+        return SequenceForm(treeplexes, factored=factored)
+    matrices = [form.payoff_matrix(player)[rows][:, columns] for player in (0, 1)]
+    return SequenceForm(treeplexes, payoff_matrices=matrices)
+
+
+def _leaves_on_faces(leaves: LeafTable, faces: Sequence[Face]) -> LeafTable:
+    places = []
+    for player, face in enumerate(faces):
+        last = max(int(face.sequences[-1]), int(leaves.sequences[:, player].max()))
+        place = np.full(last + 1, -1)
+        place[face.sequences] = np.arange(len(face.sequences))
+        places.append(place[leaves.sequences[:, player]])
+    sequences = np.stack(places, axis=1)
+    left = (sequences >= 0).all(axis=1)
+    if not left.any():  # of a table that leaves out what pays nothing, and may not be empty
+        return LeafTable(0 * sequences[:1], leaves.chance[:1], 0.0 * leaves.payoffs[:1])
+    return LeafTable(sequences[left], leaves.chance[left], leaves.payoffs[left])

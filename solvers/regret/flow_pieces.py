@@ -1,0 +1,208 @@
+"""Matrices over the sequences of a flow with fewer numbers, for the compiled loop.
+
+In a flow much of what an infoset leads to does not depend on the action (a move that fails leaves one where one was),
+and what two players meet in is often how much of each arrives somewhere. Both are told by the *reach* of an infoset,
+how much of the plan leads to it. The compiled loop therefore keeps that as one more number beside each infoset's
+sequences, and matrices are written with it where that takes fewer numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from .pieces import Pieces, distinct, pieces_of
+from .placement import BLOCK, WIDTH, Floats, Integers, Places, Treeplexes, begins_of, starts_of, unsigned
+
+# Relative difference of two numbers that should be the same one.
+_SAME = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """A sparse matrix whose columns are positions of a player, entry by entry.
+
+    Attributes
+    ----------
+    rows, positions : ndarray of int64
+    values : ndarray of float64
+    """
+
+    rows: Integers
+    positions: Integers
+    values: Floats
+
+    def of(self, chosen: Any) -> Entries:
+        """Return some of the entries."""
+        return Entries(self.rows[chosen], self.positions[chosen], self.values[chosen])
+
+    def and_those_of(self, other: Entries) -> Entries:
+        """Return the entries of both."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("rows", "positions", "values"))
+        return Entries(*map(np.concatenate, pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPlaces:
+    """Where a flow's sequences and reaches stand.
+
+    Attributes
+    ----------
+    positions : ndarray of int64, shape (num_sequences,)
+    reaches : ndarray of int64, shape (num_infosets,)
+        The position of each infoset's reach.
+    owners : ndarray of int64, shape (num_sequences,)
+        Each sequence's infoset, −1 for the empty sequence.
+    counts : ndarray of int64, shape (num_infosets,)
+        Number of actions.
+    inflow : csr_array, shape (num_infosets, num_sequences)
+        How much of each sequence leads to each infoset.
+    """
+
+    positions: Integers
+    reaches: Integers
+    owners: Integers
+    counts: Integers
+    inflow: Any
+
+    @classmethod
+    def of(cls, treeplexes: Treeplexes, places: Places) -> list[FlowPlaces]:
+        """Return all players' places."""
+        of_players = places.positions, places.reaches, treeplexes.owners, treeplexes.counts, treeplexes.inflows
+        return [cls(*of_player) for of_player in zip(*of_players, strict=True)]
+
+    def shared(self, matrix: Any) -> Entries:
+        """Return a matrix over sequences, what all actions of an infoset share taken from them and put at its reach."""
+        matrix = matrix.tocoo()
+        rows, sequences = (axis.astype(np.int64) for axis in matrix.coords)
+        values = matrix.data.astype(np.float64)
+        owners = self.owners[sequences]
+        order = np.lexsort((values, owners, rows))
+        rows, sequences, values, owners = rows[order], sequences[order], values[order], owners[order]
+        begins = begins_of(rows, owners)
+        group = np.cumsum(begins) - 1
+        firsts = np.flatnonzero(begins)
+        sizes = np.diff(np.append(firsts, len(rows)))
+        of_group = owners[firsts]
+        middle = values[firsts + sizes // 2]
+        alike = np.bincount(group, weights=values == middle[group], minlength=len(firsts))
+        # Of actions that the matrix leaves out the number is zero, and nothing is shared.
+        whole = (of_group >= 0) & (alike > 1) & (sizes == self.counts[of_group])
+        left = np.where(whole[group], values - middle[group], values)
+        kept = np.abs(left) > _SAME * np.abs(middle[group])
+        alone = Entries(rows[kept], self.positions[sequences[kept]], left[kept])
+        return alone.and_those_of(Entries(rows[firsts][whole], self.reaches[of_group[whole]], middle[whole]))
+
+    def reduced(self, matrix: Any) -> Entries:
+        """Return what :meth:`shared` does, a row that is the reach of an infoset, or a multiple, as that alone."""
+        matrix.sort_indices()
+        into, ratio = self._reaches_in(matrix)
+        found = into >= 0
+        others = matrix.copy()
+        others.data = np.where(np.repeat(found, np.diff(matrix.indptr)), 0.0, matrix.data)
+        others.eliminate_zeros()
+        return self.shared(others).and_those_of(Entries(np.flatnonzero(found), self.reaches[into[found]], ratio[found]))
+
+    def _reaches_in(self, matrix: Any) -> tuple[Integers, Floats]:
+        """Return, for each row, an infoset whose inflow it is a multiple of, or −1; and which multiple."""
+        inflow = self.inflow
+        sizes, lengths = np.diff(matrix.indptr), np.diff(inflow.indptr)
+        into = np.full(len(sizes), -1)
+        ratio = np.zeros(len(sizes))
+        marks = np.random.default_rng(0).integers(0, 2**63, matrix.shape[1]).astype(np.uint64)
+        sums = [np.append(np.uint64(0), np.cumsum(marks[one.indices])) for one in (matrix, inflow)]
+        wanted, known = (
+            total[one.indptr[1:]] - total[one.indptr[:-1]] for total, one in zip(sums, (matrix, inflow), strict=True)
+        )
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)
+        guess = order[at]
+        # Equal sums tell where to look; the entries are then compared one by one.
+        rows = np.flatnonzero((known[guess] == wanted) & (sizes == lengths[guess]) & (sizes > 1))
+        size = sizes[rows]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        mine = np.repeat(matrix.indptr[rows], size) + within
+        theirs = np.repeat(inflow.indptr[guess[rows]], size) + within
+        multiple = matrix.data[matrix.indptr[rows]] / inflow.data[inflow.indptr[guess[rows]]]
+        expected = np.repeat(multiple, size) * inflow.data[theirs]
+        same = (matrix.indices[mine] == inflow.indices[theirs]) & (
+            np.abs(matrix.data[mine] - expected) <= _SAME * np.abs(expected)
+        )
+        all_same = np.bincount(np.repeat(np.arange(len(rows)), size), weights=~same, minlength=len(rows)) == 0
+        into[rows[all_same]] = guess[rows[all_same]]
+        ratio[rows[all_same]] = multiple[all_same]
+        return into, ratio
+
+
+def diagonal_pieces(rows: Integers, columns: Integers, values: Floats) -> Pieces:
+    """Return a matrix in diagonal runs of WIDTH cells, which begin at multiples of WIDTH in the columns.
+
+    Where a grid is laid out row by row, one neighbour of each cell stands beside the same neighbour of the next cell.
+    """
+    lanes = columns % WIDTH
+    return pieces_of([columns - lanes], rows - lanes, lanes, values)
+
+
+def multiplied_out(left: Entries, right: Entries, num_factors: int) -> tuple[Entries, Entries, Entries]:
+    """Multiply out the factors that hardly anyone holds.
+
+    Parameters
+    ----------
+    left, right : Entries
+        By factor (row), the two players' positions.
+    num_factors : int
+
+    Returns
+    -------
+    Entries, Entries, Entries
+        The products, rows of player 0's positions and columns of player 1's; what is left of either side.
+    """
+    holders = [np.bincount(side.rows, minlength=num_factors) for side in (left, right)]
+    few = (holders[0] * holders[1] <= holders[0] + holders[1]) & (np.maximum(*holders) <= WIDTH)
+    chosen = [side.of(few[side.rows]) for side in (left, right)]
+    size = 1 + int(max((side.positions.max(initial=0) for side in chosen), default=0))
+    ends = [sparse.csr_array((side.values, (side.rows, side.positions)), shape=(num_factors, size)) for side in chosen]
+    product = (ends[0].T.tocsr() @ ends[1]).tocoo()
+    rows, columns = (axis.astype(np.int64) for axis in product.coords)
+    products = Entries(rows, columns, product.data)
+    others = [side.of(~few[side.rows]) for side in (left, right)]
+    return products, others[0], others[1]
+
+
+def inflow_fields(treeplexes: Treeplexes, places: Places) -> dict[str, Any]:
+    """Return the layout's fields of what leads to infosets; see :class:`KernelLayout`."""
+    if not treeplexes.inflows:
+        none = unsigned(np.zeros(0))
+        return {
+            "inflow_blocks": none,
+            "inflow_ranges": unsigned([0]),
+            "inflow_runs": none.reshape(0, 3),
+            "inflow_patterns": np.zeros(0),
+            "inflow": sparse.csr_array((0, 0)),
+        }
+    parts = []
+    for player, flow in enumerate(FlowPlaces.of(treeplexes, places)):
+        shared = flow.shared(flow.inflow)
+        parts.append((places.infosets[player][shared.rows], shared.positions, shared.values))
+    into, sources, weights = map(np.concatenate, zip(*parts, strict=True))
+    sizes, firsts = (places.fields["buckets"][:, column].astype(np.int64) for column in (1, 3))
+    blocks = starts_of(-(-sizes // BLOCK))
+    bucket = np.searchsorted(firsts, into, side="right") - 1
+    within = into - firsts[bucket]
+    lanes = within % WIDTH
+    block = blocks[bucket] + within // BLOCK
+    # Source by source, so that successive runs lead to different infosets and do not wait for each other.
+    keys = [block, sources - lanes, within % BLOCK - lanes]
+    pieces = pieces_of(keys, np.zeros_like(into), lanes, weights)
+    patterns, pattern = distinct(pieces.values)
+    shape = (int(sizes.sum()), int(places.fields["bases"][-1]))
+    return {
+        "inflow_blocks": unsigned(blocks[:-1]),
+        "inflow_ranges": unsigned(starts_of(np.bincount(pieces.columns[0], minlength=blocks[-1]))),
+        "inflow_runs": unsigned(np.stack([pieces.columns[2], pieces.columns[1], WIDTH * pattern], axis=1)),
+        "inflow_patterns": patterns.ravel(),
+        "inflow": sparse.csr_array((weights, (into, sources)), shape=shape),
+    }

@@ -1,0 +1,297 @@
+"""Constraints that leave no room: the game without the actions that break them, and what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...models.constraints import LinearConstraint
+from ...models.constraints.constraint import weighted_minorant
+from ...models.problems import ConstrainedNash, LeastViolation
+from ...models.problems.side import Side
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..infeasibility import TOLERANCE, excluded
+from ..outcome import Options, Outcome, nearest_profile
+from ..solution import Solution
+from ..status import Status
+
+#: Up to which room, relative to the largest number of a constraint, it counts as leaving none.
+HAIR = 1e-12
+#: Steps towards a multiplier; each is to the next kink of a piecewise linear function, and few are needed.
+_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A constraint g · x ≤ h that leaves no room, and the face on which g · x is least.
+
+    Attributes
+    ----------
+    constraint : LinearConstraint
+    before, after : Face
+        Of the player's polytope, without and with it.
+    reduced : ndarray of float64, shape (before.treeplex.num_sequences,)
+        What g · x is above its least value for a plan x in ``before`` is what these costs are for it; 0 for sequences
+        of ``after``.
+    is_met : bool
+        Whether the least value is h; false if it is more.
+    """
+
+    constraint: LinearConstraint
+    before: Face
+    after: Face
+    reduced: Floats
+    is_met: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedState:
+    """What a run on faces needs to go on."""
+
+    faces: tuple[bytes, ...]
+    state: Any
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedProblem:
+    """A constrained problem on the faces that constraints without room leave.
+
+    Attributes
+    ----------
+    original : ConstrainedNash
+    problem : ConstrainedNash
+        On the game that is left, under the constraints that leave room in it.
+    faces : tuple of Face
+        One a player.
+    cuts : tuple of tuple of Cut
+        A player's in the order in which they were found, each on the face of the one before.
+    """
+
+    original: ConstrainedNash
+    problem: ConstrainedNash
+    faces: tuple[Face, ...]
+    cuts: tuple[tuple[Cut, ...], ...]
+
+    @property
+    def _identity(self) -> tuple[bytes, ...]:
+        return tuple(face.sequences.tobytes() for face in self.faces)
+
+    def options(self, options: Options) -> Options:
+        """Return the options of a run on what is left: the same, but for a start and a hair of the tolerance.
+
+        Multipliers of constraints without room can be large, and with them the rounding in the certificate.
+        """
+        return replace(
+            options, tol=0.999 * options.tol, violation=0.999 * options.violation, start=self._start(options.start)
+        )
+
+    def _start(self, start: Any) -> Any:
+        """Return a start of the original game as one of what is left."""
+        if isinstance(start, Solution):
+            kept, same = start.state, start.problem.game.fingerprint == self.original.game.fingerprint
+            if isinstance(kept, PrunedState) and same and kept.faces == self._identity:
+                return replace(start, problem=self.problem, profile=self._restricted(start.profile), state=kept.state)
+            start = start.profile
+        if not isinstance(start, Profile):
+            return start
+        check_same_game(start[0], self.original.game)
+        return self._restricted(start)
+
+    def _restricted(self, profile: Profile) -> Profile:
+        """Return strategies without the actions that are gone; uniform where these were all that they played."""
+        return Profile(
+            [
+                Strategy(self.problem.game, player, face.treeplex.behaviour(strategy.behaviour[face.sequences]))
+                for player, (face, strategy) in enumerate(zip(self.faces, profile, strict=True))
+            ]
+        )
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a run on what is left as one of the original problem, multipliers of cuts included."""
+        assert outcome.plans is not None
+        game = self.original.game
+        plans = [
+            face.embedded(plan, treeplex.num_sequences)
+            for face, plan, treeplex in zip(self.faces, outcome.plans, game.sequence_form.treeplexes, strict=True)
+        ]
+        played = nearest_profile(game, plans).plans
+        multipliers = dict(outcome.multipliers)
+        for player, cuts in enumerate(self.cuts):
+            left = [one for one in self.original.of_player(player) if one.name in outcome.multipliers]
+            weights = [max(0.0, outcome.multipliers[one.name]) for one in left]
+            tilt, _ = weighted_minorant(left, weights, played[player], {})
+            multipliers |= prices(cuts, Side(game, player).paid(played[1 - player]) - tilt)
+        return replace(
+            outcome,
+            plans=plans,
+            multipliers={one.name: multipliers[one.name] for one in self.original.constraints},
+            state=PrunedState(self._identity, outcome.state),
+        )
+
+
+def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
+    """Remove the actions that constraints without room exclude.
+
+    If h is the least that g · x can be, g · x ≤ h says: no action of positive reduced cost
+    (:func:`~treeplex.seqform.face.cheapest`). On the face that is left another constraint may have no room.
+
+    Parameters
+    ----------
+    problem : ConstrainedNash
+
+    Returns
+    -------
+    PrunedProblem, or Outcome, or None
+        ``None`` if no constraint excludes an action, violations are paid for, or a constraint is not linear. If one
+        cannot be met at all, or not where those before it are met, and multipliers prove that, an outcome that says so.
+
+    Notes
+    -----
+    A constraint whose bound is that least value has no plan in its interior. Multipliers exist still, for it is linear,
+    but they are as large as the smallest reduced cost is small, and to learn them takes for ever. A plan that
+    is cut off meets the constraint by no more than :data:`HAIR` of its largest number.
+    """
+    linear = all(isinstance(one, LinearConstraint) for one in problem.constraints)
+    if problem.penalty is not None or not linear or not problem.constraints:
+        return None
+    faces: list[Face] = []
+    cuts: list[tuple[Cut, ...]] = []
+    left: list[LinearConstraint] = []
+    for player, treeplex in enumerate(problem.game.sequence_form.treeplexes):
+        face, pending = Face.whole(treeplex), list(problem.of_player(player))
+        found: list[Cut] = []
+        swept = False
+        while not swept:
+            swept = True
+            for constraint in list(pending):
+                assert isinstance(constraint, LinearConstraint)
+                cut = _cut(constraint, treeplex, face)
+                if cut is None:
+                    continue
+                if not cut.is_met:
+                    # A conflict that is too small to be proven leaves no face to play on.
+                    return _nothing(problem, constraint) if _is_excluded(problem, constraint, found) else None
+                found.append(cut)
+                pending.remove(constraint)
+                face, swept = cut.after, False
+        faces.append(face)
+        cuts.append(tuple(found))
+        left += [_on_face(one, face) for one in pending if isinstance(one, LinearConstraint)]
+    form = problem.game.sequence_form
+    if all(face.treeplex is treeplex for face, treeplex in zip(faces, form.treeplexes, strict=True)):
+        return None
+    game = Game.from_sequence_form(game_on_faces(form, faces), name=problem.game.spec)
+    return PrunedProblem(problem, ConstrainedNash(game, left), tuple(faces), tuple(cuts))
+
+
+def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | None:
+    """Return what a constraint leaves of a face of a player's polytope; ``None`` if it leaves room."""
+    costs = _costs(constraint, treeplex)[face.sequences]
+    size = float(np.abs(constraint.coefficients).max(initial=0.0)) or abs(constraint.limit)
+    hair = HAIR * max(size, abs(constraint.limit))
+    if costs @ face.treeplex.uniform_plan() - constraint.limit < -2.0 * hair:
+        return None  # one plan that has room is enough
+    least = cheapest(face.treeplex, costs)
+    room = constraint.limit - least.value
+    if room > hair + least.error:
+        return None
+    after = Face.of(face.treeplex, least.attained).within(face)
+    reduced = np.where(least.attained, 0.0, least.reduced)
+    return Cut(constraint, face, after, reduced, is_met=room >= -(TOLERANCE * size + least.error))
+
+
+def _costs(constraint: LinearConstraint, treeplex: Treeplex) -> Floats:
+    costs = np.zeros(treeplex.num_sequences)
+    costs[constraint.indices] = constraint.coefficients
+    return costs
+
+
+def _on_face(constraint: LinearConstraint, face: Face) -> LinearConstraint:
+    """Return a constraint on the plans of a face."""
+    places = dict(zip(face.sequences.tolist(), range(len(face.sequences)), strict=True))
+    terms = {places[sequence]: number for sequence, number in constraint.terms.items() if sequence in places}
+    return replace(constraint, terms=terms, fingerprint=None)
+
+
+def prices(cuts: Sequence[Cut], gradient: Floats) -> dict[str, float]:
+    """Return the least multipliers at which no plan of a player gains by breaking the constraints of cuts.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+        Of one player, in the order in which they were found.
+    gradient : ndarray of float64, shape (num_sequences,)
+        What each of its sequences pays against the other's plan, less what other constraints take.
+
+    Returns
+    -------
+    dict of str to float
+        By constraint.
+
+    Notes
+    -----
+    On the polytope before a cut g · x − h = Σ x(I, a) r(I, a), with r ≥ 0 the reduced costs, which are zero on the face
+    after it. So the λ that are sought are those with
+
+        max over all x of (d − λ r) · x  =  max over x in the face of d · x,
+
+    d the gradient. That there are any: with D(I, a) and W(I) the values from the bottom up where the player keeps to
+    actions of the face, d · x = W(∅) + Σ x(I, a) (D(I, a) − W(I)) for all x, as in
+    :func:`~treeplex.seqform.face.cheapest`. Each D − W is at most 0 within the face, hence each λ of at least
+    (D − W) / r for all other actions will do. The least one is a zero of the left side minus the right one, which is
+    convex, piecewise linear and falls in λ: Newton's steps from 0 rise to it and end there (W. Dinkelbach, "On
+    nonlinear fractional programming", Management Science 13, 1967).
+
+    Faces are nested, so the last cut comes first, and what its constraint takes is then part of the gradient of the one
+    before: the maximum over the whole polytope becomes that over the last face, cut by cut.
+    """
+    found: dict[str, float] = {}
+    gradient = gradient.copy()
+    for cut in reversed(cuts):
+        best = best_response_value(cut.after.treeplex, gradient[cut.after.sequences])
+        price = _price(cut, gradient[cut.before.sequences], best)
+        gradient[cut.constraint.indices] -= price * cut.constraint.coefficients
+        found[cut.constraint.name] = price
+    return found
+
+
+def _price(cut: Cut, gradient: Floats, best: float) -> float:
+    """Return the least λ at which no plan before the cut is worth more than ``best``, the most on the face."""
+    price = 0.0
+    for _ in range(_STEPS):
+        plan = best_response_plan(cut.before.treeplex, gradient - price * cut.reduced).plan
+        gained, cost = float(plan @ gradient) - best, float(plan @ cut.reduced)
+        noise = ROUNDING * (float(plan @ np.abs(gradient)) + abs(best))
+        if cost <= 0.0 or gained <= price * cost + noise or not np.isfinite(gained / cost):
+            break
+        price = gained / cost
+    return price
+
+
+def _is_excluded(problem: ConstrainedNash, constraint: LinearConstraint, cuts: Sequence[Cut]) -> bool:
+    """Whether multipliers prove that a constraint cannot be met together with those of a player's cuts."""
+    player = constraint.player
+    costs = _costs(constraint, problem.game.sequence_form.treeplexes[player])
+    weights = {**prices(cuts, -costs), constraint.name: 1.0}
+    involved = [one for one in problem.of_player(player) if one.name in weights]
+    shares = {name: weight / max(weights.values()) for name, weight in weights.items()}
+    uniform = Profile.uniform(problem.game)
+    lower = LeastViolation(problem.game, player, tuple(involved)).certify(uniform, shares).lower
+    return lower is not None and excluded(involved, shares, lower, uniform[player].plan)
+
+
+def _nothing(problem: ConstrainedNash, constraint: LinearConstraint) -> Outcome:
+    return Outcome(
+        plans=Profile.uniform(problem.game).plans,
+        stopped=Status.INFEASIBLE,
+        detail=f"{constraint.name} cannot be met",
+        iterations=0,
+        seconds=0.0,
+        build_seconds=0.0,
+    )
