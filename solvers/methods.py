@@ -343,6 +343,9 @@ class CCFR(RegretMethod):
         ``decreasing`` ones shrink like 1/√t.
     step : float
         Their size, in units of the game's largest payoff and of a constraint's largest coefficient.
+    tangents : {"average", "iterate"}
+        Where tangents of constraints that are convex but not linear are taken: at the average plan so far, or at the
+        current one, as the paper has it.
     beta : float, optional
         What multipliers may be at first, in payoff units per unit of violation, in a problem without a penalty. It is
         doubled, and averaging begins anew, whenever the average multiplier of a violated constraint is found at 0.9 of
@@ -359,6 +362,12 @@ class CCFR(RegretMethod):
     proportions then prove it. A linear constraint whose bound is the least value of its function is met by leaving out
     the actions that break it.
 
+    A constraint that is not linear counts as its tangent, which is taken anew at each iteration; averages of tangents
+    prove the bound. Distances, and norms, squares, maxima and relative entropies of affine functions, are compiled;
+    slopes of norms and maxima with kinks are chosen in the dual ball as multipliers are, along their arguments. For
+    other functions of cvxpy the loop calls cvxpy, which takes some hundred times as long. Of those that are piecewise
+    linear it takes any slope, so that they converge slowly.
+
     Examples
     --------
     >>> from treeplex import CCFR, ConstrainedNash, load_game, solve
@@ -374,12 +383,15 @@ class CCFR(RegretMethod):
     base: Literal["dcfr", "cfr+", "pcfr+", "cfr"] = "dcfr"
     steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
     step: float = 0.1
+    tangents: Literal["average", "iterate"] = "average"
     beta: float | None = None
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
+    is_conic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        _check_choice(self, "tangents", ("average", "iterate"))
         _check_choice(self, "base", ("dcfr", "cfr+", "pcfr+", "cfr"))
         _check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
         if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:

@@ -1,11 +1,12 @@
 """What passes between :func:`~treeplex.solvers.solve` and the methods."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy
@@ -86,3 +87,12 @@ def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
             for player, (treeplex, plan) in enumerate(zip(treeplexes, plans, strict=True))
         ]
     )
+
+
+def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
+    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
+    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
+        return problem.error(certificate)
+    ratio = options.tol / options.violation
+    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
+    return problem.error(replace(certificate, violations=violations))

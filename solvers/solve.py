@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..models.problems import Certificate, LeastViolation, Nash, Problem
+from ..models.problems import LeastViolation, Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile
 from .infeasibility import Infeasibility, find_infeasibility
 from .methods import Method, check_served, default_method, find_method
-from .outcome import Options, Outcome, Progress, nearest_profile
+from .outcome import Options, Outcome, Progress, certified_error, nearest_profile
 from .solution import Solution
 from .status import Status
 
@@ -167,7 +167,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         certificate = dataclasses.replace(
             certificate, objective=float(exact.objective), lower=float(lower), upper=float(upper)
         )
-    error = _error(problem, certificate, options)
+    error = certified_error(problem, certificate, options)
     status = outcome.stopped
     # An exact method is not asked for more than arithmetic can give.
     floor = ROUND_OFF * problem.game.sequence_form.payoff_scale if status is Status.OPTIMAL else 0.0
@@ -239,15 +239,6 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
         return problem.with_game_value(value)
     guaranteed = solution.lower if problem.player == 0 else -solution.upper
     return problem.with_game_value(value, slack=max(0.0, value - guaranteed))
-
-
-def _error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
-    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
-        return problem.error(certificate)
-    ratio = options.tol / options.violation
-    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
-    return problem.error(dataclasses.replace(certificate, violations=violations))
 
 
 def _relative_tolerance(method: Method, problem: Problem) -> float:

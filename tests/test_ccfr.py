@@ -1,6 +1,5 @@
 """Constrained CFR: known values and multipliers, a plain reference, brackets, penalties, conflicts and resuming."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,7 +251,7 @@ def test_other_problems_and_options_are_refused():
         CCFR(steps="large")
     with pytest.raises(UnknownMethodError, match="ccfr got step=0"):
         CCFR(step=0)
-    with pytest.raises(UnsupportedProblemError, match="use cvxpy"):
-        solve(ConstrainedNash(KUHN, {"ball": cp.norm(KUHN.plan(0)) <= 2}), "ccfr")
+    with pytest.raises(UnknownMethodError, match="ccfr got tangents='anywhere'"):
+        CCFR(tangents="anywhere")
     assert CCFR().averaging == "quadratic"
     assert CCFR(base="cfr").averaging == "uniform"

@@ -1,7 +1,6 @@
 """What every constraint can say of itself, and constraints that are convex but not linear."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +12,8 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.rationals import to_fractions
 from ...seqform.rules import Number
+from .affine import valued
+from .composition import Composition
 from .lifted import LiftedRows, lift
 from .linear import LinearConstraint, check_name, check_number
 
@@ -105,8 +106,37 @@ class ConvexConstraint:
                 return float(np.asarray(value).item())
         return np.inf
 
+    @cached_property
+    def composition(self) -> Composition | None:
+        """The same function as a sum of norms, squares and the like; ``None`` where cvxpy alone knows it."""
+        from .recognised import recognise
+
+        return recognise(self.expression, self.plan)
+
+    def evidence_from(self, average: Floats) -> Floats:
+        """Return slopes for :meth:`minorant` from what a method that takes tangents averages.
+
+        Parameters
+        ----------
+        average : ndarray
+            Of the slopes of :attr:`composition`; where there is none, of the plans at which tangents were taken.
+        """
+        return average
+
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return the tangent of f at a plan; at a point moved a little inwards where f has no slope there."""
+        """Return the tangent of f at a plan; at a point moved a little inwards where f has no slope there.
+
+        Parameters
+        ----------
+        plan : ndarray, shape (num_sequences,)
+        slopes : ndarray, optional
+            Those of :attr:`composition`, for the bound that they prove; where there is none, another point for the
+            tangent.
+        """
+        if slopes is not None and self.composition is None and slopes.shape == plan.shape:
+            plan = np.maximum(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0), 0.0)
+        elif slopes is not None and self.composition is not None and slopes.shape == (self.composition.size,):
+            return self.composition.minorant(slopes)
         uniform = np.full(len(plan), 1.0)
         for inwards in (0.0, 1e-9, 1e-6):
             at = (1.0 - inwards) * plan + inwards * uniform
@@ -191,6 +221,15 @@ class DistanceConstraint:
         """Return D(x) − d."""
         return self.distance.value(plan) - float(self.bound)
 
+    @cached_property
+    def composition(self) -> Composition:
+        """D(x) − d as a sum of norms, squares and the like."""
+        return self.distance.composition.less(float(self.bound))
+
+    def evidence_from(self, average: Floats) -> Floats:
+        """Return slopes for :meth:`minorant` from an average of those of :attr:`composition`."""
+        return self.distance.slopes_from(average)
+
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
         """Return a linear function that D(x) − d is nowhere below.
 
@@ -199,9 +238,9 @@ class DistanceConstraint:
         plan : ndarray, shape (num_sequences,)
             Where it is to be tight.
         slopes : ndarray, optional
-            Multipliers of :attr:`rows`, where there are such; else slopes as the distance takes them.
+            As the distance takes them, or multipliers of :attr:`rows`, which are more, where there are such.
         """
-        if self.rows is not None and slopes is not None:
+        if slopes is not None and self.rows is not None and slopes.shape == self.rows.limits.shape:
             proven = self.rows.minorant(slopes)
             if proven is not None:
                 return proven
@@ -268,14 +307,3 @@ def weighted_minorant(
                 total += weight * slope
                 constant += float(weight * shift)
     return total, constant
-
-
-@contextmanager
-def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
-    """Give a cvxpy variable a value for a while."""
-    before = variable.value
-    try:
-        variable.save_value(np.asarray(value, dtype=np.float64))
-        yield
-    finally:
-        variable.save_value(before)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, one_line, shown
 from ...seqform.game import Game
-from .constraint import Constraint, ConvexConstraint, valued
+from .affine import affine_parts
+from .constraint import Constraint, ConvexConstraint
 from .lifted import lift
 from .linear import LinearConstraint
 from .polyhedral import PolyhedralConstraint
@@ -128,10 +128,7 @@ def _entries(expression: "cp.Expression") -> "list[cp.Expression]":
 
 def _linear(expression: "cp.Expression", game: Game, player: int, names: list[str]) -> "list[Constraint]":
     """Return the entries of an affine expression as linear constraints."""
-    plan = game.plan(player)
-    with valued(plan, np.zeros(plan.size)):
-        constants = np.asarray(expression.value, dtype=np.float64).ravel(order="F")
-    slopes = _slopes(expression, plan, constants)
+    slopes, constants = affine_parts(expression, game.plan(player))
     read: list[Constraint] = []
     for entry, name in enumerate(names):
         part = slice(*slopes.indptr[entry : entry + 2].tolist())
@@ -139,21 +136,6 @@ def _linear(expression: "cp.Expression", game: Game, player: int, names: list[st
         terms = {sequence: number for sequence, number in zip(sequences, numbers, strict=True) if number}
         read.append(LinearConstraint(player, terms, -float(constants[entry]), name))
     return read
-
-
-def _slopes(expression: "cp.Expression", plan: "cp.Variable", constants: Floats) -> sp.csc_array:
-    """Return the slopes of an affine expression, a column an entry."""
-    try:
-        with valued(plan, np.zeros(plan.size)):
-            given = expression.grad[plan]
-    except NotImplementedError:  # some functions of cvxpy have a value but no gradient, such as real
-        rows = []
-        for unit in np.eye(plan.size):
-            with valued(plan, unit):
-                rows.append(np.asarray(expression.value, dtype=np.float64).ravel(order="F") - constants)
-        given = np.array(rows)
-    # cvxpy gives sparse matrices, and a bare number where the plan and the expression have one entry.
-    return sp.csc_array(given if sp.issparse(given) else np.reshape(given, (plan.size, len(constants))))
 
 
 def _convex(expression: "cp.Expression", game: Game, player: int, names: list[str]) -> "list[Constraint]":

@@ -92,6 +92,25 @@ class LiftedRows:
         found = linprog(self.limits - self.plan @ plan, A_eq=self.auxiliary.T, b_eq=zeros, bounds=bounds)
         return None if found.x is None else np.asarray(found.x, dtype=np.float64)
 
+    def multipliers_near(self, slope: Floats) -> Floats | None:
+        """Return the multipliers that prove the most of those whose bound has nearly a given slope; ``None`` if none.
+
+        A difference of slopes costs what it takes from the bound where the plan is 1 at most.
+        """
+        size, num_auxiliary = len(slope), self.auxiliary.shape[1]
+        count = len(self.limits)
+        above = sp.eye_array(size, format="csr")
+        nothing = sp.csr_array((num_auxiliary, 2 * size))
+        rows = sp.vstack(
+            [sp.hstack([self.plan.T, above, -above]), sp.hstack([self.auxiliary.T, nothing])], format="csr"
+        )
+        bounds = np.column_stack([np.zeros(count + 2 * size), np.full(count + 2 * size, np.inf)])
+        bounds[:count][self.equal, 0] = -np.inf
+        bounds[0] = 1.0
+        costs = np.concatenate([self.limits, np.ones(2 * size)])
+        found = linprog(costs, A_eq=rows, b_eq=np.concatenate([slope, np.zeros(num_auxiliary)]), bounds=bounds)
+        return None if found.x is None else np.asarray(found.x[:count], dtype=np.float64)
+
     def to_cvxpy(self, plan: Any) -> "tuple[cp.Expression, list[cp.Constraint]]":
         """Return f in cvxpy, with what its auxiliary variables are to meet: one constraint, or none.
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...seqform.arrays import Floats
 from .constraint import ConvexConstraint, unknown_minorant
 from .lifted import LiftedRows
@@ -42,6 +44,19 @@ class PolyhedralConstraint(ConvexConstraint):
     #: Whether the exact formulation stays linear.
     is_linear = True
 
+    def evidence_from(self, average: Floats) -> Floats:
+        """Return slopes for :meth:`minorant` from what a method that takes tangents averages.
+
+        Parameters
+        ----------
+        average : ndarray
+            Of the slopes of :attr:`composition`; where there is none, of gradients, shape (num_sequences,).
+        """
+        if self.composition is not None:
+            return average
+        multipliers = self.rows.multipliers_near(average)
+        return np.zeros(0) if multipliers is None else multipliers
+
     def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
         """Return g and c with f(x) ≥ g · x + c for every plan x.
 
@@ -50,8 +65,10 @@ class PolyhedralConstraint(ConvexConstraint):
         plan : ndarray, shape (num_sequences,)
             Where the bound is to be tight if the slopes are none or prove nothing.
         slopes : ndarray, shape (k,), optional
-            Multipliers of the rows; see :meth:`LiftedRows.minorant`.
+            Multipliers of the rows; see :meth:`LiftedRows.minorant`. Or slopes of :attr:`composition`, which are fewer.
         """
+        if slopes is not None and self.composition is not None and slopes.shape == (self.composition.size,):
+            return self.composition.minorant(slopes)
         proven = None if slopes is None else self.rows.minorant(slopes)
         if proven is None:
             multipliers = self.rows.best_multipliers(plan)

@@ -13,6 +13,7 @@ from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Strategy, check_same_game
+from ..constraints.composition import Composition
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -149,6 +150,15 @@ class Distance(ABC):
         """
         vector = self.treeplex.checked_vector(plan, "realization plan")
         return self._coefficients(self._slopes_at(vector) if slopes is None else self._valid(slopes)), 0.0
+
+    @property
+    @abstractmethod
+    def composition(self) -> Composition:
+        """The distance as a function of B x."""
+
+    def slopes_from(self, average: Floats) -> Floats:
+        """Return slopes from an average of the slopes of :attr:`composition`: here they are the same."""
+        return average
 
     def best_slopes(self, payoffs: Floats) -> Floats | None:
         """Return the slopes whose minorant proves the most of min over x of D(x) − payoffs · x.

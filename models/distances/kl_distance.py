@@ -1,14 +1,17 @@
 """The dilated Kullback–Leibler divergence of a plan from a reference strategy."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import kl_div
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
+from ..constraints.composition import RELATIVE_ENTROPY, Composition
 from .distance import Distance
 
 if TYPE_CHECKING:
@@ -79,6 +82,33 @@ class KLDistance(Distance):
         expected = (behaviour @ self.treeplex.inflow[self.treeplex.sequence_infosets[1:][counted]]) @ plan
         divergence: cp.Expression = cp.Constant(self.sequence_weights[counted]) @ rel_entr(plan[counted + 1], expected)
         return divergence
+
+    @cached_property
+    def composition(self) -> Composition:
+        """Relative entropies of the pairs w(I) x(I, a), w(I) b*(I, a) x(σ(I)) of sequences whose weight is positive."""
+        counted, size = self._counted, self.treeplex.num_sequences
+        own = sp.eye_array(size, format="csr")[1 + counted]
+        spread = self.treeplex.inflow[self.treeplex.sequence_infosets[1:][counted]]
+        weights = self.sequence_weights[counted]
+        both = [sp.diags_array(weights) @ own, sp.diags_array(weights * self.reference.behaviour[1:][counted]) @ spread]
+        pairs = np.stack([np.arange(len(counted)), np.arange(len(counted)) + len(counted)], axis=1).ravel()
+        matrix = sp.csr_array(sp.csr_array(sp.vstack(both))[pairs])
+        return Composition.of(RELATIVE_ENTROPY, matrix, np.zeros(len(pairs)), np.zeros(size), 0.0)
+
+    def slopes_from(self, average: Floats) -> Floats:
+        """Return the geometric mean of the behaviours whose slopes in :attr:`composition` were averaged.
+
+        It proves at least what they prove on average: at each infoset the mean's entries sum to 1 at most, and are
+        divided by the sum.
+        """
+        slopes = self.reference.behaviour.copy()
+        counted = 1 + self._counted
+        slopes[counted] *= np.exp(np.clip(average[0::2] - 1.0, -700.0, 700.0))
+        return slopes
+
+    @property
+    def _counted(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.sequence_weights > 0.0).astype(np.int64)
 
     def cvxpy_slopes(self, constraints: "list[cp.Constraint]", multiplier: float = 1.0) -> Floats | None:
         """Return ``None``: :meth:`best_slopes` finds them."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.rationals import Fractions, exact_behaviour, to_fractions
+from ..constraints.composition import NORM_1, NORM_2, Composition
 from ..programs.program_blocks import ProgramBlocks
 from ..programs.triplets import Triplets
 from .distance import Distance
@@ -38,6 +39,15 @@ class NormDistance(Distance):
     @property
     @abstractmethod
     def _factors(self) -> Floats: ...
+
+    #: Which norm it is.
+    norm: ClassVar[int]
+
+    @cached_property
+    def composition(self) -> Composition:
+        """The norm of R x."""
+        count, size = self.differences.shape
+        return Composition.of(self.norm, self.differences, np.zeros(count), np.zeros(size), 0.0)
 
     def cvxpy_parts(self, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":
         """Return the norm of a variable, and the constraint that it is R x, whose multipliers are the slopes."""
@@ -86,6 +96,7 @@ class L1Distance(NormDistance):
     """
 
     kind: ClassVar[str] = "l1"
+    norm: ClassVar[int] = NORM_1
     is_linear: ClassVar[bool] = True
 
     @property
@@ -192,6 +203,7 @@ class L2Distance(NormDistance):
     """
 
     kind: ClassVar[str] = "l2"
+    norm: ClassVar[int] = NORM_2
 
     @cached_property
     def scale(self) -> float:

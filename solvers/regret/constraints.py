@@ -1,17 +1,17 @@
-"""Linear constraints as the compiled loop takes them, and the rule that moves their multipliers."""
+"""Constraints as the compiled loop takes them, and the rule that moves their multipliers."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash
-from ...seqform.errors import UnsupportedProblemError, shown
+from .curves import CurvedRow, Curves
 from .layout import KernelLayout
 from .loop import ConstraintArrays, MultiplierArrays
 from .placement import starts_of, unsigned
@@ -34,16 +34,21 @@ class DualRule:
         0 for constant steps, 1/2 for decreasing ones.
     optimism : float
         1 for optimistic steps, 0 for plain ones.
+    tangents : {"average", "iterate"}
+        Where tangents of convex constraints are taken: at the average plan, or at the current one.
     """
 
     step: float = 1.0
     power: float = 0.0
     optimism: float = 1.0
+    tangents: Literal["average", "iterate"] = "average"
 
 
 @dataclass(frozen=True, eq=False)
 class KernelConstraints:
-    """The linear constraints of a problem, rows of a player together, each divided by its largest coefficient.
+    """The constraints of a problem, rows of a player together, each divided by its largest coefficient.
+
+    The row of a constraint that is not linear is a tangent of its function, and is divided by how large its slopes are.
 
     Attributes
     ----------
@@ -58,6 +63,8 @@ class KernelConstraints:
         What multipliers of a player may sum to at most, in the unit; infinite if there is no such bound.
     soft : bool
         Whether violations are paid for.
+    curves : Curves
+        What the tangents are of.
     identity : tuple
         Equal for equal constraints and penalties, whatever the layout: then a run can go on where another stopped.
     """
@@ -68,6 +75,7 @@ class KernelConstraints:
     unit: float
     total: float
     soft: bool
+    curves: Curves
     identity: tuple[Any, ...] = ()
 
     @classmethod
@@ -84,46 +92,63 @@ class KernelConstraints:
         Raises
         ------
         UnsupportedProblemError
-            If a constraint is not linear.
+            If cvxpy has no gradient of a constraint.
         """
-        rows: list[LinearConstraint] = []
-        for constraint in (*problem.of_player(0), *problem.of_player(1)):
-            if not isinstance(constraint, LinearConstraint):
-                raise UnsupportedProblemError(
-                    f"constraint {shown(constraint.name)} is not linear: use highs for piecewise linear constraints, "
-                    "cvxpy for others"
-                )
-            rows.append(constraint)
+        given = (*problem.of_player(0), *problem.of_player(1))
         penalty = None if problem.penalty is None else float(problem.penalty)
         largest = penalty is not None and problem.penalise == "largest"
-        units = np.array([1.0 if largest else np.abs(one.coefficients).max(initial=0.0) or 1.0 for one in rows])
-        counts = np.array([len(one.indices) for one in rows], dtype=np.int64)
-        coefficients = [one.coefficients / unit for one, unit in zip(rows, units, strict=True)]
-        positions = [layout.positions[one.player][one.indices] for one in rows]
-        players = np.array([one.player for one in rows], dtype=np.int64)
+        treeplexes = problem.game.sequence_form.treeplexes
+        rows: list[LinearConstraint | CurvedRow] = [
+            one
+            if isinstance(one, LinearConstraint)
+            else CurvedRow.of(one, treeplexes[one.player], 1.0 if largest else None)  # type: ignore[arg-type]
+            for one in given
+        ]
+        parts = [_linear_part(one, largest) for one in rows]
+        units = np.array([part.unit for part in parts])
+        counts = np.array([len(part.indices) for part in parts], dtype=np.int64)
+        positions = [layout.positions[one.player][part.indices] for one, part in zip(given, parts, strict=True)]
+        players = np.array([one.player for one in given], dtype=np.int64)
         caps = np.full(len(rows), np.inf)
         if penalty is not None and not largest:
             caps = penalty * units / layout.unit
+        starts = starts_of(counts)
         arrays = ConstraintArrays(
             ranges=unsigned(starts_of(np.bincount(players, minlength=2))),
-            starts=unsigned(starts_of(counts)),
+            starts=unsigned(starts),
             positions=unsigned(np.concatenate([np.zeros(0, dtype=np.int64), *positions])),
-            coefficients=np.concatenate([np.zeros(0), *coefficients]),
-            limits=np.array([one.limit for one in rows], dtype=np.float64) / units,
+            coefficients=np.concatenate([np.zeros(0), *(part.coefficients / part.unit for part in parts)]),
+            limits=np.array([part.limit for part in parts], dtype=np.float64) / units,
             units=weight * units / layout.unit,
             caps=caps,
         )
-        total = penalty / layout.unit if largest and penalty is not None else math.inf
-        said = ((one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit) for one in rows)
+        curved = [place for place, one in enumerate(rows) if isinstance(one, CurvedRow)]
+        curves = Curves.of(
+            [one for one in rows if isinstance(one, CurvedRow)],
+            curved,
+            players[curved].tolist(),
+            starts,
+            arrays.coefficients,
+            arrays.limits,
+        )
         return cls(
             arrays=arrays,
-            order=tuple(one.name for one in rows),
+            order=tuple(one.name for one in given),
             units=units,
             unit=layout.unit,
-            total=total,
+            total=penalty / layout.unit if largest and penalty is not None else math.inf,
             soft=penalty is not None,
-            identity=(penalty, problem.penalise, *said),
+            curves=curves,
+            identity=(penalty, problem.penalise, *(_identity(one) for one in rows)),
         )
+
+    @property
+    def proven(self) -> ConstraintArrays:
+        """The rows of a certificate: of convex constraints what the multipliers prove on average."""
+        if not self.curves.rows:
+            return self.arrays
+        curves = self.curves.arrays
+        return self.arrays._replace(coefficients=curves.proven_coefficients, limits=curves.proven_limits)
 
     @classmethod
     def none(cls, num_players: int) -> KernelConstraints:
@@ -132,7 +157,8 @@ class KernelConstraints:
         ranges = unsigned(np.zeros(num_players + 1, dtype=np.int64))
         starts = unsigned(np.zeros(1, dtype=np.int64))
         arrays = ConstraintArrays(ranges, starts, nothing, numbers, numbers, numbers, numbers)
-        return cls(arrays, (), numbers, 1.0, math.inf, False)
+        curves = Curves.of([], [], [], starts.astype(np.int64), numbers, numbers, num_players)
+        return cls(arrays, (), numbers, 1.0, math.inf, False, curves)
 
     def bounded(self, beta: float) -> KernelConstraints:
         """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
@@ -144,5 +170,42 @@ class KernelConstraints:
 
     def initial_multipliers(self) -> MultiplierArrays:
         """Return multipliers of zero."""
-        count = len(self.order)
-        return MultiplierArrays._make([*(np.zeros(count) for _ in range(4)), np.zeros((3, count))])
+        count, curves = len(self.order), self.curves.arrays
+        size = len(curves.slopes)
+        return MultiplierArrays(
+            values=np.zeros(count),
+            sums=np.zeros(count),
+            average=np.zeros(count),
+            violations=np.zeros(count),
+            tallies=np.zeros((3, count)),
+            slopes=np.zeros(size),
+            offsets=np.zeros(len(curves.offsets)),
+            choices=self.curves.initial_choices(),
+            arguments=np.zeros(size),
+        )
+
+    def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
+        """Return what the slopes of convex constraints prove, averaged as their multipliers are; by constraint."""
+        return self.curves.evidence(multipliers.sums, multipliers.slopes)
+
+
+class _LinearPart(NamedTuple):
+    """A row without its curved terms, not divided by its unit."""
+
+    indices: Any
+    coefficients: Floats
+    limit: float
+    unit: float
+
+
+def _linear_part(one: LinearConstraint | CurvedRow, largest: bool) -> _LinearPart:
+    if isinstance(one, CurvedRow):
+        return _LinearPart(one.support, one.form.linear[one.support], one.form.limit, one.unit)
+    unit = 1.0 if largest else np.abs(one.coefficients).max(initial=0.0) or 1.0
+    return _LinearPart(one.indices, one.coefficients, one.limit, unit)
+
+
+def _identity(one: LinearConstraint | CurvedRow) -> tuple[Any, ...]:
+    if isinstance(one, CurvedRow):
+        return one.identity
+    return one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit

@@ -8,13 +8,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...models.constraints import DistanceConstraint, LinearConstraint
+from ...models.distances import L2Distance
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
-from ...seqform.strategy import Profile, check_same_game
+from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..infeasibility import excluded
 from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress, nearest_profile
+from ..outcome import Options, Outcome, Progress, certified_error, nearest_profile
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
@@ -77,7 +80,7 @@ def dual_rule_of(method: RegretMethod) -> DualRule:
     if not isinstance(method, CCFR):
         return DualRule()
     power = 0.5 if method.steps == "decreasing" else 0.0
-    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0)
+    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0, method.tangents)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -98,7 +101,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Run the compiled loop on a problem as it is."""
-    _warm()
+    _warm(curved=not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ())))
     begun = time.perf_counter()
     kernel = kernel_of(problem.game.sequence_form)
     constraints = None
@@ -146,7 +149,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
             # A call tells the time when it is over; within it iterations take equally long.
             share = (report.checked - before) / max(1, state.iteration - before)
             seconds.append(started - begun + share * (now - started))
-            if report.converged:
+            if report.converged and _is_proven(problem, kernel, constraints, state, method, options):
                 stopped = Status.CONVERGED
                 break
             if constraints is not None and looks and state.iteration >= look:
@@ -154,7 +157,8 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
                 plans, averages = _to_plans(kernel, kernel.average(state)), kernel.average_multipliers(state)
                 # Those that a bound holds back prove more on average: the latest may all be at the bound.
                 proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
-                if any(_excluded(problem, plans, constraints.multipliers(proof)) for proof in proofs):
+                evidence = constraints.evidence(state.multipliers)
+                if any(_excluded(problem, plans, constraints.multipliers(proof), evidence) for proof in proofs):
                     stopped = Status.INFEASIBLE
                     break
                 if (
@@ -193,6 +197,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
         stopped=stopped,
         detail=f"after {state.iteration} iterations",
         multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
+        evidence={} if constraints is None else constraints.evidence(state.multipliers),
         iterations=state.iteration,
         seconds=ended - begun,
         build_seconds=build_seconds,
@@ -203,6 +208,24 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
         ),
         state=RegretState(method, kernel, state, None if constraints is None else constraints.identity, bound),
     )
+
+
+def _is_proven(
+    problem: Problem,
+    kernel: Kernel,
+    constraints: KernelConstraints | None,
+    state: KernelState,
+    method: RegretMethod,
+    options: Options,
+) -> bool:
+    """Whether the certificate says what the loop does, whose tangents of convex constraints it does not trust."""
+    if constraints is None or not constraints.curves.rows or options.tol <= 0.0:
+        return True
+    vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
+    profile = nearest_profile(problem.game, _to_plans(kernel, vector))
+    multipliers = constraints.multipliers(state.multipliers.average)
+    certificate = problem.certify(profile, multipliers, constraints.evidence(state.multipliers))
+    return certified_error(problem, certificate, options) <= options.tol
 
 
 def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | None:
@@ -218,7 +241,12 @@ def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | No
     return MultiplierBound(float(beta))
 
 
-def _excluded(problem: ConstrainedNash, plans: "Sequence[Floats]", multipliers: "Mapping[str, float]") -> bool:
+def _excluded(
+    problem: ConstrainedNash,
+    plans: "Sequence[Floats]",
+    multipliers: "Mapping[str, float]",
+    evidence: "Mapping[str, Floats]",
+) -> bool:
     """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
     profile = nearest_profile(problem.game, plans)
     for player in range(2):
@@ -226,7 +254,7 @@ def _excluded(problem: ConstrainedNash, plans: "Sequence[Floats]", multipliers: 
         most = max((multipliers[constraint.name] for constraint in own), default=0.0)
         if most > 0.0:
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-            lower = LeastViolation(problem.game, player, own).certify(profile, shares).lower
+            lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
             if lower is not None and excluded(own, shares, lower, profile[player].plan):
                 return True
     return False
@@ -284,9 +312,12 @@ def _start(
 
 
 @functools.cache
-def _warm() -> None:
+def _warm(curved: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
-    kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]])))
-    state = kernel.initial_state()
-    kernel.run(state, Rule(), 2)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
+    ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
+    kernel = Kernel(build_layout(game.sequence_form))
+    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
+    state = kernel.initial_state(constraints)
+    kernel.run(state, Rule(), 2, constraints=constraints)
     kernel.average(state)

@@ -154,8 +154,8 @@ class KernelState:
         self.origin = np.array(self.arrays.regrets)
         self.arrays.plan_sums[:] = 0.0
         multipliers = self.multipliers
-        multipliers.sums[:] = 0.0
-        multipliers.tallies[:] = 0.0
+        for sums in (multipliers.sums, multipliers.tallies, multipliers.slopes, multipliers.offsets):
+            sums[:] = 0.0
         multipliers.average[:] = multipliers.values
         self.next_check = self.iteration + 1
 
@@ -248,7 +248,8 @@ class Kernel:
         ratio = other.layout.unit / self.layout.unit
         for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
             own[:] = array * ratio
-        adopted.multipliers.violations[:] = state.multipliers.violations
+        for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
+            getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
         adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
         for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
             for player in range(self.layout.num_players):
@@ -319,13 +320,18 @@ class Kernel:
         tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
-        dual_array = np.array([dual.step, dual.power, dual.optimism, rows_of.total, float(rows_of.soft)])
+        at_average = dual.tangents == "average" and not last_iterate
+        flags = rows_of.soft, at_average
+        dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)]
         exploitability, rows = run_loop(
             self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
-            constraints is not None, rows_of.arrays, state.multipliers, dual_array,
+            constraints is not None, rows_of.arrays, rows_of.proven,
+            rows_of.curves.arrays if rows_of.curves.rows else None, state.multipliers,
+            np.array(dual_numbers),
         )  # fmt: skip
+        rows_of.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)
         values = values[:rows] * unit
         return Report(

@@ -18,9 +18,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
 from .placement import BLOCK, WIDTH
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
+OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
+INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -106,7 +109,7 @@ class GameArrays(NamedTuple):
 
 
 class ConstraintArrays(NamedTuple):
-    """Linear constraints on the players' plans, row by row, those of a player together."""
+    """Constraints on the players' plans, row by row, those of a player together; of curved ones, tangents."""
 
     ranges: Any  # each player's rows
     starts: Any  # each row's entries
@@ -125,6 +128,36 @@ class MultiplierArrays(NamedTuple):
     average: Any
     violations: Any
     tallies: Any  # since averaging began: sums of violations, sums of violations times multipliers, largest multipliers
+    slopes: Any  # of curved rows: sums of multipliers times slopes, or times arguments where Python knows these alone
+    offsets: Any
+    choices: Any  # slopes of norms and maxima with kinks, which learn as multipliers do
+    arguments: Any  # what these answered last
+
+
+class CurveArrays(NamedTuple):
+    """Rows that are tangents of convex functions Σ φ(B x − c) + a · x − b, and where these were last looked at."""
+
+    ranges: Any  # each player's, among the rows that are curved
+    rows: Any  # which of all rows these are
+    curved: Any  # of all rows, whether they are
+    starts: Any  # each one's terms φ
+    kinds: Any
+    rates: Any  # how far the slopes of each norm or maximum move along its arguments
+    places: Any  # each term's arguments z = B x − c
+    entry_starts: Any  # each argument's entries of B
+    entries: Any  # their columns, as places among the coefficients of all rows
+    weights: Any  # their values
+    shifts: Any  # c
+    anchors: Any  # z at an interior plan
+    linear: Any  # a, among the coefficients of all rows
+    limits: Any  # b, of all rows
+    arguments: Any
+    slopes: Any  # of φ at these
+    offsets: Any  # φ(z) − slopes · z, by term
+    proven_coefficients: Any  # what the multipliers prove on average, in the form of the rows
+    proven_limits: Any
+    values: Any  # of all rows that are curved, at the average plan
+    calls: Any  # where Python is called, and whether it wants the loop to stop
 
 
 class StateArrays(NamedTuple):
@@ -383,6 +416,222 @@ def _move_multipliers(
             values[i] = max(values[i] - high, 0.0)
 
 
+def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
+    """Call the function at an address, which takes two integers and returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = ir.IntType(64)
+        function = ir.FunctionType(ir.VoidType(), [integer, integer])
+        builder.call(builder.inttoptr(arguments[0], function.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+_call: Any = intrinsic(_call_address)
+
+
+@compiled
+def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
+    """Take the slopes of a term at its arguments, and its offset; return its value there.
+
+    Where Python knows it alone, the value is needed only ``exactly``, and the slopes only otherwise. Norms and maxima
+    with kinks keep the slopes that they choose.
+    """
+    kind = curves.kinds[j]
+    first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+    arguments, slopes = curves.arguments, curves.slopes
+    value, offset = 0.0, 0.0
+    if kind >= OPAQUE:
+        _call(curves.calls[0], np.int64(j), np.int64(1 if exactly else 0))
+        return curves.offsets[j]
+    if kind == NORM_1:
+        for i in range(first, last):
+            value += abs(arguments[i])
+    elif kind == NORM_2:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+        value = math.sqrt(value)
+        divisor = value if value > 0.0 else 1.0
+        for i in range(first, last):
+            slopes[i] = arguments[i] / divisor
+    elif kind == SQUARES:
+        for i in range(first, last):
+            value += arguments[i] * arguments[i]
+            slopes[i] = 2.0 * arguments[i]
+        offset = -value
+    elif kind in (NORM_INFINITY, MAXIMUM):
+        value = -np.inf
+        for i in range(first, last):
+            value = max(value, arguments[i] if kind == MAXIMUM else abs(arguments[i]))
+    else:
+        for i in range(first, last, TWO):
+            own, other = max(arguments[i], 0.0), max(arguments[i + ONE], 0.0)
+            if own > 0.0:
+                value += own * math.log(own / other) if other > 0.0 else np.inf
+            # Any other point has a tangent too, and at 0 the logarithm has none.
+            own += INWARDS * (curves.anchors[i] - own)
+            other += INWARDS * (curves.anchors[i + ONE] - other)
+            ratio = max(own, 1e-300) / max(other, 1e-300)
+            slopes[i] = math.log(ratio) + 1.0
+            slopes[i + ONE] = -ratio
+    curves.offsets[j] = offset
+    return value
+
+
+@compiled
+def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
+    """Write the arguments of a term at a plan, or at the average of it and of ``decay`` times sums of such a weight."""
+    share = 1.0 / (1.0 + decay * weight)
+    for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+        total = 0.0
+        for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+            s = constraints.positions[curves.entries[k]]
+            total += curves.weights[k] * (plan[s] + decay * sums[s])
+        curves.arguments[i] = total * share - curves.shifts[i]
+
+
+@compiled
+def _project(values: Any, first: Any, last: Any, kind: Any) -> None:
+    """Project slopes onto those of a norm or a maximum: a cube, a cross-polytope or a simplex."""
+    if kind == NORM_1:
+        for i in range(first, last):
+            values[i] = min(max(values[i], -1.0), 1.0)
+        return
+    whole, largest = 0.0, -np.inf
+    for i in range(first, last):
+        size = values[i] if kind == MAXIMUM else abs(values[i])
+        whole += size
+        largest = max(largest, size)
+    if kind == NORM_INFINITY and whole <= 1.0:
+        return
+    low, high = largest - 1.0, largest
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        whole = 0.0
+        for i in range(first, last):
+            whole += max((values[i] if kind == MAXIMUM else abs(values[i])) - middle, 0.0)
+        if whole > 1.0:
+            low = middle
+        else:
+            high = middle
+    whole = 0.0
+    for i in range(first, last):
+        size = max((values[i] if kind == MAXIMUM else abs(values[i])) - low, 0.0)
+        values[i] = -size if values[i] < 0.0 and kind == NORM_INFINITY else size
+        whole += size
+    for i in range(first, last):
+        values[i] /= whole
+
+
+@compiled
+def _has_kinks(kind: Any) -> Any:
+    return kind in (NORM_1, NORM_INFINITY, MAXIMUM)
+
+
+@compiled
+def _choose(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, step: Any, optimism: Any) -> None:
+    """Move the slopes of a player's norms and maxima along their arguments at a plan.
+
+    With the largest ones instead, a plan at a kink would be driven from one side to the other.
+    """
+    choices, before = multipliers.choices, multipliers.arguments
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            if _has_kinks(curves.kinds[j]):
+                _look(constraints, curves, j, state.plan, state.plan, 0.0, 0.0)
+                first, last = np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])
+                rate = step * curves.rates[j]
+                for i in range(first, last):
+                    argument = curves.arguments[i]
+                    choices[i] += rate * (argument + optimism * (argument - before[i]))
+                    before[i] = argument
+                _project(choices, first, last, curves.kinds[j])
+
+
+@compiled
+def _put_together(constraints: Any, curves: Any, c: Any, coefficients: Any, limits: Any) -> None:
+    """Write the row that the slopes and offsets of its terms make."""
+    row = np.uint64(curves.rows[c])
+    limit = curves.limits[row]
+    for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+        coefficients[k] = curves.linear[k]
+    for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+        limit -= curves.offsets[j]
+        for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+            slope = curves.slopes[i]
+            if slope != 0.0:
+                limit += slope * curves.shifts[i]
+                for k in range(np.uint64(curves.entry_starts[i]), np.uint64(curves.entry_starts[i + ONE])):
+                    coefficients[curves.entries[k]] += slope * curves.weights[k]
+    limits[row] = limit
+
+
+@compiled
+def _linearise(
+    constraints: Any, curves: Any, base: Any, player: Any, state: Any, multipliers: Any, decay: Any, at_average: Any
+) -> None:
+    """Replace a player's curved rows by their tangents at the plan, or at the average that it is going to be part of.
+
+    With tangents at averages the violations still bound that of the average, since for weights w and W = Σ w
+    Σ w (f(x̄) + ∇f(x̄) · (x − x̄)) ≥ W f(x̄), tangents taken at the averages so far (A. Cutkosky, "Anytime
+    online-to-batch, optimism and acceleration", ICML 2019, theorem 1), and they come to rest as averages do.
+    """
+    decay = decay if at_average else 0.0
+    choices, sums = multipliers.choices, state.plan_sums
+    weight = sums[base]
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            if _has_kinks(curves.kinds[j]):
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    curves.slopes[i] = choices[i]
+                curves.offsets[j] = 0.0
+                continue
+            _look(constraints, curves, j, state.plan, sums, decay, weight)
+            _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, constraints.coefficients, constraints.limits)
+
+
+@compiled
+def _add_tangents(curves: Any, player: Any, multipliers: Any, decay: Any) -> None:
+    """Add multipliers times slopes to ``decay`` times their sums."""
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        multiplier = multipliers.values[curves.rows[c]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            multipliers.offsets[j] = multipliers.offsets[j] * decay + multiplier * curves.offsets[j]
+            kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+            for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                multipliers.slopes[i] = multipliers.slopes[i] * decay + multiplier * kept[i]
+
+
+@compiled
+def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: Any, last_iterate: Any) -> None:
+    """Write what the average tangents of a player's curved rows are, and the functions' values at an average plan.
+
+    Slopes and arguments are left as they are needed for this, not as tangents need them.
+    """
+    plan = state.average
+    for c in range(np.uint64(curves.ranges[player]), np.uint64(curves.ranges[player + ONE])):
+        row = np.uint64(curves.rows[c])
+        weight = 0.0 if last_iterate else multipliers.sums[row]
+        if weight > 0.0:
+            for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+                kept = curves.arguments if curves.kinds[j] == OPAQUE else curves.slopes
+                for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
+                    kept[i] = multipliers.slopes[i] / weight
+                curves.offsets[j] = multipliers.offsets[j] / weight
+                if curves.kinds[j] == OPAQUE:
+                    _differentiate(curves, j, False)
+        _put_together(constraints, curves, c, curves.proven_coefficients, curves.proven_limits)
+        value = -curves.limits[row]
+        for k in range(np.uint64(constraints.starts[row]), np.uint64(constraints.starts[row + ONE])):
+            value += curves.linear[k] * plan[constraints.positions[k]]
+        for j in range(np.uint64(curves.starts[c]), np.uint64(curves.starts[c + ONE])):
+            _look(constraints, curves, j, plan, plan, 0.0, 0.0)
+            value += _differentiate(curves, j, True)
+        curves.values[row] = value
+
+
 @compiled
 def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
@@ -439,11 +688,15 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
 
 
 @compiled
-def _excess(constraints: Any, player: Any, plan: Any, total: Any) -> Any:
+def _excess(constraints: Any, curves: Any, player: Any, plan: Any, total: Any) -> Any:
     """Return by how much a plan violates the worst row, and what its player pays for that, in the unit of payoffs."""
     worst, paid, most = 0.0, 0.0, 0.0
     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
-        violation = max(_row_value(constraints, i, plan), 0.0)
+        violation = _row_value(constraints, i, plan)
+        if curves is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if curves.curved[i]:
+                violation = curves.values[i]
+        violation = max(violation, 0.0)
         worst = max(worst, violation * constraints.units[i])
         most = max(most, violation)
         if constraints.caps[i] < np.inf:
@@ -453,8 +706,9 @@ def _excess(constraints: Any, player: Any, plan: Any, total: Any) -> Any:
 
 @compiled
 def _exploitability(
-    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, multipliers: Any, soft: Any, total: Any
-) -> Any:
+    game: Any, state: Any, row: Any, constrained: Any, constraints: Any, curves: Any, multipliers: Any, soft: Any,
+    total: Any,
+) -> Any:  # fmt: skip
     """Return NashConv / n of the average plans; write best-response values and payoffs of the players into ``row``.
 
     Under constraints best responses pay the average multipliers, and what is returned is the larger of the gap between
@@ -473,7 +727,7 @@ def _exploitability(
             payoff += plan[s] * gradient[s]
         if constrained:
             worth = _add_multipliers(constraints, player, multipliers.average, gradient)
-            worst, paid = _excess(constraints, player, plan, total)
+            worst, paid = _excess(constraints, curves, player, plan, total)
             value = _best_response(game.polytopes, player, gradient, state.scratch) + worth
             if soft:
                 payoff -= paid
@@ -490,7 +744,7 @@ def _exploitability(
 def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
-    constrained: Any, constraints: Any, multipliers: Any, dual: Any,
+    constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
 
@@ -506,6 +760,12 @@ def run_loop(
     last = t + iterations
     rows = 0
     exploitability = np.nan
+    at_average = dual[5] != 0.0
+    # Without convex constraints this is None, and what follows from them is not compiled.
+    if curves is not None:
+        decay = (np.float64(t) / np.float64(t + 1)) ** power
+        for player in range(num_players):
+            _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
     while True:
         if t >= next_check and rows < len(history_iterations):
             for player in range(num_players):
@@ -516,9 +776,15 @@ def run_loop(
                 if constrained:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
+                if curves is not None:
+                    _prove(constraints, curves, player, state, multipliers, last_iterate)
             exploitability = _exploitability(
-                game, state, history_values[rows, 1:], constrained, constraints, multipliers, soft, total
+                game, state, history_values[rows, 1:], constrained, proven, curves, multipliers, soft, total
             )
+            if curves is not None:
+                decay = (np.float64(t) / np.float64(t + 1)) ** power
+                for player in range(num_players):
+                    _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
@@ -527,6 +793,9 @@ def run_loop(
                 break
         if t >= last or rows == len(history_iterations):
             break
+        if curves is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
+            if curves.calls[1] != 0:
+                break
         if schedule == POWER:
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
             # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
@@ -542,10 +811,16 @@ def run_loop(
         for step in range(TWO * num_players):
             actor = step // TWO if alternating else step % num_players
             if (step % TWO == ONE) if alternating else (step >= num_players):
+                if curves is not None:
+                    _add_tangents(curves, actor, multipliers, decay)
                 # At once the multipliers answer the old plan, in turn the new one.
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay)
+                if curves is not None:
+                    _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
+                    following = (np.float64(t) / np.float64(t + 1)) ** power
+                    _linearise(constraints, curves, bases[actor], actor, state, multipliers, following, at_average)
                 if constrained and alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 continue
