@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 CALL_SECONDS = 0.05
 #: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
 CHECK_GROWTH = 1.2
+#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
+CCFR_SWELL = 0.03
 _FIRST_CALL = 32
 
 _kernels: "WeakKeyDictionary[SequenceForm, Kernel]" = WeakKeyDictionary()
@@ -64,7 +66,8 @@ def rule_of(method: RegretMethod) -> Rule:
     power = method.averaging_power
     match method:
         case CCFR():
-            return rule_of(method.base_method)
+            rule = rule_of(method.base_method)
+            return replace(rule, swell=CCFR_SWELL) if method.base == "dcfr" else rule
         case DCFR():
             return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
         case PCFRPlus():

@@ -51,6 +51,9 @@ class Rule:
         How much of the last instantaneous regrets is added as a forecast of the next ones.
     averaging : float
         Exponent of the iteration number in the average's weights.
+    swell : float
+        With ``power``, positive regrets are multiplied by 1 + swell / t besides, so that they grow like t^swell beside
+        new ones and behaviour moves less and less.
     """
 
     positive: float = 1.0
@@ -59,10 +62,11 @@ class Rule:
     floor: float = -math.inf
     prediction: float = 0.0
     averaging: float = 0.0
+    swell: float = 0.0
 
     def parameters(self, unit: float) -> Floats:
         """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
-        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging]
+        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging, self.swell]
         return np.array(numbers, dtype=np.float64)
 
 
@@ -293,7 +297,8 @@ class Kernel:
         tolerance : float
             Exploitability (NashConv / n), payoff units, at which to stop.
         growth : float
-            The next check comes after ``growth`` times the updates done; infinity for no further check.
+            The next check comes after ``growth`` times the updates done, sooner within twice the tolerance; infinity
+            for no further check.
         alternating : bool
             Whether each player answers the new plans of the players before it, or all answer the old ones.
         last_iterate : bool

@@ -752,7 +752,7 @@ def run_loop(
     """
     bases = game.polytopes.bases
     num_players = np.uint64(len(bases)) - ONE
-    positive, negative, floor, prediction, power = rule[0], rule[1], rule[2], rule[3], rule[4]
+    positive, negative, floor, prediction, power, swell = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
     positive_factor, negative_factor = positive, negative
     dual_step, dual_power, optimism, total, soft = dual[0], dual[1], dual[2], dual[3], dual[4] != 0.0
     step_now = dual_step
@@ -788,7 +788,9 @@ def run_loop(
             history_iterations[rows] = t
             history_values[rows, 0] = exploitability
             rows += 1
-            next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * growth, 4e18))))
+            # Close to the tolerance checks come more often, so that little is done beyond it.
+            pace = math.sqrt(math.sqrt(growth)) if exploitability <= 2.0 * tolerance else growth
+            next_check = max(t + 1, np.int64(math.ceil(min(np.float64(t) * pace, 4e18))))
             if exploitability <= tolerance:
                 break
         if t >= last or rows == len(history_iterations):
@@ -800,7 +802,7 @@ def run_loop(
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
             # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
             done = max(np.float64(t), 1.0)
-            positive_factor = 1.0 / (1.0 + done**-positive)
+            positive_factor = (1.0 + swell / done) / (1.0 + done**-positive)
             negative_factor = 1.0 / (1.0 + done**-negative)
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
