@@ -1,6 +1,7 @@
 """Infosets by how many own decisions lie above them, for passes up and down a polytope."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,17 @@ class Level:
         above: Floats = plan[self.sources]
         return above if self.inflow is None else self.inflow @ above
 
+    @cached_property
+    def _outflow(self) -> sp.csr_array:
+        assert self.inflow is not None
+        return sp.csr_array(self.inflow.T)
+
     def pass_up(self, values: Floats, totals: Floats) -> None:
         """Add a value of each infoset, shape (k,), to the ``totals`` of the sequences that lead to it."""
         if self.inflow is None:
             np.add.at(totals, self.sources, values)
         else:
-            totals[self.sources] += self.inflow.T @ values
+            totals[self.sources] += self._outflow @ values
 
 
 def depths_of(parents: npt.NDArray[Any], sequence_infosets: npt.NDArray[Any]) -> Integers:

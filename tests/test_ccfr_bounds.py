@@ -216,7 +216,7 @@ def test_resumed_runs_are_measured_whole():
     first = run(KUHN, CASES["A"], 2.0, 120)
     for game in (KUHN, load_game("kuhn")):
         posed = ConstrainedNash(game, CASES["A"], penalty=2.0)
-        resumed = ccfr_bounds(solve(posed, recipe(), tol=0, max_iterations=180, start=first))
+        resumed = ccfr_bounds(solve(posed, recipe(step=0.1), tol=0, max_iterations=180, start=first))
         assert resumed.iterations == 300
         assert resumed.to_dict() == whole.to_dict()
 

@@ -251,11 +251,12 @@ def _excluded(
     evidence: "Mapping[str, Floats]",
 ) -> bool:
     """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
-    profile = nearest_profile(problem.game, plans)
     for player in range(2):
         own = problem.of_player(player)
         most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-        if most > 0.0:
+        # A plan that meets them all says no.
+        if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
+            profile = nearest_profile(problem.game, plans)
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
             lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
             if lower is not None and excluded(own, shares, lower, profile[player].plan):
