@@ -324,7 +324,7 @@ def _nothing(num_players: int) -> dict[str, Any]:
 
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
     """Lay out a zero-sum game of two players whose payoff is in factors."""
-    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts], margins=True)
+    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts])
     unit = factored.largest or 1.0
     # Each player's factors by its positions.
     sides = [factored.left.T.tocsr() / unit, factored.right]
@@ -377,9 +377,9 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     return KernelLayout(**places.fields, **payoff_fields, unit=unit)
 
 
-def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes], margins: bool = False) -> Places:
+def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes]) -> Places:
     """Give every sequence its position, and put down what leads to a flow's infosets."""
-    places = treeplexes.place(lanes, margins)
+    places = treeplexes.place(lanes)
     places.fields.update(inflow_fields(treeplexes, places))
     return places
 

@@ -57,20 +57,11 @@ class Treeplexes:
         ]
         self.kinds = [np.stack(kind) for kind in zip(levels, self.counts, strict=True)]
 
-    def place(self, lanes: Sequence[Lanes], margins: bool = False) -> Places:
-        """Give every sequence its position.
-
-        Parameters
-        ----------
-        lanes : sequence of Lanes
-            One a player.
-        margins : bool
-            Whether runs of WIDTH cells may begin before the first position that they are about, and end after the last,
-            as in flows they always may.
-        """
+    def place(self, lanes: Sequence[Lanes]) -> Places:
+        """Give every sequence its position."""
         flow = len(self.inflows) > 0
-        margin = WIDTH if flow or margins else 0
-        bases, bucket_ranges = [margin], [0]
+        # In flows runs of WIDTH cells may begin before the first position that they are about, and end after the last.
+        bases, bucket_ranges = [WIDTH if flow else 0], [0]
         buckets: list[Integers] = []
         positions: list[Integers] = []
         strides: list[Integers] = []
@@ -116,7 +107,7 @@ class Treeplexes:
             strides.append(np.append(0, stride[owner]))
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
-            bases.append(int(starts[-1]) + margin)
+            bases.append(int(starts[-1]) + (WIDTH if flow else 0))
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
         fields = {
             "num_players": self.num_players,
