@@ -183,6 +183,22 @@ def test_penalised_problems_reach_the_penalised_optimum(posed, penalty, penalise
         assert solution.objective == pytest.approx(exact.objective, abs=2e-2 * scale)
 
 
+@pytest.mark.parametrize("penalise", ["sum", "largest"])
+@pytest.mark.parametrize("unit", [2.0**-7, 2.0**7])
+def test_units_of_constraints_do_not_matter_to_penalised_problems(unit, penalise):
+    def posed(unit):
+        drawn = [
+            LinearConstraint(0, {2: -unit}, -0.5 * unit, "often"),
+            LinearConstraint(0, {8: unit}, 0.1 * unit, "seldom"),
+        ]
+        return ConstrainedNash(KUHN, drawn, penalty=2.0 / unit, penalise=penalise)
+
+    plain, other = (solve(posed(one), "ccfr", tol=1e-3, max_iterations=2000) for one in (1.0, unit))
+    assert plain.status is other.status is Status.CONVERGED
+    assert other.iterations == plain.iterations
+    assert other.objective == pytest.approx(plain.objective, abs=1e-9)
+
+
 def test_constraints_that_exclude_each_other_are_found_out():
     problem = ConstrainedNash(
         KUHN,

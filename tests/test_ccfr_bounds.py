@@ -131,6 +131,18 @@ def test_all_bounds_hold_in_a_transit_game():
     assert len(found.bounds) > 10
 
 
+def test_theorem_3_is_left_out_where_another_price_is_above_beta():
+    """Both constraints are broken at a gain, though the price of the second one is 0."""
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[0.0], [1.0]]))
+    few = LinearConstraint(0, {2: 1}, 0.5, "few")  # of the second action; price 1
+    some = LinearConstraint(0, {1: -1}, -0.25, "some")  # of the first one; met wherever the other is
+    solution = solve(ConstrainedNash(game, [few, some], penalty=0.4), recipe(), tol=0, max_iterations=1000)
+    found = ccfr_bounds(solution)
+    assert found.violations["some"] == pytest.approx(0.25, abs=0.02)
+    assert "theorem 3" not in {one.name for one in found.bounds}
+    assert found.holds
+
+
 def test_a_bound_that_is_too_small_breaks_nothing_but_tells():
     """With β below the multipliers the averages violate constraints, and exploitability is negative (case A)."""
     found = ccfr_bounds(run(KUHN, CASES["A"], 0.05, 20_000))

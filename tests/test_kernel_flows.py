@@ -125,3 +125,56 @@ def test_a_warm_start_plays_the_flow_that_it_is_given():
     resumed = solve(Nash(game), method="dcfr", tol=1e-5, start=first)
     assert resumed.iterations > first.iterations
     assert resumed.exploitability <= 1e-5
+
+
+TREES = [Treeplex([0, 0, 1, 4, 4], [2, 3, 2, 1, 2]), Treeplex([0, 1, 1], [3, 2, 2])]
+
+
+def factored_form(rng, treeplexes):
+    """A payoff in dense factors, so that they are on the empty sequence and on the last one too."""
+    first, second = (treeplex.num_sequences for treeplex in treeplexes)
+    left, right = rng.normal(size=(first, 3)), rng.normal(size=(3, second))
+    # Factors that one or two hold each are multiplied out.
+    left[:, 1:], right[:, 1:] = 0.0, 0.0
+    left[[0, first - 1], [1, 2]], right[[1, 2], [second - 1, 0]] = rng.normal(size=(2, 2))
+    return SequenceForm(treeplexes, factored=FactoredPayoff(left, right))
+
+
+@pytest.mark.parametrize("kind", ["trees", "flows", "flow without infosets"])
+def test_runs_in_factors_stay_within_the_vectors(kind):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        flow = random_flow(rng, 5)
+        players = {
+            "trees": TREES,
+            "flows": [flow, random_flow(rng, 7)],
+            "flow without infosets": [flow, Treeplex([], [])],
+        }
+        form = factored_form(rng, players[kind])
+        layout = build_layout(form)
+        for first in (layout.runs[::2], layout.run_columns, layout.inflow_runs[:, 1]):
+            assert (first.astype(np.int64) + 4 <= layout.size).all()
+        kernel, reference = Kernel(layout), Reference(form, "cfr", 0.0, alternating=True)
+        state = kernel.initial_state()
+        for _ in range(30):
+            reference.step()
+        kernel.run(state, CFR, 30)
+        for player in (0, 1):
+            average = kernel.layout.to_user(player, kernel.average(state))
+            np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["factors", "matrices", "general sum", "flow and tree"])
+def test_a_run_from_a_profile_goes_on_with_plans(kind):
+    """Reaches of infosets are in no profile, and count all the same."""
+    for seed in range(5):
+        form = random_form(np.random.default_rng(seed), kind)
+        kernel = Kernel(build_layout(form))
+        start = np.zeros(kernel.layout.size)
+        for strategy in Profile.uniform(form):
+            kernel.layout.from_user(strategy.player, strategy.behaviour, out=start)
+        state = kernel.start_from(start)
+        kernel.run(state, CFR, 20)
+        for player, treeplex in enumerate(form.treeplexes):
+            for plan in (state.arrays.plan, kernel.average(state)):
+                assert treeplex.residual(kernel.layout.to_user(player, plan)) <= 1e-12

@@ -244,9 +244,11 @@ class _Report:
 
     def _of_prices(self) -> list[Bound]:
         prices = self._prices()
-        found = []
-        for one in self.problem.constraints if prices is not None else ():
-            assert prices is not None
+        found: list[Bound] = []
+        # A constraint whose price is above β may be violated at a gain, which hides what the others cost.
+        if prices is None or max(prices.values()) > self.beta:
+            return found
+        for one in self.problem.constraints:
             room = self.beta - prices[one.name]
             if room <= 0.0:
                 continue

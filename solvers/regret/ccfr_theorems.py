@@ -217,9 +217,10 @@ def violation_bound(
 def violation_bound_above_price(
     constants: BoundConstants, beta: float, iterations: int, price: float, multiplier_regret: float | None = None
 ) -> float:
-    """Return what the violation of one constraint by the average plan is at most, β being above its multiplier.
+    """Return what the violation of one constraint by the average plan is at most, β being above all multipliers.
 
-    f_i(x̄) ≤ ((2 Δ + k β F) M √A / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i.
+    f_i(x̄) ≤ ((2 Δ + k β F) M √A / √T + R / T) / (β − λ*_i); infinite if β ≤ λ*_i. It holds only if no multiplier at the
+    optimum is above β, those of the other constraints included.
 
     Parameters
     ----------

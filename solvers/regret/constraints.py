@@ -49,6 +49,7 @@ class KernelConstraints:
     """The constraints of a problem, rows of a player together, each divided by its largest coefficient.
 
     The row of a constraint that is not linear is a tangent of its function, and is divided by how large its slopes are.
+    Where the largest violation is paid for, all rows are divided by the largest of these numbers.
 
     Attributes
     ----------
@@ -99,12 +100,14 @@ class KernelConstraints:
         largest = penalty is not None and problem.penalise == "largest"
         treeplexes = problem.game.sequence_form.treeplexes
         rows: list[LinearConstraint | CurvedRow] = [
-            one
-            if isinstance(one, LinearConstraint)
-            else CurvedRow.of(one, treeplexes[one.player], 1.0 if largest else None)  # type: ignore[arg-type]
+            one if isinstance(one, LinearConstraint) else CurvedRow.of(one, treeplexes[one.player])  # type: ignore[arg-type]
             for one in given
         ]
-        parts = [_linear_part(one, largest) for one in rows]
+        common = 1.0
+        if largest:  # multipliers are summed, so that all rows have one unit
+            common = max(map(_unit, rows), default=1.0)
+            rows = [replace(one, unit=common) if isinstance(one, CurvedRow) else one for one in rows]
+        parts = [_linear_part(one, common if largest else _unit(one)) for one in rows]
         units = np.array([part.unit for part in parts])
         counts = np.array([len(part.indices) for part in parts], dtype=np.int64)
         positions = [layout.positions[one.player][part.indices] for one, part in zip(given, parts, strict=True)]
@@ -136,7 +139,7 @@ class KernelConstraints:
             order=tuple(one.name for one in given),
             units=units,
             unit=layout.unit,
-            total=penalty / layout.unit if largest and penalty is not None else math.inf,
+            total=penalty * common / layout.unit if largest and penalty is not None else math.inf,
             soft=penalty is not None,
             curves=curves,
             identity=(penalty, problem.penalise, *(_identity(one) for one in rows)),
@@ -198,10 +201,14 @@ class _LinearPart(NamedTuple):
     unit: float
 
 
-def _linear_part(one: LinearConstraint | CurvedRow, largest: bool) -> _LinearPart:
+def _unit(one: LinearConstraint | CurvedRow) -> float:
+    """Return what a row is divided by where it has a unit of its own."""
+    return one.unit if isinstance(one, CurvedRow) else float(np.abs(one.coefficients).max(initial=0.0)) or 1.0
+
+
+def _linear_part(one: LinearConstraint | CurvedRow, unit: float) -> _LinearPart:
     if isinstance(one, CurvedRow):
-        return _LinearPart(one.support, one.form.linear[one.support], one.form.limit, one.unit)
-    unit = 1.0 if largest else np.abs(one.coefficients).max(initial=0.0) or 1.0
+        return _LinearPart(one.support, one.form.linear[one.support], one.form.limit, unit)
     return _LinearPart(one.indices, one.coefficients, one.limit, unit)
 
 

@@ -45,8 +45,8 @@ class CurvedRow:
     uniform: Floats
 
     @classmethod
-    def of(cls, constraint: Curved, treeplex: Treeplex, unit: float | None = None) -> CurvedRow:
-        """Return a constraint's row; with its own unit unless one is given.
+    def of(cls, constraint: Curved, treeplex: Treeplex) -> CurvedRow:
+        """Return a constraint's row, with a unit of its own.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class CurvedRow:
             size = treeplex.num_sequences
             kind = OPAQUE_LINEAR if isinstance(constraint, PolyhedralConstraint) else OPAQUE
             form = Composition.of(kind, sp.eye_array(size, format="csr"), np.zeros(size), np.zeros(size), 0.0)
-        return cls(constraint, form, _unit(constraint, treeplex) if unit is None else unit, uniform)
+        return cls(constraint, form, _unit(constraint, treeplex), uniform)
 
     @property
     def support(self) -> NDArray[np.int64]:

@@ -89,8 +89,8 @@ class FlowPlaces:
         of_group = owners[firsts]
         middle = values[firsts + sizes // 2]
         alike = np.bincount(group, weights=values == middle[group], minlength=len(firsts))
-        # Of actions that the matrix leaves out the number is zero, and nothing is shared.
-        whole = (of_group >= 0) & (alike > 1) & (sizes == self.counts[of_group])
+        # Of actions that the matrix leaves out the number is zero, and nothing is shared. Owner −1 is no infoset.
+        whole = (of_group >= 0) & (alike > 1) & (sizes == np.append(self.counts, 0)[of_group])
         left = np.where(whole[group], values - middle[group], values)
         kept = np.abs(left) > _SAME * np.abs(middle[group])
         alone = Entries(rows[kept], self.positions[sequences[kept]], left[kept])
@@ -112,6 +112,8 @@ class FlowPlaces:
         sizes, lengths = np.diff(matrix.indptr), np.diff(inflow.indptr)
         into = np.full(len(sizes), -1)
         ratio = np.zeros(len(sizes))
+        if not len(lengths):
+            return into, ratio
         marks = np.random.default_rng(0).integers(0, 2**63, matrix.shape[1]).astype(np.uint64)
         sums = [np.append(np.uint64(0), np.cumsum(marks[one.indices])) for one in (matrix, inflow)]
         wanted, known = (

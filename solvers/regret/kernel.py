@@ -217,10 +217,9 @@ class Kernel:
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
-            if not len(layout.parents):
-                # A flow's reaches are like one more action that is always taken.
-                arrays.behaviour[place.stop : place.stop + count] = 1.0
-                arrays.plan[place.stop : place.stop + count] = above
+            if not len(layout.parents):  # reaches are like one more action that is always taken
+                reaches = slice(place.stop, place.stop + count)
+                arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
 
     def start_from(
         self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
