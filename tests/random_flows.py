@@ -35,6 +35,18 @@ def random_walk(rng, num_infosets):
     return Treeplex.from_inflow(inflow, num_actions)
 
 
+def wide_walk(rng, width):
+    """Return a flow of two levels of so many infosets below a first one."""
+    num_actions = np.append(3, np.full(2 * width, 2))
+    offsets = 1 + np.append(0, np.cumsum(num_actions))
+    inflow = np.zeros((len(num_actions), offsets[-1]))
+    inflow[0, 0] = 1.0
+    inflow[1 : 1 + width, 1:4] = rng.choice([0.2, 0.5], size=(width, 3))
+    for infoset in range(1 + width, 1 + 2 * width):
+        inflow[infoset, rng.integers(4, offsets[1 + width], size=2)] = rng.choice([0.4, 1.0])
+    return Treeplex.from_inflow(inflow, num_actions)
+
+
 def random_factor(rng, treeplex, num_factors):
     """Return a matrix over a flow's sequences whose rows are multiples of rows of its inflow, nearly so, or others."""
     inflow = treeplex.inflow.toarray()

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from random_flows import random_factor, random_flow, random_walk
+from random_flows import random_factor, random_flow, random_walk, wide_walk
 
 from treeplex import SequenceForm, load_game
 from treeplex.seqform.factored import FactoredPayoff
@@ -146,15 +146,16 @@ def test_diagonal_pieces_hold_each_cell_once(seed, count):
     np.testing.assert_array_equal(found, expected)
 
 
-def factored_game(seed, num_infosets):
+def factored_game(seed, num_infosets, flow=random_walk):
     rng = np.random.default_rng(seed)
-    treeplexes = [random_walk(rng, num_infosets), random_walk(rng, num_infosets + 3)]
+    treeplexes = [flow(rng, num_infosets), flow(rng, num_infosets + 3)]
     left, right = (random_factor(rng, treeplex, 6) for treeplex in treeplexes)
     return SequenceForm(treeplexes, factored=FactoredPayoff(left.T, right))
 
 
 GAMES = [
     *(pytest.param(factored_game(seed, 1 + 3 * seed), id=f"random {seed}") for seed in range(8)),
+    pytest.param(factored_game(0, 2 * BLOCK + 1, wide_walk), id="levels of several blocks"),
     *(pytest.param(load_game(f"transit:width={width}").sequence_form, id=f"transit {width}") for width in (2, 3, 5)),
 ]
 
