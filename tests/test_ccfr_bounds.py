@@ -46,8 +46,8 @@ CASES = {name: case[0] for name, case in KUHN_CASES.items()} | {
 STEPS = st.sampled_from(["constant", "decreasing"])
 
 
-def recipe(steps="constant", **options):
-    return CCFR(base="cfr", updates="simultaneous", steps=steps, **options)
+def recipe(steps="constant", step=0.1, **options):
+    return CCFR(base="cfr", updates="simultaneous", steps=steps, step=step, **options)
 
 
 def run(game, constraints, beta, iterations, steps="constant", step=0.1):
@@ -216,7 +216,7 @@ def test_resumed_runs_are_measured_whole():
     first = run(KUHN, CASES["A"], 2.0, 120)
     for game in (KUHN, load_game("kuhn")):
         posed = ConstrainedNash(game, CASES["A"], penalty=2.0)
-        resumed = ccfr_bounds(solve(posed, recipe(step=0.1), tol=0, max_iterations=180, start=first))
+        resumed = ccfr_bounds(solve(posed, recipe(), tol=0, max_iterations=180, start=first))
         assert resumed.iterations == 300
         assert resumed.to_dict() == whole.to_dict()
 

@@ -186,11 +186,11 @@ class _FlowForm:
 
 def _functionals(game: "Game") -> "Mapping[str, Functional]":
     from ...seqform.functional import Functional
-    from .transit_flow import risk_coefficients, risk_of_histories, walkers
+    from .transit_flow import patroller_of, risk_coefficients, risk_of_histories
 
     rules = Transit(**game.parameters)
     if rules.form == "flow":
-        coefficients = risk_coefficients(rules, walkers(rules)[1])
+        coefficients = risk_coefficients(rules, patroller_of(rules))
     else:
         coefficients = risk_of_histories(rules, game.sequence_form.treeplexes[1])
     description = "probability that the patroller is away from the base at the end"

@@ -67,7 +67,12 @@ def transit_sequence_form(rules: "Transit") -> SequenceForm:
 
 def walkers(rules: "Transit") -> tuple[Walker, Walker]:
     """Return the evader and the patroller."""
-    return _walker(rules, rules.start_cells, ends_in_east=True), _walker(rules, [rules.base_cell], ends_in_east=False)
+    return _walker(rules, rules.start_cells, ends_in_east=True), patroller_of(rules)
+
+
+def patroller_of(rules: "Transit") -> Walker:
+    """Return the patroller."""
+    return _walker(rules, [rules.base_cell], ends_in_east=False)
 
 
 def targets_of(grid: Grid) -> Integers:

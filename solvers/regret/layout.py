@@ -331,16 +331,19 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     if treeplexes.inflows:
         flows = FlowPlaces.of(treeplexes, places)
         left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
+        products, left, right = multiplied_out(left, right, factored.num_factors)
+        runs = _run_fields(
+            [
+                diagonal_pieces(products.rows, products.positions, products.values),
+                diagonal_pieces(products.positions, products.rows, -products.values),
+            ]
+        )
     else:
+        runs = {}
         left, right = (
             Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
             for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
         )
-    products, left, right = multiplied_out(left, right, factored.num_factors)
-    runs = [
-        diagonal_pieces(products.rows, products.positions, products.values),
-        diagonal_pieces(products.positions, products.rows, -products.values),
-    ]
     # Factors that are left, numbered anew.
     kept, factors = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
     ends = [
@@ -359,7 +362,7 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     paying_counts, paying_factors, paying_amounts = map(np.concatenate, zip(*paying, strict=True))
     payoff_fields = (
         _nothing(2)
-        | _run_fields(runs)
+        | runs
         | {
             "holding_starts": unsigned(starts_of(holding_counts)),
             "holding_positions": unsigned(holding_positions),
