@@ -46,8 +46,8 @@ RUNS = 3
 CONSTRAINED = ["transit:width=6", "leduc", "goofspiel:cards=5"]
 ROWS = 1_000
 ENTRIES = (3, 5)
-ROUNDS = 100
-ROUND_SECONDS = 0.01
+ROUNDS = 40
+ROUND_SECONDS = 0.05  # a call itself takes 0.1 ms
 WARM_UP = 200
 #: So small that multipliers leave play as it is: the loops that are compared have the same plans to go through.
 STEP = 1e-12
@@ -205,8 +205,7 @@ def iteration_times(spec: str) -> dict[str, float]:
 
     for name in ways:
         seconds(name, WARM_UP)
-    iterations = max(10, int(ROUND_SECONDS / max(seconds("none", 10) / 10, 1e-7)))
-    seconds("one", 10), seconds("many", 10)
+    iterations = max(10, int(ROUND_SECONDS * WARM_UP / seconds("none", WARM_UP)))
     rounds = np.array([[seconds(name, iterations) / iterations * 1e6 for name in ways] for _ in range(ROUNDS)])
     ratios = np.median(rounds / rounds[:, :1], axis=0)  # within a round: what else the machine does comes and goes
     many = ways["many"]
