@@ -274,7 +274,11 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "method cfr has no option 'base'",
+        "--base says how regrets accumulate in --method ccfr, and --method is cfr",
+    ),
+    "a base of an exact method": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
+        "--base says how regrets accumulate in --method ccfr, and --method is highs",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
@@ -282,7 +286,7 @@ MISTAKES = {
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "ccfr got beta=0.0, expected a number above 0",
+        "ccfr got --beta 0.0, expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),

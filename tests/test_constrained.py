@@ -443,6 +443,7 @@ def test_bounds_are_moved_by_name():
         (lambda: X[1] * X[2] <= 1, InvalidConstraintError, "not DCP"),
         (lambda: True, InvalidConstraintError, "True is no constraint"),
         (lambda: 0.1, InvalidConstraintError, "0.1 is no constraint"),
+        (lambda: "0/K_:b <= 1", InvalidConstraintError, r"is text, expected a constraint; parse_constraint\(text"),
         (lambda: X[1] + KUHN.plan(1)[2] <= 1, InvalidConstraintError, "both players' plans"),
         (lambda: cp.Variable(name="mine") <= 1, InvalidConstraintError, "holds the variable mine, expected"),
         (lambda: load_game("kuhn").plan(0)[1] <= 1, InvalidConstraintError, "plan_0 of another game"),
@@ -478,6 +479,8 @@ def test_problems_that_cannot_be_posed_are_refused():
         ConstrainedNash(KUHN, [bet("K_", at_most=1, name="a"), bet("J_", at_most=1, name="a")])
     with pytest.raises(InvalidConstraintError, match="expected a list of constraints"):
         ConstrainedNash(KUHN, 3)
+    with pytest.raises(InvalidConstraintError, match="is text, expected a constraint"):
+        ConstrainedNash(KUHN, "0/K_:b <= 1")
     with pytest.raises(InvalidGameError, match="penalty is -1, expected a number of at least 0"):
         ConstrainedNash(KUHN, [], penalty=-1)
     with pytest.raises(InvalidConstraintError, match="penalise is 'all'"):

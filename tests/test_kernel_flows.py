@@ -123,6 +123,9 @@ def test_a_warm_start_plays_the_flow_that_it_is_given():
     first = solve(Nash(game), method="dcfr", tol=1e-3)
     again = solve(Nash(game), method="dcfr", tol=1e-3, start=first.profile)
     assert again.iterations < first.iterations
+    # Flows are converged to from there, too.
+    further = solve(Nash(game), method="dcfr", tol=1e-4, max_iterations=10_000, start=first.profile)
+    assert further.exploitability <= 1e-4
     resumed = solve(Nash(game), method="dcfr", tol=1e-5, start=first)
     assert resumed.iterations > first.iterations
     assert resumed.exploitability <= 1e-5

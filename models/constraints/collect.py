@@ -30,9 +30,10 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     InvalidConstraintError
         If one cannot be read, is of another game or player, or two have the same name.
     """
+    _check_no_text(given)
     if isinstance(given, Mapping):
         pairs = list(given.items())
-    elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
+    elif isinstance(given, Iterable) and not isinstance(given, bytes):
         pairs = [(None, entry) for entry in given]
     else:
         raise InvalidConstraintError(
@@ -42,6 +43,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
     for name, entry in pairs:
         if name is not None:
             check_name(name)
+        _check_no_text(entry)
         collected += [entry] if isinstance(entry, _OWN) else read_cvxpy(entry, game, name)
     seen: set[str] = set()
     for constraint in collected:
@@ -50,6 +52,13 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
             raise InvalidConstraintError(f"two constraints are called {shown(constraint.name)}: names must be distinct")
         seen.add(constraint.name)
     return tuple(collected)
+
+
+def _check_no_text(given: Any) -> None:
+    if isinstance(given, str):
+        raise InvalidConstraintError(
+            f"{shown(given)} is text, expected a constraint; parse_constraint(text, game) makes a list of them from it"
+        )
 
 
 def _check_game(constraint: Constraint, game: Game) -> None:

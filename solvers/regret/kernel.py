@@ -218,6 +218,8 @@ class Kernel:
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
             if not len(layout.parents):
+                # A flow's reaches are like one more action that is always taken.
+                arrays.behaviour[place.stop : place.stop + count] = 1.0
                 arrays.plan[place.stop : place.stop + count] = above
 
     def start_from(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
+#: Options of constrained CFR alone, and what they do to it.
+_CONSTRAINED = {"base": "says how regrets accumulate in", "beta": "bounds the multipliers of"}
 
 
 def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":
@@ -42,6 +44,9 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
         spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
         raise CommandLineError(f"unknown method {name!r}{nearest(spelled, known)}; expected one of {', '.join(known)}")
     given = {option: value for option, value in options.items() if value is not None}
+    for option, does in _CONSTRAINED.items():
+        if option in given and name != "ccfr":
+            raise CommandLineError(f"--{option} {does} --method ccfr, and --method is {name}")
     if not isinstance(find_method(name), RegretMethod):
         for option in [*given, *([] if start is None else ["start"])]:
             iterative = ", ".join(one for one in known if isinstance(find_method(one), RegretMethod))
@@ -49,7 +54,8 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
     try:
         return find_method(name, **given)
     except UnknownMethodError as error:
-        raise CommandLineError(re.sub(r"\b(\w+)=('[^']*')", r"--\1 \2", str(error), count=1)) from None
+        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", r"--\1 \2", str(error), count=1)
+        raise CommandLineError(spelled.removesuffix(", or None")) from None
 
 
 def check_start(path: str | None) -> None:

@@ -160,8 +160,6 @@ def solve(
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
     options = {"base": base, "beta": beta, "updates": updates, "averaging": averaging, "iterate": iterate}
-    if beta is not None and method != "ccfr":
-        raise CommandLineError(f"--beta bounds the multipliers of --method ccfr, and --method is {method}")
     try:
         with deferring_interrupts():
             from ...solvers import solve as run
