@@ -7,6 +7,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,23 +27,17 @@ LARGE = [
 OPENSPIEL = "openspiel:tic_tac_toe()"
 
 _PROGRAM = """
-import gc, json, pathlib, resource, sys, time
+import gc, json, sys, time
 import networkx, numpy, psutil, scipy.sparse
+from memory import peak_megabytes
 from treeplex import GameTree, SequenceForm, load_game
 from treeplex.seqform.budget import sequence_form_bytes, tree_bytes
 from treeplex.seqform.game_size import size_of
 
-def peak():
-    # Linux's ru_maxrss keeps what the process had before it became this program: its parent's size.
-    status = pathlib.Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1e3
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
 load_game("matching_pennies").sequence_form.A
 game, route = load_game(sys.argv[1]), sys.argv[2]
 rules = game.rules
-imported = peak()
+imported = peak_megabytes()
 before = psutil.Process().memory_info().rss
 started = time.process_time()
 tree = GameTree.from_rules(rules) if route == "tree" else None
@@ -58,11 +53,11 @@ gc.collect()
 kept = psutil.Process().memory_info().rss - before
 nodes = form.num_nodes or sum(treeplex.num_sequences for treeplex in form.treeplexes)
 size = None if rules is None else size_of(rules)
-taken = max(peak() * 1e6 - before, kept)  # what imports took for a while hides the peak of a small game
+taken = max(peak_megabytes() * 1e6 - before, kept)  # what imports took for a while hides the peak of a small game
 estimate = None if size is None else (tree_bytes(size) if tree else sequence_form_bytes(size)) / taken
 print(json.dumps({
     "nodes": nodes, "seconds": seconds, "microseconds_per_node": seconds / nodes * 1e6,
-    "peak_megabytes": peak(), "megabytes_of_imports": imported,
+    "peak_megabytes": peak_megabytes(), "megabytes_of_imports": imported,
     "peak_bytes_per_node": taken / nodes, "kept_bytes_per_node": kept / nodes, "estimate_over_peak": estimate,
 }))
 """
@@ -71,7 +66,12 @@ print(json.dumps({
 def measure(game: str, route: str) -> dict[str, float]:
     """Build a game's matrices in a fresh process; return its CPU seconds, resident memory, and the estimate over it."""
     answer = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, game, route], capture_output=True, text=True, check=True, timeout=600
+        [sys.executable, "-c", _PROGRAM, game, route],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+        cwd=Path(__file__).parent,  # whose files the program may import
     )
     result: dict[str, float] = json.loads(answer.stdout)
     return result

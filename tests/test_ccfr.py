@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import to_game, trees
-from test_constrained import BOUNDS, KUHN, KUHN_CASES, TRANSIT, bet, constrained_games
+from test_constrained import KUHN, KUHN_CASES, bet, constrained_games
 
 from treeplex import CCFR, ConstrainedNash, Nash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
-from treeplex.models.constraints import LinearConstraint, functional_bound
+from treeplex.models.constraints import LinearConstraint
 from treeplex.solvers.regret import kernel as kernel_rules
 from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
 from treeplex.solvers.regret.driver import kernel_of
@@ -38,21 +38,6 @@ def test_every_way_to_move_multipliers_arrives(steps, updates):
     assert solution.status is Status.CONVERGED
     assert solution.value == pytest.approx(value, abs=2e-3)
     assert dict(solution.multipliers) == pytest.approx(multipliers, abs=0.02)
-
-
-@pytest.mark.parametrize("model", ["A", "B"])
-def test_transit_reaches_the_values_on_record(model):
-    game = load_game(f"transit:width=2,model={model}")
-    values, multiplier = TRANSIT[model, 2]
-    for bound, value in zip(BOUNDS, values, strict=True):
-        risk = functional_bound(game.functionals["risk"], at_most=bound, name="risk")
-        # A violation is worth its multiplier, of up to 3 here.
-        solution = solve(ConstrainedNash(game, [risk]), "ccfr", tol=2e-5)
-        assert solution.status is Status.CONVERGED
-        assert solution.value == pytest.approx(value, abs=1e-4)
-        assert solution.violation <= 1e-4
-        if bound == 0.1:
-            assert solution.multipliers["risk"] == pytest.approx(multiplier, abs=2e-3)
 
 
 def test_both_players_may_be_constrained():

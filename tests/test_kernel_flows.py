@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_flows import random_flow
+from random_flows import random_factor, random_flow, random_walk
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
 from treeplex.seqform.factored import FactoredPayoff
@@ -59,7 +59,11 @@ class Reference:
 
 
 def random_form(rng, kind):
-    """Flows for both players, or one of them, with a payoff in factors or as matrices."""
+    """Flows for both players, or one of them, with a payoff in factors or as matrices; walks meet where they arrive."""
+    if kind == "walks":
+        walks = [random_walk(rng, 9), random_walk(rng, 7)]
+        first, second = (random_factor(rng, walk, 5) for walk in walks)
+        return SequenceForm(walks, factored=FactoredPayoff(first.T, second))
     tree = Treeplex([0, 0, 1, 4, 4], [2, 3, 2, 1, 2])
     treeplexes = [random_flow(rng, 9), tree if kind == "flow and tree" else random_flow(rng, 7)]
     shape = [treeplex.num_sequences for treeplex in treeplexes]
@@ -75,7 +79,7 @@ def random_form(rng, kind):
 
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("algorithm", RULES)
-@pytest.mark.parametrize("kind", ["factors", "matrices", "general sum", "flow and tree"])
+@pytest.mark.parametrize("kind", ["factors", "walks", "matrices", "general sum", "flow and tree"])
 def test_plans_on_flows_are_those_of_the_reference(kind, algorithm, alternating):
     for seed in range(5):
         form = random_form(np.random.default_rng(seed), kind)
@@ -93,7 +97,7 @@ def test_plans_on_flows_are_those_of_the_reference(kind, algorithm, alternating)
             np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["factors", "general sum", "flow and tree"])
+@pytest.mark.parametrize("kind", ["factors", "walks", "general sum", "flow and tree"])
 def test_certificates_on_flows_are_the_librarys(kind):
     form = random_form(np.random.default_rng(3), kind)
     kernel = Kernel(build_layout(form))

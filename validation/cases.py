@@ -1,10 +1,16 @@
 """Rows of suites before they are run: what is solved by which method, and how closely it has to agree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from ..models.constraints import distance_bound
+from ..models.distances import L2Distance
+from ..seqform.strategy import Strategy
 from .questions import Question, Words
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
 
 Role = Literal["exact", "compared", "alone"]
 
@@ -33,6 +39,9 @@ class Case:
         The known objective; by default the game's reference value for ``nash``, and none for other problems.
     digits : float
         How far the known objective itself may be off: half a unit of its last digit.
+    near : float, optional
+        Of ``constrained``, beside what the question says: how far player 0's plan may be from uniform play's at most,
+        in Euclidean distance. The command line has no words for that.
     """
 
     game: str
@@ -44,6 +53,7 @@ class Case:
     question: Words = field(default_factory=dict)
     reference: float | None = None
     digits: float = 0.0
+    near: float | None = None
 
     @property
     def label(self) -> str:
@@ -67,7 +77,16 @@ class Case:
         >>> Case("kuhn", "highs", 1e-9, problem="rnr", question={"opponent": "uniform", "p": "1/2"}).asked
         'rnr --opponent uniform --p 1/2'
         """
-        return Question(self.problem, **self.question).text
+        text = Question(self.problem, **self.question).text
+        return text if self.near is None else f"{text}, and player 0 at most {self.near:g} from uniform play"
+
+    def pose(self, game: "Game") -> Any:
+        """Return the problem on the case's game."""
+        problem = Question(self.problem, **self.question).pose(game)
+        if self.near is None:
+            return problem
+        ball = distance_bound(L2Distance(Strategy.uniform(game, 0)), at_most=self.near, name="near uniform play")
+        return replace(problem, constraints=(*problem.constraints, ball))
 
 
 @dataclass(frozen=True)
@@ -113,7 +132,11 @@ def asked_cases(
     off: float = 0.0,
     exact: str = "highs-simplex",
     digits: float = 1e-9,
+    near: float | None = None,
 ) -> tuple[Case, ...]:
     """List the cases of another question about a game, and the objective that is known, to how many digits."""
-    first = Case(game, exact, digits, "exact", {}, problem, question, known, off)
-    return (first, *(Case(game, method, tolerance, "compared", {}, problem, question) for method, tolerance in methods))
+    first = Case(game, exact, digits, "exact", {}, problem, question, known, off, near)
+    others = [
+        Case(game, method, tolerance, "compared", {}, problem, question, near=near) for method, tolerance in methods
+    ]
+    return (first, *others)

@@ -32,6 +32,8 @@ _KUHN = (
     *asked_cases("kuhn", "constrained", _QUEEN, _CONIC, _RATIONAL, ("ccfr", 1e-4), known=-7 / 90),
     *asked_cases("kuhn", "constrained", _BOTH, _CONIC, _RATIONAL),
     *asked_cases("kuhn", "constrained", {"constrain": ("0/J_:b>=0.5",), "penalty": "1/20"}, _CONIC, ("ccfr", 1e-4)),
+    # Convex, and so a cone program.
+    *asked_cases("kuhn", "constrained", _KING_AND_JACK, ("ccfr", 1e-4), exact="cvxpy", digits=_INTERIOR, near=0.5),
     *asked_cases("kuhn", "best-response", _UNIFORM, _CONIC, _RATIONAL, known=1 / 2),
     *asked_cases("kuhn", "rnr", _UNIFORM | {"p": "1/2"}, _CONIC, _RATIONAL, known=5 / 36),
     *asked_cases("kuhn", "rnr", _UNIFORM | {"p": "1/4", "player": "1"}, _CONIC, _RATIONAL),
@@ -103,7 +105,9 @@ QUICK = Suite(
             "transit:width=2", "constrained", _RISK, _CONIC, _RATIONAL, ("ccfr", 1e-4), known=0.020351, off=5e-7
         ),
         *nash_cases("transit:width=2,model=A", ("dcfr", 1e-4), ("pcfr+", 1e-4)),
-        *asked_cases("transit:width=2,model=A", "constrained", _RISK, _CONIC, known=-0.783558, off=5e-7),
+        *asked_cases(
+            "transit:width=2,model=A", "constrained", _RISK, _CONIC, ("ccfr", 1e-4), known=-0.783558, off=5e-7
+        ),
         *nash_cases("transit:width=3", ("highs-ipm", _INTERIOR), ("dcfr", 1e-3), ("pcfr+", 1e-3)),
         *asked_cases(
             "transit:width=3", "constrained", _RISK, ("highs-ipm", _INTERIOR), ("ccfr", 1e-3), known=0.278538, off=5e-7
@@ -131,7 +135,13 @@ FULL = Suite(
         *nash_cases("goofspiel:cards=6", ("dcfr", 1e-3), ("pcfr+", 1e-3), exact="highs-ipm", digits=_INTERIOR),
         *nash_cases("transit:width=3,model=A", ("cfr+", 1e-3), ("dcfr", 1e-3)),
         *asked_cases(
-            "transit:width=3,model=A", "constrained", _RISK, ("highs-ipm", _INTERIOR), known=-0.176445, off=5e-7
+            "transit:width=3,model=A",
+            "constrained",
+            _RISK,
+            ("highs-ipm", _INTERIOR),
+            ("ccfr", 1e-3),
+            known=-0.176445,
+            off=5e-7,
         ),
         *nash_cases("transit:width=4", ("dcfr", 1e-3), ("pcfr+", 1e-4), exact="highs-ipm-crossover"),
         *asked_cases(

@@ -9,7 +9,6 @@ from ..seqform.errors import SolverError, UnsupportedProblemError
 from ..solvers import Solution, Status, find_method, solve
 from .cases import Case, Suite
 from .comparison import Comparison, compare, compare_with_value, unpaid_violation
-from .questions import Question
 from .report import Report, Row
 from .suite_lists import FULL, QUICK
 
@@ -83,7 +82,7 @@ def run_suite(
             asked, problem, exact = case.asked, None, None
         row = None
         try:
-            problem = Question(case.problem, **case.question).pose(game) if problem is None else problem
+            problem = case.pose(game) if problem is None else problem
             solution = solve(problem, find_method(case.method, **case.options), tol=case.tolerance)
         except SolverError as error:
             row = _broken(case, str(error))
