@@ -781,6 +781,7 @@ KEYS = [
     "violation",
     "violations",
     "multipliers",
+    "multiplier_bound",
     "least_violation",
     "conflict",
     "steps",

@@ -401,19 +401,22 @@ def _move_multipliers(
         values[i] = min(max(moved, 0.0), constraints.caps[i])
         whole += values[i]
     if whole > total:
-        # Projection onto a simplex: all are lowered alike, down to zero at the least.
-        low, high = 0.0, whole
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            whole = 0.0
+        # Projection onto a simplex: all are lowered alike, down to zero at the least. Those that would fall below it
+        # are left out of the count until none is (Michelot 1986, Journal of Optimization Theory and Applications 50).
+        count = last - first
+        lowered = (whole - total) / np.float64(count)
+        while True:
+            kept, whole = ZERO, 0.0
             for i in range(first, last):
-                whole += max(values[i] - middle, 0.0)
-            if whole > total:
-                low = middle
-            else:
-                high = middle
+                if values[i] > lowered:
+                    kept += ONE
+                    whole += values[i]
+            if kept in (count, ZERO):
+                break
+            count = kept
+            lowered = (whole - total) / np.float64(count)
         for i in range(first, last):
-            values[i] = max(values[i] - high, 0.0)
+            values[i] = max(values[i] - lowered, 0.0)
 
 
 def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
