@@ -309,7 +309,7 @@ def main() -> None:
         print(json.dumps(alone(arguments.alone)))
         return
     ready()
-    console = Console()
+    console = Console(width=130)
     figures: dict[str, Any] = {}
     if arguments.widths:
         figures["to_tolerances"] = print_to_tolerances(console, arguments.widths)
