@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -154,6 +155,7 @@ class KernelConstraints:
         return self.arrays._replace(coefficients=curves.proven_coefficients, limits=curves.proven_limits)
 
     @classmethod
+    @functools.cache  # every call of the loop without constraints asks for it
     def none(cls, num_players: int) -> KernelConstraints:
         """Return no constraints."""
         nothing, numbers = unsigned(np.zeros(0, dtype=np.int64)), np.zeros(0)
