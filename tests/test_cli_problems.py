@@ -280,6 +280,18 @@ MISTAKES = {
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
         "--base says how regrets accumulate in --method ccfr, and --method is highs",
     ),
+    "steps of no multipliers": (
+        ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
+        "--step says how far multipliers move in --method ccfr, and --method is cfr+",
+    ),
+    "steps of an unknown kind": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
+        "ccfr got --steps 'large', expected one of optimistic, constant, decreasing",
+    ),
+    "steps of nothing": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
+        "ccfr got --step 0.0, expected a number above 0",
+    ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
         "--beta bounds the multipliers of --method ccfr, and --method is dcfr",
@@ -529,6 +541,12 @@ def test_constrained_cfr_by_name(capsys):
     record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--base", "pcfr+", "--tol", "1e-4")
     assert (record["method"], record["status"], record["options"]["base"]) == ("ccfr", "converged", "pcfr+")
     assert record["objective"] == pytest.approx(-0.1, abs=1e-3)
+
+
+def test_multipliers_move_as_asked(capsys):
+    asked = (*CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--steps", "constant", "--step", "1")
+    options = json_of(capsys, *asked, "--tangents", "iterate")["options"]
+    assert (options["steps"], options["step"], options["tangents"]) == ("constant", 1.0, "iterate")
 
 
 def test_multipliers_are_bounded_by_name(capsys):

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
 #: Options of constrained CFR alone, and what they do to it.
-_CONSTRAINED = {"base": "says how regrets accumulate in", "beta": "bounds the multipliers of"}
+_CONSTRAINED = {
+    "base": "says how regrets accumulate in",
+    "steps": "says how multipliers move in",
+    "step": "says how far multipliers move in",
+    "tangents": "says where tangents are taken in",
+    "beta": "bounds the multipliers of",
+}
 
 
 def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":

@@ -104,6 +104,18 @@ def solve(
         str | None,
         typer.Option(metavar="B", help="How regrets accumulate in ccfr: dcfr, cfr+, pcfr+ or cfr."),
     ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(metavar="S", help="How multipliers move in ccfr: optimistic, constant or decreasing steps."),
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(metavar="S", parser=tolerance, help="The size of these steps; small limits want large ones."),
+    ] = None,
+    tangents: Annotated[
+        str | None,
+        typer.Option(metavar="T", help="Where ccfr takes tangents of curved constraints: average or iterate."),
+    ] = None,
     beta: Annotated[
         float | None,
         typer.Option(
@@ -159,7 +171,10 @@ def solve(
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    options = {"base": base, "beta": beta, "updates": updates, "averaging": averaging, "iterate": iterate}
+    options = {
+        "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
+        "updates": updates, "averaging": averaging, "iterate": iterate,
+    }  # fmt: skip
     try:
         with deferring_interrupts():
             from ...solvers import solve as run
