@@ -100,7 +100,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     }[algorithm]
     answer = None
     if solution.value_valid and solution.dual_valid:
-        primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * _objective_factor(program)
+        primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * objective_factor(program)
         answer = problem.read_linear_program(
             {name: primal[part] for name, part in program.columns.items()},
             {name: dual[part] for name, part in program.rows.items()},
@@ -160,11 +160,11 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     """Return a HiGHS instance that holds a linear program, silent and with tight tolerances.
 
     HiGHS minimises an objective whose largest coefficient is 1, since its tolerances are absolute; what it says of
-    duals and objective is to be multiplied by :func:`_objective_factor`.
+    duals and objective is to be multiplied by :func:`objective_factor`.
     """
     model = highs_model(program)
     model.sense_ = highspy.ObjSense.kMinimize
-    model.col_cost_ = program.objective / _objective_factor(program)
+    model.col_cost_ = program.objective / objective_factor(program)
     solver = highspy.Highs()
     solver.silent()
     for kind in ("primal_feasibility", "dual_feasibility", "ipm_optimality", "pdlp_optimality"):
@@ -173,7 +173,7 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     return solver
 
 
-def _objective_factor(program: LinearProgram) -> float:
+def objective_factor(program: LinearProgram) -> float:
     """Return what the program's objective is of the one that HiGHS minimises.
 
     It is negative to maximise. HiGHS could do that itself, but 1.15 forgets to turn the duals round when it maximises
