@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .models.distances import KLDistance, L1Distance, L2Distance
     from .models.games import families, load_game
+    from .models.play import PlayLog, read_play_log, simulate, write_play_log
     from .models.problems import (
         BestNash,
         BestResponse,
@@ -96,6 +97,7 @@ __all__ = [
     "Nash",
     "ObserverTree",
     "PCFRPlus",
+    "PlayLog",
     "PlayLogError",
     "Profile",
     "Rational",
@@ -123,11 +125,14 @@ __all__ = [
     "load_game",
     "nash_conv",
     "observer_tree",
+    "read_play_log",
     "restricted_nash_frontier",
+    "simulate",
     "solve",
     "style_range",
     "value_function",
     "worst_case",
+    "write_play_log",
 ]
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
@@ -164,6 +169,7 @@ _EXPORTS = {
     "L2Distance": ".models.distances",
     "ObserverTree": ".seqform.observer",
     "PCFRPlus": ".solvers",
+    "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
     "Rational": ".solvers",
@@ -189,11 +195,14 @@ _EXPORTS = {
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
     "observer_tree": ".seqform.views",
+    "read_play_log": ".models.play",
     "restricted_nash_frontier": ".solvers.frontier",
+    "simulate": ".models.play",
     "solve": ".solvers.solve",
     "style_range": ".solvers.styles",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
+    "write_play_log": ".models.play",
 }
 
 
