@@ -23,7 +23,6 @@ from .loop import (
     StateArrays,
     run_loop,
 )
-from .placement import BLOCK, WIDTH
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -105,11 +104,12 @@ class Report:
     payoffs: Floats
 
 
-def _zeros(shape: tuple[int, ...]) -> Floats:
+def _zeros(shape: tuple[int, ...], number: Any = np.float64) -> Any:
     """Return zeros that begin at a cache line, so that vector loads at multiples of it do not straddle two."""
-    size, line = math.prod(shape), CACHE_LINE // 8
-    room = np.zeros(size + line)
-    start = -(room.ctypes.data // 8) % line
+    bytes_each = np.dtype(number).itemsize
+    size, line = math.prod(shape), CACHE_LINE // bytes_each
+    room = np.zeros(size + line, dtype=number)
+    start = -(room.ctypes.data // bytes_each) % line
     return room[start : start + size].reshape(shape)
 
 
@@ -147,8 +147,9 @@ class KernelState:
 
     def copy(self) -> KernelState:
         """Return an independent copy."""
-        copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
-        for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
+        *numbers, clock = self.arrays
+        copies = StateArrays._make([*(_zeros(array.shape, array.dtype) for array in numbers), clock.copy()])
+        for copied, array in zip(copies[:-1], numbers, strict=True):
             copied[...] = array
         multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy())
@@ -197,8 +198,9 @@ class Kernel:
     def initial_state(self, constraints: KernelConstraints | None = None) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
-        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
-        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK + WIDTH))
+        number, size = self.layout.number, self.layout.size
+        vectors = [_zeros((size,), number) for _ in range(len(StateArrays._fields) - 3)]
+        workspace = _zeros((self.layout.num_factors,), number), _zeros((self.layout.width,), number)
         arrays = StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)])
         state = KernelState(arrays, constraints.initial_multipliers())
         state.arrays.behaviour[:] = 1.0
@@ -220,6 +222,8 @@ class Kernel:
             if not len(layout.parents):  # reaches are like one more action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
+        if not len(layout.parents):
+            layout.fill_reaches(arrays.plan)
 
     def start_from(
         self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
@@ -323,7 +327,7 @@ class Kernel:
         checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
         tilted = tilt is not None
         unit = self.layout.unit
-        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
+        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=self.layout.number) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
@@ -351,11 +355,11 @@ class Kernel:
         )
 
     def average(self, state: KernelState) -> Floats:
-        """Return the average plans so far (a kernel vector): the current ones before the first update."""
-        average: Floats = state.arrays.plan.copy()
+        """Return the average plans so far (a kernel vector of float64): the current ones before the first update."""
+        average: Floats = state.arrays.plan.astype(np.float64)
         for base, end in pairwise(self.layout.bases.tolist()):
             if state.arrays.plan_sums[base] > 0.0:
-                average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
+                average[base:end] = state.arrays.plan_sums[base:end] / float(state.arrays.plan_sums[base])
         return average
 
     def average_multipliers(self, state: KernelState) -> Floats:
@@ -366,11 +370,11 @@ class Kernel:
 
     def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
-        vector = np.array(plan, dtype=np.float64)
+        vector = np.array(plan, dtype=self.layout.number)
         self.layout.fill_reaches(vector)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK + WIDTH))
+        workspace = (np.zeros(size, dtype=vector.dtype) for size in (self.layout.num_factors, self.layout.width))
         arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
         none = KernelConstraints.none(self.layout.num_players)
         return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
