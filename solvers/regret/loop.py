@@ -23,6 +23,7 @@ from .registers import any_nonzero, larger, load, spread, store, where_positive,
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
+FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
 ZERO = np.uint64(0)
@@ -170,6 +171,8 @@ class StateArrays(NamedTuple):
     average: Any
     factors: Any
     scratch: Any
+    older: Any  # in single precision: sums of plans up to some iteration, in double
+    lag: Any  # what these count now beside plan_sums
     clock: Any  # updates done, and the number of updates at which the certificate is computed next
 
 
@@ -610,6 +613,19 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
 
 
 @compiled
+def _fold(state: Any) -> None:
+    """Add the sums of the latest plans to the older ones, and begin anew.
+
+    In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
+    """
+    older, plan_sums, lag = state.older, state.plan_sums, state.lag[0]
+    for s in range(np.uint64(len(older))):
+        older[s] = older[s] * lag + plan_sums[s]
+        plan_sums[s] = plan_sums.dtype.type(0.0)
+    state.lag[0] = 1.0
+
+
+@compiled
 def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
     real = gradient.dtype.type
@@ -725,6 +741,7 @@ def run_loop(
     rows = 0
     exploitability = np.nan
     at_average = dual[5] != 0.0
+    in_two = len(state.older) > 0
     # Without convex constraints this is None, and what follows from them is not compiled.
     if curves is not None:
         decay = (np.float64(t) / np.float64(t + 1)) ** power
@@ -732,11 +749,16 @@ def run_loop(
             _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
     while True:
         if t >= next_check and rows < len(history_iterations):
+            if in_two:
+                _fold(state)
             for player in range(num_players):
                 base = np.uint64(bases[player])
-                weight = 0.0 if last_iterate else state.plan_sums[base]
+                weight = 0.0 if last_iterate else (state.older[base] if in_two else np.float64(state.plan_sums[base]))
                 for s in range(base, np.uint64(bases[player + ONE])):
-                    state.average[s] = state.plan_sums[s] / weight if weight > 0.0 else state.plan[s]
+                    if weight > 0.0:
+                        state.average[s] = (state.older[s] if in_two else np.float64(state.plan_sums[s])) / weight
+                    else:
+                        state.average[s] = state.plan[s]
                 if constrained:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
@@ -771,6 +793,10 @@ def run_loop(
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
+        if in_two:
+            if t % FOLD == 0:
+                _fold(state)
+            state.lag[0] *= decay
         if constrained and dual_power != 0.0:
             step_now = dual_step * np.float64(t) ** -dual_power
         # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.

@@ -16,7 +16,7 @@ from numba.extending import intrinsic, models, overload, register_model
 from .placement import REGISTER
 
 
-class Register(types.Type):  # type: ignore[misc]
+class Register(types.Type):
     """The type of a register of such numbers."""
 
     def __init__(self, number: Any) -> None:
@@ -25,10 +25,10 @@ class Register(types.Type):  # type: ignore[misc]
 
 
 @register_model(Register)
-class _RegisterModel(models.PrimitiveModel):  # type: ignore[misc]
+class _RegisterModel(models.PrimitiveModel):
     def __init__(self, manager: Any, register: Any) -> None:
         number = manager.lookup(register.number).get_value_type()
-        super().__init__(manager, register, ir.VectorType(number, register.width))
+        super().__init__(manager, register, ir.VectorType(number, register.width))  # type: ignore[no-untyped-call]
 
 
 def _arithmetic(operation: Any, instruction: str) -> None:
@@ -40,7 +40,7 @@ def _arithmetic(operation: Any, instruction: str) -> None:
 
     computed: Any = intrinsic(compute)
 
-    @overload(operation)  # type: ignore[untyped-decorator]
+    @overload(operation)
     def of_registers(left: Any, right: Any) -> Any:
         def implementation(left: Any, right: Any) -> Any:
             return computed(left, right)
