@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .models.distances import KLDistance, L1Distance, L2Distance
     from .models.games import families, load_game
+    from .models.play import PlayLog, read_play_log, simulate, write_play_log
     from .models.problems import (
         BestNash,
         BestResponse,
@@ -50,10 +51,12 @@ if TYPE_CHECKING:
     from .seqform.game import Game
     from .seqform.game_size import GameSize
     from .seqform.game_tree import GameTree
+    from .seqform.observer import ObserverTree
     from .seqform.polytope import Treeplex
     from .seqform.rules import CHANCE, TERMINAL, Rules
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
+    from .seqform.views import observer_tree
     from .solvers import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
@@ -92,7 +95,9 @@ __all__ = [
     "L2Distance",
     "MissingExtraError",
     "Nash",
+    "ObserverTree",
     "PCFRPlus",
+    "PlayLog",
     "PlayLogError",
     "Profile",
     "Rational",
@@ -119,11 +124,15 @@ __all__ = [
     "gain",
     "load_game",
     "nash_conv",
+    "observer_tree",
+    "read_play_log",
     "restricted_nash_frontier",
+    "simulate",
     "solve",
     "style_range",
     "value_function",
     "worst_case",
+    "write_play_log",
 ]
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
@@ -158,7 +167,9 @@ _EXPORTS = {
     "KLDistance": ".models.distances",
     "L1Distance": ".models.distances",
     "L2Distance": ".models.distances",
+    "ObserverTree": ".seqform.observer",
     "PCFRPlus": ".solvers",
+    "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
     "Rational": ".solvers",
@@ -183,11 +194,15 @@ _EXPORTS = {
     "gain": ".seqform.evaluate",
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
+    "observer_tree": ".seqform.views",
+    "read_play_log": ".models.play",
     "restricted_nash_frontier": ".solvers.frontier",
+    "simulate": ".models.play",
     "solve": ".solvers.solve",
     "style_range": ".solvers.styles",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
+    "write_play_log": ".models.play",
 }
 
 
