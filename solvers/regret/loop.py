@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
 from .pieces import Runs
-from .registers import any_nonzero, larger, load, spread, store, where_positive, width
+from .registers import add_at, any_nonzero, gather, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
@@ -147,7 +147,7 @@ class CurveArrays(NamedTuple):
 
 
 class StateArrays(NamedTuple):
-    """The vectors over positions that an iteration changes, and the scratch it needs."""
+    """The vectors over positions that an iteration changes."""
 
     regrets: Any
     behaviour: Any
@@ -156,7 +156,6 @@ class StateArrays(NamedTuple):
     gradient: Any
     average: Any
     factors: Any
-    scratch: Any
     older: Any  # in single precision: sums of plans up to some iteration, in double
     lag: Any  # what these count now beside plan_sums
     clock: Any  # updates done, and the number of updates at which the certificate is computed next
@@ -177,13 +176,21 @@ def _add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> N
 
 
 @compiled
-def _add_gradient(game: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+def _add_factored(holding: Any, paying: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+    """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
+    for k in range(np.uint64(len(factors))):
+        factors[k] = factors.dtype.type(0.0)
+    _add_runs(holding, player, plan, scale, factors)
+    _add_runs(paying, player, factors, 1.0, gradient)
+
+
+@compiled
+def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
-    payoffs = game.payoffs
     if num_players == TWO:
-        _add_runs(game.runs, player, plan, scale, gradient)
+        _add_runs(runs, player, plan, scale, gradient)
         blocks, patterns, columns, starts = (
             payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
         )  # fmt: skip
@@ -203,11 +210,6 @@ def _add_gradient(game: Any, num_players: Any, player: Any, plan: Any, scale: An
             if reach != real(0.0):
                 for k in range(np.uint64(cell_starts[c]), np.uint64(cell_starts[c + ONE])):
                     gradient[cell_rows[k]] += reach * cell_values[k]
-        if len(factors):
-            for k in range(np.uint64(len(factors))):
-                factors[k] = real(0.0)
-            _add_runs(game.holding, player, plan, scale, factors)
-            _add_runs(game.paying, player, factors, real(1.0), gradient)
     else:
         for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
             reach = scale
@@ -227,7 +229,7 @@ def _bottom_up(
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     positives, negatives = spread(real(positive)), spread(real(negative))
     floors, predictions = spread(real(floor)), spread(real(prediction))
-    parents, scratch = polytopes.parents, state.scratch
+    parents = polytopes.parents
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(gradient)
@@ -273,9 +275,7 @@ def _bottom_up(
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                store(scratch, ZERO, values)
-                for lane in range(lanes):
-                    gradient[parents[first + i + lane]] += scratch[lane]
+                add_at(gradient, parents, first + i, values)
     store(gradient, np.uint64(polytopes.bases[player]), zeros)
 
 
@@ -564,7 +564,7 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     real = plan.dtype.type
     base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
-    parents, scratch = polytopes.parents, state.scratch
+    parents = polytopes.parents
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(plan)
@@ -581,9 +581,7 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     reach = reach + load(patterns, pattern) * load(plan, source)
             else:
-                for lane in range(lanes):
-                    scratch[lane] = plan[parents[first + i + lane]]
-                reach = load(scratch, ZERO)
+                reach = gather(plan, parents, first + i)
             for action in range(arity + more):
                 there = start + action * size + i
                 store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
@@ -604,7 +602,7 @@ def _fold(state: Any) -> None:
 
 
 @compiled
-def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> Any:
+def _best_response(polytopes: Any, player: Any, gradient: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
     real = gradient.dtype.type
     zeros = spread(real(0.0))
@@ -634,9 +632,7 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                store(scratch, ZERO, values)
-                for lane in range(lanes):
-                    gradient[parents[first + i + lane]] += scratch[lane]
+                add_at(gradient, parents, first + i, values)
     # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
     base, value = np.uint64(polytopes.bases[player]), 0.0
     for lane in range(lanes):
@@ -677,20 +673,22 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
-        _add_gradient(game, num_players, player, plan, 1.0, gradient, state.factors)
+        _add_gradient(game.payoffs, game.runs, num_players, player, plan, 1.0, gradient)
+        if len(state.factors):
+            _add_factored(game.holding, game.paying, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
         if constrained:
             worth = _add_multipliers(constraints, player, multipliers.average, gradient)
             worst, paid = _excess(constraints, curves, player, plan, total)
-            value = _best_response(game.polytopes, player, gradient, state.scratch) + worth
+            value = _best_response(game.polytopes, player, gradient) + worth
             if soft:
                 payoff -= paid
             else:
                 violation = max(violation, worst)
         else:
-            value = _best_response(game.polytopes, player, gradient, state.scratch)
+            value = _best_response(game.polytopes, player, gradient)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
@@ -797,7 +795,10 @@ def run_loop(
                     state.gradient[s] = tilt[s]
             if constrained:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
-            _add_gradient(game, num_players, actor, state.plan, scales[actor], state.gradient, state.factors)
+            plan, gradient, scale = state.plan, state.gradient, scales[actor]
+            _add_gradient(game.payoffs, game.runs, num_players, actor, plan, scale, gradient)
+            if len(state.factors):
+                _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
             _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
