@@ -58,14 +58,14 @@ class Runs(NamedTuple):
         columns, ranges, starts, rows = joined(players)
         patterns, pattern = distinct(np.concatenate([pieces.values for pieces in players]))
         cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
-        arrays = (columns[0], ranges, 2 * starts, cells)
-        return cls(*map(unsigned, arrays), patterns.ravel().astype(number))
+        first, where, begin, each = map(unsigned, (columns[0], ranges, 2 * starts, cells))
+        return cls(first, where, begin, each, patterns.ravel().astype(number))
 
     @classmethod
     def none(cls, number: Any) -> "Runs":
         """Return no runs."""
-        nothing = np.zeros(0)
-        return cls(*map(unsigned, (nothing, np.zeros(3), np.zeros(1), nothing)), nothing.astype(number))
+        nothing = unsigned(np.zeros(0))
+        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
