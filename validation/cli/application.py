@@ -10,6 +10,7 @@ from .errors import ExitStatus
 from .export import export
 from .games import games
 from .info import info
+from .play import play
 from .reproduce import reproduce
 from .solve import solve
 from .validate import validate
@@ -93,7 +94,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, validate, reproduce, export):
+for command in (games, info, solve, play, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 
