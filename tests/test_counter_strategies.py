@@ -40,11 +40,11 @@ class Seen:
         self.probe = Strategy.uniform(self.game, player) if probe is None else probe
         self.opponent = opponent_of(self.game, player, opponent)
         self.profile = versus(self.probe, self.opponent)
-        tree = observer_tree(self.game, player)
-        self.empty = Observations(self.game, player, np.zeros(tree.num_classes, dtype=int), self.probe, tree=tree)
+        view = observer_tree(self.game, player)
+        self.empty = Observations(self.game, player, np.zeros(view.num_classes, dtype=int), self.probe, view=view)
 
     def model(self, games: int, seed: int, confidence: float = 0.95, **options: object) -> OpponentModel:
-        counts = drawn_counts(self.empty.tree, self.profile, games, seed)
+        counts = drawn_counts(self.empty.view, self.profile, games, seed)
         return OpponentModel.from_observations(self.empty.with_counts(counts), confidence, **options)
 
     @property
@@ -231,10 +231,8 @@ def test_ccfr_and_the_linear_program_agree_on_fifty_logs_of_leduc_poker() -> Non
 
 
 def test_both_seats_at_once() -> None:
-    opponents = Profile(
-        [opponent_of(load_game("kuhn"), 1, "random:seed=8"), opponent_of(load_game("kuhn"), 0, "uniform")]
-    )
     game = load_game("kuhn")
+    opponents = Profile([opponent_of(game, 1, "random:seed=8"), opponent_of(game, 0, "uniform")])
     models = [
         OpponentModel.from_profile(game, seat, versus(Strategy.uniform(game, seat), opponents[1 - seat]))
         for seat in (0, 1)
@@ -284,7 +282,7 @@ def test_it_earns_more_than_the_best_response_to_frequencies_of_hands_that_were_
     seen = Seen(LEDUC, 0)
     naive_earned, robust_earned = [], []
     for seed in range(5):
-        observations = seen.empty.with_counts(drawn_counts(seen.empty.tree, seen.profile, 100_000, seed))
+        observations = seen.empty.with_counts(drawn_counts(seen.empty.view, seen.profile, 100_000, seed))
         naive = solve(BestResponse(seen.game, frequency_model(observations), game_value=0.0))
         robust = counter_strategy(OpponentModel.from_observations(observations, 0.99))
         naive_earned.append(robust.payoff_against(seen.opponent))

@@ -29,8 +29,8 @@ SEATS = [(spec, player) for spec in GAMES for player in (0, 1)]
 
 
 def no_games(game: Game, player: int, probe: Strategy | None = None) -> Observations:
-    tree = observer_tree(game, player)
-    return Observations(game, player, np.zeros(tree.num_classes, dtype=int), probe, tree=tree)
+    view = observer_tree(game, player)
+    return Observations(game, player, np.zeros(view.num_classes, dtype=int), probe, view=view)
 
 
 def seen(spec: str, player: int, opponent: str, games: int, seed: int, known: bool = True) -> Observations:
@@ -38,7 +38,7 @@ def seen(spec: str, player: int, opponent: str, games: int, seed: int, known: bo
     probe = Strategy.uniform(game, player)
     empty = no_games(game, player, probe if known else None)
     profile = versus(probe, opponent_of(game, player, opponent))
-    return empty.with_counts(drawn_counts(empty.tree, profile, games, seed))
+    return empty.with_counts(drawn_counts(empty.view, profile, games, seed))
 
 
 # Events
@@ -47,14 +47,14 @@ def seen(spec: str, player: int, opponent: str, games: int, seed: int, known: bo
 @pytest.mark.parametrize(("spec", "player"), SEATS)
 def test_the_probability_of_an_event_is_that_of_its_classes(spec: str, player: int) -> None:
     game = load_game(spec)
-    tree = observer_tree(game, player)
-    events = observed_events(tree, game.sequence_form.treeplexes[1 - player])
+    view = observer_tree(game, player)
+    events = observed_events(view, game.sequence_form.treeplexes[1 - player])
     for seed in (1, 2):
         profile = versus(
             opponent_of(game, 1 - player, f"random:seed={seed}"), opponent_of(game, player, f"random:seed={seed + 5}")
         )
         found = profile.plans[player][events.own] * (events.matrix @ profile.plans[1 - player])
-        assert found == pytest.approx(events.classes @ tree.probabilities(profile.plans), abs=1e-14)
+        assert found == pytest.approx(events.classes @ view.probabilities(profile.plans), abs=1e-14)
         assert (events.least <= events.matrix @ profile.plans[1 - player] + 1e-14).all()
         assert (events.matrix @ profile.plans[1 - player] <= events.most + 1e-14).all()
 
@@ -124,10 +124,10 @@ def test_shares_come_close_to_probabilities(spec: str, player: int, known: bool)
 
 def test_an_estimated_probe_plays_in_the_proportions_that_were_seen() -> None:
     observations = seen("kuhn", 0, "uniform", 500, seed=1, known=False)
-    tree, treeplex = observations.tree, observations.game.sequence_form.treeplexes[0]
+    view, treeplex = observations.view, observations.game.sequence_form.treeplexes[0]
     passed, bet = (
-        sum(int(observations.totals[at]) for at in range(tree.num_classes) if tree.own_sequences[at] == sequence
-            and len(tree.public[at]) == 1 and tree.private[at] == "K")
+        sum(int(observations.totals[at]) for at in range(view.num_classes) if view.own_sequences[at] == sequence
+            and len(view.public[at]) == 1 and view.private[at] == "K")
         for sequence in (treeplex.sequence("K_", "p"), treeplex.sequence("K_", "b"))
     )  # fmt: skip
     assert observations.own_plan[treeplex.sequence("K_", "b")] == pytest.approx(bet / (passed + bet))
@@ -136,9 +136,9 @@ def test_an_estimated_probe_plays_in_the_proportions_that_were_seen() -> None:
 
 def test_events_that_the_observer_was_never_seen_to_play_to_are_left_out() -> None:
     game = load_game("kuhn")
-    tree = observer_tree(game, 0)
-    counts = np.zeros(tree.num_classes, dtype=int)
-    counts[tree.public.index(("b", "p"))] = 5  # with the jack
+    view = observer_tree(game, 0)
+    counts = np.zeros(view.num_classes, dtype=int)
+    counts[view.public.index(("b", "p"))] = 5  # with the jack
     model = OpponentModel.from_observations(Observations(game, 0, counts))
     assert {name.split(":")[0] for name in model.names} == {
         "holding J, opponent reaches b/p",
@@ -150,11 +150,11 @@ def test_events_that_the_observer_was_never_seen_to_play_to_are_left_out() -> No
 
 def test_totals_are_sums_of_what_lies_below() -> None:
     observations = seen("leduc:merge_suits=true", 0, "uniform", 1000, seed=2)
-    tree, totals = observations.tree, observations.totals
+    view, totals = observations.view, observations.totals
     assert totals[0] == observations.num_games == 1000
-    for at in range(tree.num_classes):
-        if not tree.terminal[at]:
-            assert totals[at] == totals[tree.parents == at].sum()
+    for at in range(view.num_classes):
+        if not view.terminal[at]:
+            assert totals[at] == totals[view.parents == at].sum()
 
 
 # Bounds
@@ -211,7 +211,7 @@ def test_bonferroni_holds_all_bounds_at_once_as_often_as_it_says() -> None:
     profile = versus(empty.probe, opponent)
     held = np.zeros(2)
     for seed in range(200):
-        observations = empty.with_counts(drawn_counts(empty.tree, profile, 200, seed))
+        observations = empty.with_counts(drawn_counts(empty.view, profile, 200, seed))
         for place, bonferroni in enumerate((False, True)):
             model = OpponentModel.from_observations(
                 observations, 0.9, interval="clopper-pearson", bonferroni=bonferroni
@@ -237,7 +237,7 @@ def test_frequencies_of_hands_that_were_shown_are_biased() -> None:
     probe = Strategy.uniform(game, 0)
     opponent = Strategy.from_dict(game, 1, {"Q_b": {"p": 0.9, "b": 0.1}, "J_b": {"p": 1.0}, "K_b": {"b": 1.0}})
     empty = no_games(game, 0, probe)
-    observations = empty.with_counts(drawn_counts(empty.tree, versus(probe, opponent), 1_000_000, seed=1))
+    observations = empty.with_counts(drawn_counts(empty.view, versus(probe, opponent), 1_000_000, seed=1))
     naive = frequency_model(observations)
     assert naive["Q_b"] == {"p": 0.0, "b": 1.0}
     assert naive["J_b"] == {"p": 0.5, "b": 0.5}  # never shown
@@ -249,12 +249,12 @@ def test_frequencies_of_hands_that_were_shown_are_biased() -> None:
 
 def test_frequencies_are_counts_with_something_added() -> None:
     observations = seen("kuhn", 0, "random:seed=2", 300, seed=2)
-    tree = observations.tree
+    view = observations.view
     shown = {
         action: sum(
             int(observations.counts[at])
-            for at in range(tree.num_classes)
-            if tree.shown[at] == ((1, "K"),) and tree.public[at][:2] == ("p", action)
+            for at in range(view.num_classes)
+            if view.shown[at] == ((1, "K"),) and view.public[at][:2] == ("p", action)
         )
         for action in ("p", "b")
     }
@@ -280,15 +280,15 @@ def test_a_smoothing_that_is_none_is_refused(smoothing: object) -> None:
 
 def test_counts_that_do_not_fit_the_game_are_refused() -> None:
     game = load_game("kuhn")
-    tree = observer_tree(game, 0)
-    for counts in (np.zeros(3, dtype=int), np.zeros(tree.num_classes), "37 counts", [[1], [2, 3]]):
-        with pytest.raises(PlayLogError, match=f"expected {tree.num_classes} whole numbers"):
+    view = observer_tree(game, 0)
+    for counts in (np.zeros(3, dtype=int), np.zeros(view.num_classes), "37 counts", [[1], [2, 3]]):
+        with pytest.raises(PlayLogError, match=f"expected {view.num_classes} whole numbers"):
             Observations(game, 0, counts)
-    inner = np.zeros(tree.num_classes, dtype=int)
+    inner = np.zeros(view.num_classes, dtype=int)
     inner[0] = 1
     with pytest.raises(PlayLogError, match="since no game ends there"):
         Observations(game, 0, inner)
-    leaf = np.where(tree.terminal, -1, 0)
+    leaf = np.where(view.terminal, -1, 0)
     with pytest.raises(PlayLogError, match="expected at least 0"):
         Observations(game, 0, leaf)
 

@@ -66,12 +66,12 @@ class Events:
         )
 
 
-def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
+def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
     """Return the events that say something of the opponent, each once.
 
     Parameters
     ----------
-    tree : ObserverTree
+    view : ObserverTree
         Of a two-player game.
     opponent : Treeplex
         The polytope of the opponent's plans.
@@ -88,8 +88,8 @@ def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
     D, equations 50 (own private information and public history) and 51 (what a leaf shows beside).
     """
-    classes, parents, labels = _with_unshown_leaves(tree)
-    own, matrix = _functions(tree, classes, opponent)
+    classes, parents, labels = _with_unshown_leaves(view)
+    own, matrix = _functions(view, classes, opponent)
     kept = np.flatnonzero(~_multiples(matrix, parents))
     least, most = -_greatest(opponent, -matrix[kept]), _greatest(opponent, matrix[kept])
     says = most - least > _SAME * most
@@ -114,16 +114,16 @@ def _columns(matrix: sp.csr_array) -> Iterator[Floats]:
         yield matrix[start : start + step].T.toarray()
 
 
-def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
+def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
     """Return all classes as rows, with their parents, and then leaves together that differ by what they show alone."""
-    count = tree.num_classes
+    count = view.num_classes
     together: dict[_Place, list[int]] = {}
-    for leaf in np.flatnonzero(tree.terminal).tolist():
-        place = (int(tree.parents[leaf]), int(tree.own_sequences[leaf]), tree.private[leaf], tree.public[leaf])
+    for leaf in np.flatnonzero(view.terminal).tolist():
+        place = (int(view.parents[leaf]), int(view.own_sequences[leaf]), view.private[leaf], view.public[leaf])
         together.setdefault(place, []).append(leaf)
     groups = [(place, leaves) for place, leaves in together.items() if len(leaves) > 1]
-    parents = np.concatenate([tree.parents, [place[0] for place, _ in groups]]).astype(np.int32)
-    labels: list[_Label] = list(zip(tree.private, tree.public, tree.shown, tree.results.tolist(), strict=True))
+    parents = np.concatenate([view.parents, [place[0] for place, _ in groups]]).astype(np.int32)
+    labels: list[_Label] = list(zip(view.private, view.public, view.shown, view.results.tolist(), strict=True))
     labels += [(private, public, (), np.nan) for (_, _, private, public), _ in groups]
     rows, columns = [np.arange(count)], [np.arange(count)]
     for number, (_, leaves) in enumerate(groups):
@@ -135,13 +135,13 @@ def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, li
     return sp.csr_array((np.ones(len(places[0])), places), shape=shape), parents, labels
 
 
-def _functions(tree: ObserverTree, classes: sp.csr_array, opponent: Treeplex) -> tuple[Integers, sp.csr_array]:
+def _functions(view: ObserverTree, classes: sp.csr_array, opponent: Treeplex) -> tuple[Integers, sp.csr_array]:
     """Return the observer's sequence of each row, and its function of the opponent's plan."""
-    places = (tree.history_classes, tree.sequences[:, 1 - tree.player])
-    shape = (tree.num_classes, opponent.num_sequences)
-    matrix = _normal_form(opponent, sp.csr_array(classes @ sp.csr_array((tree.chance, places), shape=shape)))
+    places = (view.history_classes, view.sequences[:, 1 - view.player])
+    shape = (view.num_classes, opponent.num_sequences)
+    matrix = _normal_form(opponent, sp.csr_array(classes @ sp.csr_array((view.chance, places), shape=shape)))
     # The leaves that a row takes together come from one decision, or from chance, after the same own sequence.
-    return tree.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
+    return view.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
 
 
 def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
