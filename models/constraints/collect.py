@@ -64,7 +64,8 @@ def _check_no_text(given: Any) -> None:
 def _check_game(constraint: Constraint, game: Game) -> None:
     if constraint.player not in range(game.num_players) or isinstance(constraint.player, bool):
         raise InvalidConstraintError(
-            f"constraint {shown(constraint.name)} is on player {shown(constraint.player)}, expected 0 to {game.num_players - 1}"
+            f"constraint {shown(constraint.name)} is on player {shown(constraint.player)}, expected 0 to "
+            f"{game.num_players - 1}"
         )
     if constraint.fingerprint not in (None, game.fingerprint):
         raise InvalidConstraintError(
