@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import resource
 import tracemalloc
 from pathlib import Path
 
@@ -576,6 +575,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path):
+    resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_001, limits[1]))
     try:
