@@ -21,6 +21,8 @@ from .status import Status
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
+#: Multipliers below this part of the largest are round-off.
+_NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class CounterStrategy:
                 worth=float(abs(worth[event])),
             )
             for event in order.tolist()
-            if worth[event]
+            if abs(worth[event]) > _NOTHING * np.abs(worth).max()
         ]
 
 
