@@ -15,7 +15,6 @@ from .layout import KernelLayout
 from .loop import (
     CONSTANT,
     POWER,
-    FactorArrays,
     GameArrays,
     MultiplierArrays,
     PayoffArrays,
@@ -198,7 +197,9 @@ class Kernel:
         self.game = GameArrays(
             PolytopeArrays(*arrays(PolytopeArrays._fields)),
             PayoffArrays(*arrays(PayoffArrays._fields)),
-            FactorArrays(*arrays(FactorArrays._fields)),
+            self.layout.runs,
+            self.layout.holding,
+            self.layout.paying,
         )
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:

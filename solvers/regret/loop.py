@@ -19,6 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
+from .pieces import Runs
 from .registers import any_nonzero, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
@@ -67,12 +68,8 @@ class PolytopeArrays(NamedTuple):
 
 
 class PayoffArrays(NamedTuple):
-    """The payoffs, cell by cell."""
+    """The payoffs that stand in no runs, cell by cell."""
 
-    run_columns: Any
-    run_ranges: Any
-    run_starts: Any
-    runs: Any
     patterns: Any
     block_columns: Any
     block_ranges: Any
@@ -87,25 +84,14 @@ class PayoffArrays(NamedTuple):
     leaf_payoffs: Any
 
 
-class FactorArrays(NamedTuple):
-    """The payoffs, where they are kept in factors."""
-
-    holding_starts: Any
-    holding_positions: Any
-    holding_amounts: Any
-    paying_ranges: Any
-    paying_rows: Any
-    paying_starts: Any
-    paying_factors: Any
-    paying_amounts: Any
-
-
 class GameArrays(NamedTuple):
     """A game."""
 
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
-    factors: FactorArrays
+    runs: Runs
+    holding: Runs
+    paying: Runs
 
 
 class ConstraintArrays(NamedTuple):
@@ -177,59 +163,51 @@ class StateArrays(NamedTuple):
 
 
 @compiled
-def _add_factored(factors: Any, player: Any, plan: Any, scale: Any, gradient: Any, amounts: Any) -> None:
-    """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
-    real = plan.dtype.type
-    holding_starts, positions, holding_amounts = (
-        factors.holding_starts, factors.holding_positions, factors.holding_amounts
-    )  # fmt: skip
-    paying_rows, paying_starts = factors.paying_rows, factors.paying_starts
-    paying_factors, paying_amounts = factors.paying_factors, factors.paying_amounts
-    num_factors = np.uint64(len(amounts))
-    first = player * num_factors
-    for k in range(num_factors):
-        held = real(0.0)
-        for j in range(np.uint64(holding_starts[first + k]), np.uint64(holding_starts[first + k + ONE])):
-            held += holding_amounts[j] * plan[positions[j]]
-        amounts[k] = held * real(scale)
-    for r in range(np.uint64(factors.paying_ranges[player]), np.uint64(factors.paying_ranges[player + ONE])):
-        paid = real(0.0)
-        for j in range(np.uint64(paying_starts[r]), np.uint64(paying_starts[r + ONE])):
-            paid += paying_amounts[j] * amounts[paying_factors[j]]
-        gradient[paying_rows[r]] += paid
+def _add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+    """Add ``scale`` times the product of a player's matrix and a vector."""
+    scales = spread(source.dtype.type(scale))
+    columns, starts, cells, patterns = runs.columns, runs.starts, runs.cells, runs.patterns
+    for c in range(np.uint64(runs.ranges[player]), np.uint64(runs.ranges[player + ONE])):
+        amounts = load(source, np.uint64(columns[c])) * scales
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        if any_nonzero(amounts):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                row, place = np.uint64(cells[k]), np.uint64(cells[k + ONE])
+                store(target, row, load(target, row) + load(patterns, place) * amounts)
 
 
 @compiled
-def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
+def _add_gradient(game: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
-    scales = spread(scale)
+    payoffs = game.payoffs
     if num_players == TWO:
-        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
-        run_columns, run_starts = payoffs.run_columns, payoffs.run_starts
-        runs, patterns = payoffs.runs, payoffs.patterns
-        for c in range(np.uint64(payoffs.run_ranges[player]), np.uint64(payoffs.run_ranges[player + ONE])):
-            reaches = load(plan, np.uint64(run_columns[c])) * scales
-            if any_nonzero(reaches):
-                for k in range(np.uint64(run_starts[c]), np.uint64(run_starts[c + ONE]), TWO):
-                    row, place = np.uint64(runs[k]), np.uint64(runs[k + ONE])
-                    store(gradient, row, load(gradient, row) + load(patterns, place) * reaches)
-        blocks = payoffs.blocks
+        _add_runs(game.runs, player, plan, scale, gradient)
+        blocks, patterns, columns, starts = (
+            payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
+        )  # fmt: skip
         for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
-            column, other_column = np.uint64(payoffs.block_columns[c, 0]), np.uint64(payoffs.block_columns[c, 1])
+            column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
             reach, other_reach = plan[column] * scale, plan[other_column] * scale
-            if reach + other_reach != 0.0:
-                stride = np.uint64(payoffs.block_columns[c, 2])
-                for k in range(np.uint64(payoffs.block_starts[c]), np.uint64(payoffs.block_starts[c + ONE]), TWO):
+            if reach + other_reach != real(0.0):
+                stride = np.uint64(columns[c, 2])
+                for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
                     row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
                     gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        cell_columns, cell_starts = payoffs.cell_columns, payoffs.cell_starts
+        cell_rows, cell_values = payoffs.cell_rows, payoffs.cell_values
         for c in range(np.uint64(payoffs.cell_ranges[player]), np.uint64(payoffs.cell_ranges[player + ONE])):
-            reach = plan[payoffs.cell_columns[c]] * scale
-            if reach != 0.0:
-                for k in range(np.uint64(payoffs.cell_starts[c]), np.uint64(payoffs.cell_starts[c + ONE])):
-                    gradient[payoffs.cell_rows[k]] += reach * payoffs.cell_values[k]
+            reach = plan[cell_columns[c]] * scale
+            if reach != real(0.0):
+                for k in range(np.uint64(cell_starts[c]), np.uint64(cell_starts[c + ONE])):
+                    gradient[cell_rows[k]] += reach * cell_values[k]
+        if len(factors):
+            for k in range(np.uint64(len(factors))):
+                factors[k] = real(0.0)
+            _add_runs(game.holding, player, plan, scale, factors)
+            _add_runs(game.paying, player, factors, real(1.0), gradient)
     else:
         for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
             reach = scale
@@ -699,9 +677,7 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
-        _add_gradient(game.payoffs, num_players, player, plan, 1.0, gradient)
-        if len(state.factors):
-            _add_factored(game.factors, player, plan, 1.0, gradient, state.factors)
+        _add_gradient(game, num_players, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
@@ -821,9 +797,7 @@ def run_loop(
                     state.gradient[s] = tilt[s]
             if constrained:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
-            _add_gradient(game.payoffs, num_players, actor, state.plan, scales[actor], state.gradient)
-            if len(state.factors):
-                _add_factored(game.factors, actor, state.plan, scales[actor], state.gradient, state.factors)
+            _add_gradient(game, num_players, actor, state.plan, scales[actor], state.gradient, state.factors)
             _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
