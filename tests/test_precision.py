@@ -110,6 +110,16 @@ def test_sums_are_complete_at_every_iteration():
         assert state.sums[kernel.layout.bases[0]] == pytest.approx(weights, rel=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-42, 1e42, 1e200])
+def test_payoffs_may_be_larger_and_smaller_than_32_bits_hold(scale):
+    kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix(scale * np.eye(2)), np.float32))
+    state = kernel.initial_state()
+    tilt = kernel.layout.from_user(0, [0.0, scale, 0.0])
+    kernel.run(state, rule_of(CFR()), 1, tilt=tilt, scales=[0, 1])
+    regrets = kernel.layout.to_user(0, state.arrays.regrets)
+    np.testing.assert_allclose(regrets, [0.0, 0.5, -0.5])
+
+
 def test_a_run_goes_on_in_the_other_precision():
     problem = patrol(4)
     rough = solve(problem, CCFR(), tol=1e-3)
