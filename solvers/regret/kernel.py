@@ -348,7 +348,8 @@ class Kernel:
         tilted = tilt is not None
         unit = self.layout.unit
         # Divided before it is rounded: the unit may be beyond what 32 bits hold.
-        tilt_array = (np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit).astype(self.layout.number)
+        tilts = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
+        tilt_array = tilts.astype(self.layout.number)
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
