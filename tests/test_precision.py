@@ -64,8 +64,10 @@ def test_tolerances_are_of_violations_too(scale, number):
     problem = ConstrainedNash(small, [LinearConstraint(risk.player, terms, risk.limit, "risk")])
     solution = solve(problem, CCFR(), tol=1e-4 * scale, max_iterations=10)
     assert solution.state.kernel.layout.number is number
-    paid = ConstrainedNash(small, problem.constraints, penalty=scale)  # violations are payoffs then
-    assert solve(paid, CCFR(), tol=1e-4 * scale, max_iterations=10).state.kernel.layout.number is np.float32
+    for penalty, of_paid in ((scale, np.float32), (1e4 * scale, np.float64)):
+        paid = ConstrainedNash(small, problem.constraints, penalty=penalty)
+        found = solve(paid, CCFR(), tol=1e-4 * scale, max_iterations=10)
+        assert found.state.kernel.layout.number is of_paid
 
 
 def test_there_is_no_other_precision():

@@ -82,16 +82,16 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
 def _finest(problem: Problem, options: Options) -> float:
     """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
 
-    Violations are in units of their constraints: where payoffs are small, a tolerance that is large beside them may be
-    one of violations that single precision does not reach.
+    Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
+    of violations that single precision does not reach.
     """
-    if not isinstance(problem, ConstrainedNash) or problem.penalty is not None:
+    if not isinstance(problem, ConstrainedNash):
         return options.tol
     linear = [one for one in problem.constraints if isinstance(one, LinearConstraint)]
     largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
-    if largest == 0.0:
-        return options.tol
-    return min(options.tol, options.violation / largest * problem.game.sequence_form.payoff_scale)
+    # Payoffs that a unit of violation counts as.
+    price = options.tol / (options.violation or 1.0) if problem.penalty is None else float(problem.penalty)
+    return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)
 
 
 def rule_of(method: RegretMethod) -> Rule:
