@@ -558,6 +558,11 @@ def test_the_view_has_to_be_of_the_seat():
         read(text_of(), seat=2)
 
 
+def test_a_log_without_a_name_is_refused():
+    with pytest.raises(PlayLogError, match="the log is '', expected a path"):
+        read_play_log("", KUHN, 0)
+
+
 def test_text_files_are_read_too():
     assert read_play_log(io.StringIO(text_of()), KUHN, 0).num_games == 1
 
