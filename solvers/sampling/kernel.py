@@ -90,7 +90,7 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
     """Return a random action: of a policy, mixed with so much of the uniform one."""
     number = _random(clock)
     each = uniform / np.float64(count)
-    chosen = ZERO
+    chosen: Any = ZERO
     for action in range(count):
         probability = policies[place + action] * (1.0 - uniform) + each
         if probability > 0.0:
@@ -290,9 +290,7 @@ def run_samplers(
             if sampling == EXTERNAL:
                 _traverse_external(tree, actor, floor, average, state, state.regrets, target, scratch)
             else:
-                _traverse_outcome(
-                    tree, actor, floor, average, exploration, rate, state, state.regrets, target, scratch
-                )
+                _traverse_outcome(tree, actor, floor, average, exploration, rate, state, state.regrets, target, scratch)
         clock[ZERO] += ONE
 
 

@@ -81,7 +81,7 @@ class HistoryTree:
     @property
     def num_players(self) -> int:
         """Number of players, chance not counted."""
-        return self.payoffs.shape[1]
+        return int(self.payoffs.shape[1])
 
     @property
     def num_positions(self) -> int:
@@ -147,12 +147,14 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     decisions = nodes[:, MOVER] >= 0
     nodes[decisions, PLACE] += bases[nodes[decisions, MOVER]].astype(np.int32)
     depth, width = _longest(form)
-    for table in (nodes, chance, infosets):
+    # Compiled functions are compiled anew for arrays that lie otherwise.
+    payoffs = np.ascontiguousarray(form.leaves.payoffs)
+    for table in (nodes, chance, infosets, payoffs):
         table.flags.writeable = False
     return HistoryTree(
         nodes=nodes,
         chance=chance,
-        payoffs=form.leaves.payoffs,
+        payoffs=payoffs,
         infosets=infosets,
         bases=bases,
         ranges=np.cumsum([0, *(treeplex.num_infosets for treeplex in form.treeplexes)], dtype=np.int64),
@@ -176,6 +178,7 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
     player_at, child, treeplexes = rules.player, rules.child, game.sequence_form.treeplexes
     numbers: list[dict[Hashable, int]] = [{} for _ in treeplexes]
     offsets = [treeplex.offsets.tolist() for treeplex in treeplexes]
+    sizes = [treeplex.num_actions.tolist() for treeplex in treeplexes]
     movers, children, counts, places = array("i", [TERMINAL]), array("i", [0]), array("i", [0]), array("i", [0])
     columns = (movers, children, counts, places)
     chance = array("d")
@@ -201,7 +204,7 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
             labels = list(rules.actions(state))
             known = numbers[who]
             infoset = known.setdefault(rules.infoset(state), len(known))
-            if infoset >= treeplexes[who].num_infosets or offsets[who][infoset + 1] != offsets[who][infoset] + len(labels):
+            if infoset >= treeplexes[who].num_infosets or len(labels) != sizes[who][infoset]:
                 _refuse(game)
             places[here] = offsets[who][infoset]
         first = len(movers)
