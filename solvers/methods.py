@@ -506,7 +506,7 @@ class OutcomeSamplingMCCFR(MCCFR):
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
     2009, section 3.1. Baselines: Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling, "Variance reduction in Monte
     Carlo counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI 2019,
-    arXiv:1809.03057, equations 8–10: the sampled action a of h counts b(I, a) + (û(ha) − b(I, a)) / ξ(h, a), any other
+    arXiv:1809.03057: the sampled action a of h counts b(I, a) + (û(ha) − b(I, a)) / ξ(h, a), any other
     one b(I, a).
 
     Examples
