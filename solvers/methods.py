@@ -518,7 +518,7 @@ class OutcomeSamplingMCCFR(MCCFR):
     """
 
     exploration: float = 0.6
-    baseline_rate: float = 0.5
+    baseline_rate: float = 0.1
 
     name: ClassVar[str] = "os-mccfr"
 

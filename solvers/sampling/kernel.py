@@ -67,12 +67,12 @@ def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
 
 
 @compiled
-def _policy(regrets: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset: the local rule. Regret matching plays in proportion to positive regrets.
+def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
+    """Write the policy of an infoset: the local rule, regret matching, plays in proportion to positive regrets.
 
-    Another rule needs nothing more than another way to fill these numbers from the infoset's regrets.
+    Every walk asks here what is played, so that another rule is another way to fill these numbers from the state.
     """
-    total = 0.0
+    regrets, total = state.regrets, 0.0
     for action in range(count):
         positive = max(regrets[start + action], 0.0)
         policies[place + action] = positive
@@ -102,9 +102,7 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
 
 
 @compiled
-def _traverse_external(
-    tree: Any, player: Any, floor: Any, average: Any, state: Any, regrets: Any, target: Any, scratch: Any
-) -> None:
+def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any) -> None:
     """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
 
     With ``average`` a player who follows adds its policy to its sums at the infosets met.
@@ -125,7 +123,7 @@ def _traverse_external(
             if mover == CHANCE:
                 action = _outcome(tree.chance, place, count, clock)
             else:
-                _policy(regrets, place, count, policies, top)
+                _policy(state, place, count, policies, top)
                 if mover == player:
                     frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO] = node, ZERO, top
                     depth += ONE
@@ -163,8 +161,8 @@ def _traverse_external(
 
 @compiled
 def _traverse_outcome(
-    tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, state: Any, regrets: Any,
-    target: Any, scratch: Any,
+    tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, state: Any, target: Any,
+    scratch: Any,
 ) -> None:  # fmt: skip
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``."""
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
@@ -182,7 +180,7 @@ def _traverse_outcome(
         if mover == CHANCE:
             action = _outcome(tree.chance, place, count, clock)
         else:
-            _policy(regrets, place, count, policies, top)
+            _policy(state, place, count, policies, top)
             values[depth] = reach
             if mover == player:
                 action = _choice(policies, top, count, exploration, clock)
@@ -236,7 +234,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None
         if mover == CHANCE:
             action = _outcome(tree.chance, place, count, clock)
         elif mover == player:
-            _policy(state.regrets, place, count, policies, ZERO)
+            _policy(state, place, count, policies, ZERO)
             for each in range(count):
                 state.sums[place + each] += policies[each]
             action = _choice(policies, ZERO, count, 0.0, clock)
@@ -256,7 +254,7 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
         start, count = np.uint64(infosets[i, ZERO]), np.uint64(infosets[i, ONE])
         reach = plan[np.uint64(infosets[i, TWO])]
         if reach > 0.0:
-            _policy(state.regrets, start, count, policies, ZERO)
+            _policy(state, start, count, policies, ZERO)
             for action in range(count):
                 plan[start + action] = reach * policies[action]
                 state.sums[start + action] += plan[start + action]
@@ -288,9 +286,9 @@ def run_samplers(
                 _average_in_full(tree, bases, actor, state, scratch)
             average = player < 0 and averaging == SIMPLE
             if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, state.regrets, target, scratch)
+                _traverse_external(tree, actor, floor, average, state, target, scratch)
             else:
-                _traverse_outcome(tree, actor, floor, average, exploration, rate, state, state.regrets, target, scratch)
+                _traverse_outcome(tree, actor, floor, average, exploration, rate, state, target, scratch)
         clock[ZERO] += ONE
 
 
