@@ -17,7 +17,7 @@ OPENSPIEL_NAMES = {
 RULES = {
     "external": SamplingRule(),
     "outcome": SamplingRule("outcome"),
-    "outcome with baselines": SamplingRule("outcome", rate=0.5),
+    "outcome with baselines": SamplingRule("outcome", rate=0.5, baselines="history"),
 }
 ITERATIONS = 2_000
 

@@ -497,9 +497,11 @@ class OutcomeSamplingMCCFR(MCCFR):
         As :class:`MCCFR`.
     exploration : float
         How much of the uniform policy is mixed into that of the player who walks, above 0 and at most 1.
+    baselines : {"history", "infoset", "none"}
+        What is guessed of a player's value before it is sampled: one number after every history's action, those of
+        chance too, or one after every infoset's action, or nothing. The former takes 8 bytes a history and player.
     baseline_rate : float
-        How far the baseline of an action at an infoset, which is a player's value after it, moves towards each new
-        estimate, at most 1; 0 for no baselines.
+        How far a baseline moves towards each new estimate, above 0 and at most 1.
 
     Notes
     -----
@@ -507,7 +509,8 @@ class OutcomeSamplingMCCFR(MCCFR):
     2009, section 3.1. Baselines: Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling, "Variance reduction in Monte
     Carlo counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI 2019,
     arXiv:1809.03057: the sampled action a of h counts b(I, a) + (û(ha) − b(I, a)) / ξ(h, a), any other
-    one b(I, a).
+    one b(I, a). By history: Davis, Schmid and Bowling, "Low-variance and zero-variance baselines for extensive-form
+    games", ICML 2020, arXiv:1907.09633.
 
     Examples
     --------
@@ -518,17 +521,18 @@ class OutcomeSamplingMCCFR(MCCFR):
     """
 
     exploration: float = 0.6
-    baseline_rate: float = 0.1
+    baselines: Literal["history", "infoset", "none"] = "history"
+    baseline_rate: float = 0.5
 
     name: ClassVar[str] = "os-mccfr"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option, least in (("exploration", "above 0"), ("baseline_rate", "from 0")):
+        _check_choice(self, "baselines", ("history", "infoset", "none"))
+        for option in ("exploration", "baseline_rate"):
             value = getattr(self, option)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not (number and 0.0 <= value <= 1.0 and (value > 0.0 or option == "baseline_rate")):
-                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number {least} to 1")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
 
 
 _METHODS: dict[str, type[Any]] = {

@@ -38,6 +38,7 @@ RULES = {
     "external": SamplingRule(),
     "outcome": SamplingRule("outcome", exploration=0.5),
     "outcome with baselines": SamplingRule("outcome", exploration=0.5, rate=0.3),
+    "outcome with baselines by history": SamplingRule("outcome", exploration=0.5, rate=0.3, baselines="history"),
 }
 
 
@@ -136,13 +137,14 @@ def test_a_wrong_regret_is_found_to_be_biased():
 
 def test_baselines_take_out_noise():
     spread = {}
-    for name in ("outcome", "outcome with baselines"):
+    for name in list(RULES)[1:]:
         rule = RULES[name]
         sampler, state = sampler_at_a_mixed_policy(THREE, rule)
         sampler.sampled_regrets(state, rule, 0, 10_000)  # they learn
         batches = np.array([sampler.sampled_regrets(state, rule, 0, 100) for _ in range(300)])
         spread[name] = batches.var(axis=0).sum()
     assert spread["outcome with baselines"] < 0.7 * spread["outcome"]
+    assert spread["outcome with baselines by history"] < 0.7 * spread["outcome with baselines"]
 
 
 @pytest.mark.parametrize("sampling", ["external", "outcome"])
@@ -242,7 +244,8 @@ def test_samplers_run_on_games_that_are_hardly_any():
         (KUHN, ExternalSamplingMCCFR(averaging="sampled"), 4e-3, 500_000),
         (KUHN, ExternalSamplingMCCFR(averaging="full"), 4e-3, 500_000),
         (KUHN, OutcomeSamplingMCCFR(), 8e-3, 500_000),
-        (KUHN, OutcomeSamplingMCCFR(baseline_rate=0.0), 8e-3, 500_000),
+        (KUHN, OutcomeSamplingMCCFR(baselines="none"), 8e-3, 500_000),
+        (KUHN, OutcomeSamplingMCCFR(baselines="infoset"), 8e-3, 500_000),
         (THREE, ExternalSamplingMCCFR(), 8e-3, 500_000),
         (THREE, OutcomeSamplingMCCFR(), 1.2e-2, 500_000),
         (LEDUC, ExternalSamplingMCCFR(), 0.1, 500_000),
@@ -292,7 +295,12 @@ def test_runs_are_the_same_on_every_machine():
         state = sampler.initial_state(rule, 1)
         sampler.run(state, rule, 2000)
         counts[name] = state.touched
-    assert counts == {"external": 87_771, "outcome": 33_322, "outcome with baselines": 33_369}
+    assert counts == {
+        "external": 87_771,
+        "outcome": 33_322,
+        "outcome with baselines": 33_369,
+        "outcome with baselines by history": 32_977,
+    }
 
 
 @pytest.mark.parametrize("method", ["es-mccfr", "os-mccfr"])
@@ -363,10 +371,12 @@ def test_seeds_are_whole_numbers(seed):
 
 def test_options_that_make_no_sense_are_refused():
     for wrong in (0.0, 1.5, math.nan, "half", True):
-        with pytest.raises(UnknownMethodError, match=r"os-mccfr got exploration=.*, expected a number above 0 to 1"):
+        with pytest.raises(UnknownMethodError, match=r"os-mccfr got exploration=.*, expected a number above 0 and"):
             OutcomeSamplingMCCFR(exploration=wrong)
-    with pytest.raises(UnknownMethodError, match="expected a number from 0 to 1"):
-        OutcomeSamplingMCCFR(baseline_rate=-0.1)
+    with pytest.raises(UnknownMethodError, match="expected a number above 0 and at most 1"):
+        OutcomeSamplingMCCFR(baseline_rate=0.0)
+    with pytest.raises(UnknownMethodError, match="expected one of history, infoset, none"):
+        OutcomeSamplingMCCFR(baselines="chance")
     with pytest.raises(UnknownMethodError, match="expected one of simple, sampled, full"):
         ExternalSamplingMCCFR(averaging="linear")
     with pytest.raises(UnknownMethodError, match="expected one of regret-matching"):

@@ -59,7 +59,9 @@ def rule_of(method: MCCFR, num_players: int) -> SamplingRule:
     averaging = method.averaging or ("simple" if num_players <= 2 else "sampled")
     floor = 0.0 if method.local_rule == "regret-matching+" else -math.inf
     if isinstance(method, OutcomeSamplingMCCFR):
-        return SamplingRule("outcome", averaging, floor, float(method.exploration), float(method.baseline_rate) or None)
+        baselines = "infoset" if method.baselines == "none" else method.baselines
+        rate = None if method.baselines == "none" else float(method.baseline_rate)
+        return SamplingRule("outcome", averaging, floor, float(method.exploration), rate, baselines)
     return SamplingRule("external", averaging, floor)
 
 

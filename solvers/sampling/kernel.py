@@ -28,7 +28,7 @@ class StateArrays(NamedTuple):
 
     regrets: Any
     sums: Any  # of strategies
-    baselines: Any  # of each player's value after each sequence, of whoever acts there; empty without baselines
+    baselines: Any  # of each player's value after each sequence, or at each history; empty without baselines
     clock: Any  # iterations, histories touched, and the state of the random numbers
 
 
@@ -161,15 +161,15 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
 
 @compiled
 def _traverse_outcome(
-    tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, state: Any, target: Any,
-    scratch: Any,
+    tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
+    target: Any, scratch: Any,
 ) -> None:  # fmt: skip
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``."""
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
     frames, policies, values = scratch.frames, scratch.policies, scratch.values
     num_players = np.uint64(tree.payoffs.shape[1])
     averaged = (np.uint64(player) + ONE) % num_players
-    learns = len(baselines) > 0
+    learns, walker = len(baselines) > 0, np.uint64(player)
     node, depth, top, touched = ZERO, ZERO, ZERO, np.uint64(1)
     reach = 1.0  # the probability with which the player's own sampling came here
     while True:
@@ -179,6 +179,9 @@ def _traverse_outcome(
         count, place = np.uint64(nodes[node, TWO]), np.uint64(nodes[node, THREE])
         if mover == CHANCE:
             action = _outcome(tree.chance, place, count, clock)
+            if by_history:
+                frames[depth, ZERO], frames[depth, ONE] = node, action
+                depth += ONE
         else:
             _policy(state, place, count, policies, top)
             values[depth] = reach
@@ -195,11 +198,20 @@ def _traverse_outcome(
             top += count
         node = np.uint64(nodes[node, ONE]) + action
         touched += ONE
-    value = tree.payoffs[np.uint64(nodes[node, THREE]), np.uint64(player)]
+    value = tree.payoffs[np.uint64(nodes[node, THREE]), walker]
     while depth > ZERO:
         depth -= ONE
         above, action, first = frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO]
         mover, count, place = nodes[above, ZERO], np.uint64(nodes[above, TWO]), np.uint64(nodes[above, THREE])
+        slot = np.uint64(nodes[above, ONE]) if by_history else place
+        if mover == CHANCE:
+            before, expected, below = baselines[walker, slot + action], 0.0, 0.0
+            for each in range(count):
+                expected += (tree.chance[place + each] - below) * baselines[walker, slot + each]
+                below = tree.chance[place + each]
+            baselines[walker, slot + action] = before + rate * (value - before)
+            value = expected + (value - before)
+            continue
         probability = policies[first + action]
         sampled = probability
         if mover == player:
@@ -207,17 +219,17 @@ def _traverse_outcome(
         # The baseline's values of all actions, and the sampled one's corrected by what was found.
         before, expected = 0.0, 0.0
         if learns:
-            before = baselines[np.uint64(player), place + action]
+            before = baselines[walker, slot + action]
             for each in range(count):
-                expected += policies[first + each] * baselines[np.uint64(player), place + each]
-            baselines[np.uint64(player), place + action] = before + rate * (value - before)
+                expected += policies[first + each] * baselines[walker, slot + each]
+            baselines[walker, slot + action] = before + rate * (value - before)
         correction = (value - before) / sampled
         mean = expected + probability * correction
         if mover == player:
             weight = 1.0 / values[depth]
             for each in range(count):
                 # The baseline of the sampled action has moved since.
-                own = before if each == action else (baselines[np.uint64(player), place + each] if learns else 0.0)
+                own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[place + each] = max(target[place + each] + weight * (own - mean), floor)
         value = mean
@@ -274,6 +286,7 @@ def run_samplers(
     averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
     """
     floor, exploration, rate = numbers[0], numbers[1], numbers[2]
+    by_history = numbers[3] != 0.0 and len(state.baselines) > 0
     clock, num_players = state.clock, len(bases) - 1
     last = clock[ZERO] + iterations
     while clock[ZERO] < last and clock[ONE] < until:
@@ -288,7 +301,7 @@ def run_samplers(
             if sampling == EXTERNAL:
                 _traverse_external(tree, actor, floor, average, state, target, scratch)
             else:
-                _traverse_outcome(tree, actor, floor, average, exploration, rate, state, target, scratch)
+                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
         clock[ZERO] += ONE
 
 

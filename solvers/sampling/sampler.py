@@ -1,6 +1,6 @@
 """Samplers on one game: their state, and what is read from it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,8 @@ class SamplingRule:
         In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
     rate : float, optional
         In outcome sampling, how far baselines move towards each new value; without it there are none.
+    baselines : {"history", "infoset"}
+        Whether there is one after every history's action, those of chance too, or after every infoset's.
     """
 
     sampling: Literal["external", "outcome"] = "external"
@@ -35,6 +37,7 @@ class SamplingRule:
     floor: float = -np.inf
     exploration: float = 0.6
     rate: float | None = None
+    baselines: Literal["history", "infoset"] = "infoset"
 
 
 @dataclass(eq=False)
@@ -89,9 +92,9 @@ class Sampler:
         # Others' policies are written above those of the player who walks, or all one above the other.
         width = (tree.num_players + 1) * tree.width + 1
         self._scratch = ScratchArrays(
-            frames=np.zeros((tree.num_players * tree.depth + 1, 3), dtype=np.uint64),
+            frames=np.zeros((tree.length + 1, 3), dtype=np.uint64),
             policies=np.zeros(width),
-            values=np.zeros(width),
+            values=np.zeros(max(width, tree.length + 1)),
             plan=np.zeros(tree.num_positions),
         )
 
@@ -106,13 +109,14 @@ class Sampler:
         """
         size = self.tree.num_positions
         with_baselines = rule.sampling == "outcome" and rule.rate is not None
+        places = self.tree.num_nodes if rule.baselines == "history" else size
         clock = np.zeros(3, dtype=np.uint64)
         clock[2] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         return SamplerState(
             StateArrays(
                 regrets=np.zeros(size),
                 sums=np.zeros(size),
-                baselines=np.zeros((self.tree.num_players, size) if with_baselines else (0, 0)),
+                baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
                 clock=clock,
             )
         )
@@ -156,7 +160,7 @@ class Sampler:
             In expectation the counterfactual regrets π₋ᵢ(I) (u(I, a) − u(I)) of the current policies.
         """
         target = np.zeros(self.tree.num_positions)
-        unbounded = SamplingRule(rule.sampling, rule.averaging, -np.inf, rule.exploration, rule.rate)
+        unbounded = replace(rule, floor=-np.inf)
         self._run(state, unbounded, target, samples, None, player)
         return target / samples
 
@@ -169,7 +173,8 @@ class Sampler:
         touched: int | None,
         player: int,
     ) -> None:
-        numbers = np.array([rule.floor, rule.exploration, 0.0 if rule.rate is None else rule.rate])
+        by_history = float(rule.baselines == "history")
+        numbers = np.array([rule.floor, rule.exploration, 0.0 if rule.rate is None else rule.rate, by_history])
         kernel.run_samplers(
             self.tree.arrays,
             self.tree.bases,

@@ -53,6 +53,8 @@ class HistoryTree:
         The position of each player's empty sequence; the number of positions.
     ranges : ndarray of int64, shape (num_players + 1,)
         Player ``i`` has the infosets ``ranges[i]:ranges[i + 1]``.
+    length : int
+        The most moves of a history, those of chance included.
     depth, width : int
         The most decisions that one player meets in a row, and how many actions these have together, at most.
 
@@ -70,6 +72,7 @@ class HistoryTree:
     infosets: Integers
     bases: np.ndarray[tuple[int], np.dtype[np.int64]]
     ranges: np.ndarray[tuple[int], np.dtype[np.int64]]
+    length: int
     depth: int
     width: int
 
@@ -132,7 +135,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     budget = Budget(memory)
     histories = form.num_nodes or len(form.leaves)
     budget.require(view_bytes(form.num_players, histories, 0), f"{game.spec}: {histories:,} histories as arrays")
-    nodes, chance, num_leaves, labels = _walk(rules, game, Watch(budget))
+    nodes, chance, num_leaves, length, labels = _walk(rules, game, Watch(budget))
     check_order(labels, form)
     if num_leaves != len(form.leaves):
         _refuse(game)
@@ -158,6 +161,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
         infosets=infosets,
         bases=bases,
         ranges=np.cumsum([0, *(treeplex.num_infosets for treeplex in form.treeplexes)], dtype=np.int64),
+        length=length,
         depth=depth,
         width=width,
     )
@@ -170,8 +174,8 @@ def _refuse(game: Game) -> NoReturn:
     )
 
 
-def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int, list[list[Hashable]]]:
-    """Return the table of histories, chance's sums, the number of leaves, and each player's infosets as they were met.
+def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int, int, list[list[Hashable]]]:
+    """Return the table of histories, chance's sums, the number of leaves, the longest history, and the infosets.
 
     Leaves and infosets are met in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`.
     """
@@ -185,15 +189,17 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
     visited, num_leaves = 0, 0
     root = rules.initial_state()
     who = player_at(root)
-    stack: list[tuple[Any, int, int]] = []
+    longest = 0
+    stack: list[tuple[Any, int, int, int]] = []
     if who == TERMINAL:
         num_leaves = 1
     else:
-        stack.append((root, who, 0))
+        stack.append((root, who, 0, 1))
     while stack:
         if len(movers) >= watch.next:
             watch.look_at_view(visited, num_leaves, len(stack), len(treeplexes), len(movers), 0)
-        state, who, here = stack.pop()
+        state, who, here, level = stack.pop()
+        longest = max(longest, level)
         visited += 1
         if who == CHANCE:
             outcomes = rules.chance_outcomes(state)
@@ -218,9 +224,9 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
                 movers[first + number], places[first + number] = TERMINAL, num_leaves
                 num_leaves += 1
             else:
-                stack.append((follower, following, first + number))
+                stack.append((follower, following, first + number, level + 1))
     table = np.stack([np.frombuffer(column, dtype=np.intc) for column in columns], axis=1).astype(np.int32)
-    return table, np.array(chance, dtype=np.float64), num_leaves, [list(known) for known in numbers]
+    return table, np.array(chance, dtype=np.float64), num_leaves, longest, [list(known) for known in numbers]
 
 
 def _sums(probabilities: list[float]) -> list[float]:
