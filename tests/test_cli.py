@@ -188,7 +188,7 @@ def test_info_names_infosets_as_constraints_do(capsys: pytest.CaptureFixture[str
 # Solve
 
 
-@pytest.mark.parametrize("method", ["highs", "highs-ipm", "cvxpy", "cfr", "cfr+", "dcfr", "pcfr+"])
+@pytest.mark.parametrize("method", ["highs", "highs-ipm", "cvxpy", "cfr", "cfr+", "dcfr", "pcfr+", "es-mccfr", "os-mccfr"])
 def test_solve_in_json(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     record = json_of(capsys, "solve", "kuhn", "--problem", "nash", "--method", method, "--tol", "1e-3")
     assert set(record) >= SOLVE_KEYS

@@ -345,7 +345,7 @@ def test_limits_and_callbacks_stop_a_run():
     assert stopped.status is Status.INTERRUPTED
     late = solve(Nash(KUHN), "es-mccfr", tol=0, time_limit=0.1)
     assert late.status is Status.TIME_LIMIT
-    assert late.seconds < 1.0
+    assert late.seconds < 5.0
 
 
 def test_games_that_cannot_be_sampled_are_refused_in_one_line():
