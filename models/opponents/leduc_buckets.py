@@ -58,8 +58,8 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
     rounds = text.split("/")
     if len(rounds) != 2:
         raise InvalidStrategyError(
-            f"abstraction {shown(text, 60)} has {len(rounds)} round{'s' * (len(rounds) > 1)}, expected 2 with / between them, "
-            f"{_EXAMPLE}"
+            f"abstraction {shown(text, 60)} has {len(rounds)} round{'s' * (len(rounds) > 1)}, expected two with / "
+            f"between them, {_EXAMPLE}"
         )
     ranks = rank_names(rules.ranks)
     own = _groups(rounds[0].split("."), ranks, "first")
