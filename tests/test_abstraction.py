@@ -230,7 +230,7 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has 1 round, expected 2 with / between them, such as JQ.K/pair.nopair"),
+        ("", "has 1 round, expected two with / between them, such as JQ.K/pair.nopair"),
         ("JQ.K", "has 1 round"),
         ("JQ.K/pair.nopair/x", "has 3 rounds"),
         ("JQ.JK/pair.nopair", "rank J stands twice in the first round"),
@@ -255,5 +255,5 @@ def test_texts_that_are_no_abstraction_are_refused_in_one_line(text, message):
 
 
 def test_the_abstraction_is_of_leduc_alone():
-    with pytest.raises(InvalidStrategyError, match="is of leduc, and the game is kuhn"):
+    with pytest.raises(InvalidStrategyError, match="is of leduc, not of kuhn"):
         leduc_buckets(TARGET, KUHN)
