@@ -50,10 +50,12 @@ if TYPE_CHECKING:
     from .seqform.game import Game
     from .seqform.game_size import GameSize
     from .seqform.game_tree import GameTree
+    from .seqform.observer import ObserverTree
     from .seqform.polytope import Treeplex
     from .seqform.rules import CHANCE, TERMINAL, Rules
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
+    from .seqform.views import observer_tree
     from .solvers import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
@@ -92,6 +94,7 @@ __all__ = [
     "L2Distance",
     "MissingExtraError",
     "Nash",
+    "ObserverTree",
     "PCFRPlus",
     "PlayLogError",
     "Profile",
@@ -119,6 +122,7 @@ __all__ = [
     "gain",
     "load_game",
     "nash_conv",
+    "observer_tree",
     "restricted_nash_frontier",
     "solve",
     "style_range",
@@ -158,6 +162,7 @@ _EXPORTS = {
     "KLDistance": ".models.distances",
     "L1Distance": ".models.distances",
     "L2Distance": ".models.distances",
+    "ObserverTree": ".seqform.observer",
     "PCFRPlus": ".solvers",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
@@ -183,6 +188,7 @@ _EXPORTS = {
     "gain": ".seqform.evaluate",
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
+    "observer_tree": ".seqform.views",
     "restricted_nash_frontier": ".solvers.frontier",
     "solve": ".solvers.solve",
     "style_range": ".solvers.styles",

@@ -30,6 +30,8 @@ _SEQUENCE = 25
 _EXACT_LEAF, _EXACT_LEAF_PLAYER = 40, 75
 #: A node of a networkx tree, with its attributes and its edge, the sequence form included.
 _TREE_NODE = 1150
+#: A history at which an observer's class is entered: in arrays that grow, and sorted; and a class with its labels.
+_ENTRY, _ENTRY_PLAYER, _CLASS = 40, 8, 700
 #: A history that waits to be visited, its state apart.
 _WAITING = 200
 
@@ -82,6 +84,19 @@ def _form_bytes(players: int, leaves: int, infosets: int, sequences: int, exact:
     if exact:
         leaf += _EXACT_LEAF + _EXACT_LEAF_PLAYER * players
     return leaf * leaves + _INFOSET * infosets + _SEQUENCE * sequences
+
+
+def view_bytes(players: int, entries: int, classes: int) -> int:
+    """Estimate the peak of finding what an observer sees, in bytes.
+
+    Parameters
+    ----------
+    players : int
+    entries : int
+        Histories at which classes are entered, leaves among them.
+    classes : int
+    """
+    return (_ENTRY + _ENTRY_PLAYER * players) * entries + _CLASS * classes
 
 
 class Budget:
@@ -256,6 +271,29 @@ class Watch:
             If the budget is used up.
         """
         self._look(nodes + waiting, nodes, nodes * _TREE_NODE + waiting * _WAITING)
+
+    def look_at_view(self, visited: int, leaves: int, waiting: int, players: int, entries: int, classes: int) -> None:
+        """Look at the walk that finds what an observer sees.
+
+        Parameters
+        ----------
+        visited : int
+            Inner nodes so far.
+        leaves : int
+        waiting : int
+            Histories on the stack.
+        players : int
+        entries : int
+            Histories at which classes are entered, so far.
+        classes : int
+
+        Raises
+        ------
+        GameTooLargeError
+            If the budget is used up.
+        """
+        taken = view_bytes(players, entries, classes) + waiting * _WAITING
+        self._look(visited + leaves + waiting, visited + leaves, taken)
 
     def held(self, items: Any, histories: int) -> Any:
         """Return a history's actions or outcomes, if there is memory for so many; what has no length becomes a list.

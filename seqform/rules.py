@@ -30,6 +30,17 @@ class Rules(Protocol):
     deal, and agree all over an infoset; :func:`~treeplex.seqform.public_from_rules.public_tree_from_rules` says what
     else they have to keep. Without it, or with ``public_state = None``, public states are derived from the infosets.
 
+    Three more methods, all or none, say what an observer sees, and with it what a log of play holds:
+
+    - ``private_information(state, player)``, a text: what a player knows that is hidden from others; empty before there
+      is any. What a player has done in secret is part of it.
+    - ``public_history(state)``, a tuple of texts: what everybody has seen happen, in order, so that a child's begins
+      with its parent's: actions, as ``actions`` names them, with who has moved where that does not follow, and public
+      cards.
+    - ``shows(state)``, at a leaf, a tuple: the players whose private information everybody then sees.
+
+    :func:`~treeplex.seqform.views.observer_tree` says what they have to keep.
+
     Rules that know how large their game is may say so in a method ``size()`` that returns a
     :class:`~treeplex.seqform.game_size.GameSize`: a game that is too large for the memory is then refused before it is
     walked.
@@ -84,6 +95,14 @@ def check_rules(rules: Any) -> None:
     for member in _MEMBERS:
         if not hasattr(rules, member):
             raise InvalidGameError(f"{shown(rules)} is no game's rules: it has no {member}")
+
+
+_OBSERVING = ("private_information", "public_history", "shows")
+
+
+def says_what_is_observed(rules: Any) -> bool:
+    """Return whether rules have the optional methods that say what an observer sees."""
+    return all(callable(getattr(rules, member, None)) for member in _OBSERVING)
 
 
 def public_labels(rules: Any) -> Callable[[Any], Hashable] | None:

@@ -14,6 +14,8 @@ from .sizes import goofspiel_size
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.
 _UNTOLD_BID = re.compile(r"\d+(?=[wl])")
+# A prize that is up, or a bid and how its round has ended, if it has.
+_EVENT = re.compile(r"(\d+\.)|(\d+)([wlt]?)")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Goofspiel:
     _hands: dict[int, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     _rounds: dict[str, dict[str, tuple[int, str, str, int, int]]] = field(init=False, repr=False, compare=False)
     _forced: dict[int, dict[int, int]] = field(init=False, repr=False, compare=False)
-    _leaves: dict[int, tuple[int, tuple[int, int]]] = field(init=False, repr=False, compare=False)
+    _leaves: dict[int, tuple[int, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -85,7 +87,7 @@ class Goofspiel:
         leaves = {}
         for lead in range(-most, most + 1):
             payoff = lead if self.payoff == "points" else _sign(lead)
-            leaves[lead] = (TERMINAL, (payoff, -payoff))
+            leaves[lead] = (payoff, -payoff)
         object.__setattr__(self, "_hands", hands)
         object.__setattr__(self, "_rounds", rounds)
         object.__setattr__(self, "_forced", forced)
@@ -104,7 +106,7 @@ class Goofspiel:
     #   (0, label 0, hand 0, label 1, hand 1, lead of player 0, prize, prizes to come),
     #   (1, label 1, hand 1, the state before player 0's bid, that bid),
     #   (CHANCE, label 0, hand 0, label 1, hand 1, lead of player 0, None, prizes to come),
-    #   (TERMINAL, payoffs).
+    #   (TERMINAL, payoffs, the state before player 1's last bid, that bid).
 
     def initial_state(self) -> tuple[Any, ...]:
         """Return the state before the first prize (random order) or the first bid."""
@@ -137,7 +139,7 @@ class Goofspiel:
             lead += sign * prize
             hand0 -= card0
             if hand0 in self._forced:
-                return self._leaves[lead + self._forced[hand0][hand1 - card1] * prizes[0]]
+                return TERMINAL, self._leaves[lead + self._forced[hand0][hand1 - card1] * prizes[0]], state, action
             if self.order == "random":
                 return CHANCE, label0 + told0, hand0, label1 + told1, hand1 - card1, lead, None, prizes
             return 0, label0 + told0, hand0, label1 + told1, hand1 - card1, lead, prizes[0], prizes[1:]
@@ -156,6 +158,35 @@ class Goofspiel:
         """Return how each round ended for player 0, a tied bid with it, and ``?`` once player 0 has bid."""
         told = _UNTOLD_BID.sub("", state[3][1] if state[0] == 1 else state[1])
         return told + "?" if state[0] == 1 else told
+
+    def _labels(self, state: Any) -> tuple[str, str]:
+        """Return what both players know, player 0's bid included as soon as it is made."""
+        if state[0] == 1:
+            return f"{state[3][1]}{state[4]}", state[1]
+        if state[0] == TERMINAL:
+            _, label1, _, before, bid = state[2]
+            _, told0, told1, _, _ = self._rounds[bid][state[3]]
+            return before[1] + told0, label1 + told1
+        return state[1], state[3]
+
+    def private_information(self, state: Any, player: int) -> str:
+        """Return the player's own bids and how each round ended, as in the labels of infosets."""
+        return self._labels(state)[player]
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return, for each round, ``?`` once player 0 has bid, and then how it ended for player 0.
+
+        A tied bid comes with the ``t``; a drawn prize stands, with its dot, before its round. The last round, whose
+        bids are forced, shows in the result alone.
+        """
+        events: list[str] = []
+        for prize, bid, end in _EVENT.findall(self._labels(state)[0]):
+            events += [prize] if prize else ["?", f"t{bid}" if end == "t" else end] if end else ["?"]
+        return tuple(events)
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return nobody: bids stay hidden."""
+        return ()
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return each player's points minus the other's, or the sign of that."""

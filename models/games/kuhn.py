@@ -137,6 +137,22 @@ class Kuhn:
         """Return all actions so far."""
         return state[1]  # type: ignore[no-any-return]
 
+    def private_information(self, state: Any, player: int) -> str:
+        """Return a player's card, once it is dealt."""
+        hands = state[0]
+        return hands[player] if player < len(hands) else ""
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return all actions so far."""
+        return tuple(state[1])
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return who shows a card: all who have bet, or all if nobody has; nobody where a bet was not called."""
+        history = state[1]
+        bettors = sorted({turn % self.players for turn, action in enumerate(history) if action == "b"})
+        contenders = bettors or range(self.players)
+        return tuple(contenders) if len(contenders) > 1 else ()
+
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return what each player wins or loses, in antes."""
         hands, history = state

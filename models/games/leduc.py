@@ -165,6 +165,24 @@ class Leduc:
         """Return what everybody has seen: ``_``, the actions and the public card."""
         return state[3]  # type: ignore[no-any-return]
 
+    def private_information(self, state: Any, player: int) -> str:
+        """Return a player's card, once it is dealt."""
+        hands = state[1]
+        return hands[player] if player < len(hands) else ""
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return the actions so far, with the public card after those of the first round."""
+        seen = state[3]
+        if not state[2]:
+            return tuple(seen[1:])
+        _, first, public, second = seen.split("_")
+        return (*first, public, *second)
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return who shows a card: all who have not folded, or nobody where all others have."""
+        live: tuple[int, ...] = state[5]
+        return live if len(live) > 1 else ()
+
     def payoffs(self, state: Any) -> Sequence[int | Fraction]:
         """Return what each player wins or loses, in antes."""
         _, hands, public, _, stakes, winners, _, _ = state

@@ -159,6 +159,20 @@ class LiarsDice:
         """Return all bids so far."""
         return state[1]  # type: ignore[no-any-return]
 
+    def private_information(self, state: Any, player: int) -> str:
+        """Return a player's dice, once they are rolled."""
+        hands = state[0]
+        return hands[player] if player < len(hands) else ""
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return all bids so far, and the challenge."""
+        bids = state[1].split("_")[1:] if state[2] else []
+        return (*bids, _CHALLENGE) if state[3] == TERMINAL else tuple(bids)
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return all players: a challenge lifts every cup."""
+        return tuple(range(self.players))
+
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return 1 for the winner of the challenge and -1 for the loser."""
         hands, _, low, _, challenger = state

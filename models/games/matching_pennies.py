@@ -73,6 +73,18 @@ class MatchingPennies:
         """Return ``_``, and ``?`` once player 0 has chosen."""
         return "_?" if state else "_"
 
+    def private_information(self, state: Any, player: int) -> str:
+        """Return player 0's side until player 1 has chosen too."""
+        return state if len(state) == 1 and player == 0 else ""
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return ``?`` once player 0 has chosen, and then both sides."""
+        return ("?", state)[: len(state)]
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return nobody: both sides are public."""
+        return ()
+
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return 1 for the winner and -1 for the loser."""
         return (1, -1) if state[0] == state[1] else (-1, 1)

@@ -96,6 +96,18 @@ class RockPaperScissors:
         """Return what the mover knows, and ``?`` once player 0 has moved in this round."""
         return self.infoset(state) + "?" * (len(state) % 2)
 
+    def private_information(self, state: Any, player: int) -> str:
+        """Return player 0's move until player 1 has moved too."""
+        return state[-1] if len(state) % 2 and player == 0 else ""
+
+    def public_history(self, state: Any) -> tuple[str, ...]:
+        """Return, for each round, ``?`` once player 0 has moved, and then both moves."""
+        return tuple(state[turn - 1 : turn + 1] if turn % 2 else "?" for turn in range(len(state)))
+
+    def shows(self, state: Any) -> tuple[int, ...]:
+        """Return nobody: all moves are public."""
+        return ()
+
     def payoffs(self, state: Any) -> Sequence[Fraction]:
         """Return the stake for the winner and its negative for the loser."""
         return self._payoffs[state]

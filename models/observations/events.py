@@ -1,0 +1,178 @@
+"""What an observer may see that depends on how the opponent plays, as linear functions of the opponent's plan."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats, Integers
+from ...seqform.polytope import Treeplex
+from ...seqform.views import ObserverTree
+
+#: Where leaves come from: the class before, the observer's sequence, own private information and public history.
+_Place = tuple[int, int, str, tuple[str, ...]]
+#: Own private information, public history, what others show, and the result where it is seen.
+_Label = tuple[str, tuple[str, ...], tuple[tuple[int, str], ...], float]
+#: How far two functions may be from multiples of each other and still count as such, relative to their size.
+_SAME = 1e-12
+#: How many functions are maximised over a polytope at once: a column each of a dense array.
+_BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Events that an observer can tell apart, each with its probability as a function of the opponent's plan.
+
+    The probability of event e is w(e) · Σ M[e, s] y(s), with y the opponent's realization plan and w(e) the observer's
+    own part in it: its plan at the sequence ``own[e]``.
+
+    Attributes
+    ----------
+    names : tuple of str
+        For people to read, and distinct.
+    classes : csr_array, shape (events, num_classes)
+        Which classes of histories make up an event: 1 or nothing.
+    own : ndarray of int32, shape (events,)
+        The observer's sequence.
+    matrix : csr_array, shape (events, num_sequences of the opponent)
+        M: the probability that chance plays to the histories of the event, by the opponent's sequence.
+    least, most : ndarray of float64, shape (events,)
+        The least and the greatest value of Σ M y over the opponent's plans.
+    """
+
+    names: tuple[str, ...]
+    classes: sp.csr_array
+    own: Integers
+    matrix: sp.csr_array
+    least: Floats
+    most: Floats
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def at(self, rows: npt.NDArray[np.integer]) -> "Events":
+        """Return some of the events, by their numbers."""
+        return Events(
+            names=tuple(self.names[row] for row in rows.tolist()),
+            classes=self.classes[rows],
+            own=self.own[rows],
+            matrix=self.matrix[rows],
+            least=self.least[rows],
+            most=self.most[rows],
+        )
+
+
+def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
+    """Return the events that say something of the opponent, each once.
+
+    Parameters
+    ----------
+    tree : ObserverTree
+        Of a two-player game.
+    opponent : Treeplex
+        The polytope of the opponent's plans.
+
+    Returns
+    -------
+    Events
+        Classes of the observer's histories, and leaves together that differ by what they show alone. Left out is what
+        says nothing: what happens alike for all plans, and what is a multiple of the event before, as after an own
+        action: that was counted before the action, in more games.
+
+    Notes
+    -----
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
+    D, equations 50 (own private information and public history) and 51 (what a leaf shows beside).
+    """
+    classes, parents, labels = _with_unshown_leaves(tree)
+    own, matrix = _functions(tree, classes, opponent.num_sequences)
+    kept = np.flatnonzero(~_multiples(matrix, parents))
+    least, most = -_greatest(opponent, -matrix[kept]), _greatest(opponent, matrix[kept])
+    says = most - least > _SAME * most
+    kept, least, most = kept[says], least[says], most[says]
+    return Events(_names([labels[row] for row in kept.tolist()]), classes[kept], own[kept], matrix[kept], least, most)
+
+
+def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
+    """Return the greatest value of each row of a matrix over a player's plans, shape (rows,)."""
+    found = np.zeros(matrix.shape[0])
+    for start in range(0, matrix.shape[0], _BLOCK):
+        values = matrix[start : start + _BLOCK].T.toarray()
+        for level in reversed(treeplex.levels):
+            level.pass_up(np.maximum.reduceat(values[level.sequences], level.starts, axis=0), values)
+        found[start : start + _BLOCK] = values[0]
+    return found
+
+
+def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
+    """Return all classes as rows, then leaves that differ by what they show alone, taken together; with their parents."""
+    count = tree.num_classes
+    together: dict[_Place, list[int]] = {}
+    for leaf in np.flatnonzero(tree.terminal).tolist():
+        place = (int(tree.parents[leaf]), int(tree.own_sequences[leaf]), tree.private[leaf], tree.public[leaf])
+        together.setdefault(place, []).append(leaf)
+    groups = [(place, leaves) for place, leaves in together.items() if len(leaves) > 1]
+    parents = np.concatenate([tree.parents, [place[0] for place, _ in groups]]).astype(np.int32)
+    labels: list[_Label] = list(zip(tree.private, tree.public, tree.shown, tree.results.tolist(), strict=True))
+    labels += [(private, public, (), np.nan) for (_, _, private, public), _ in groups]
+    rows, columns = [np.arange(count)], [np.arange(count)]
+    for number, (_, leaves) in enumerate(groups):
+        parents[leaves] = count + number
+        rows.append(np.full(len(leaves), count + number))
+        columns.append(np.array(leaves))
+    places = (np.concatenate(rows), np.concatenate(columns))
+    shape = (count + len(groups), count)
+    return sp.csr_array((np.ones(len(places[0])), places), shape=shape), parents, labels
+
+
+def _functions(tree: ObserverTree, classes: sp.csr_array, num_sequences: int) -> tuple[Integers, sp.csr_array]:
+    """Return the observer's sequence of each row, and the chance probabilities by the opponent's sequence."""
+    places = (tree.history_classes, tree.sequences[:, 1 - tree.player])
+    matrix = sp.csr_array(classes @ sp.csr_array((tree.chance, places), shape=(tree.num_classes, num_sequences)))
+    matrix.sum_duplicates()
+    # The leaves that a row takes together come from one decision, or from chance, after the same own sequence.
+    return tree.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
+
+
+def _multiples(matrix: sp.csr_array, parents: Integers) -> npt.NDArray[np.bool_]:
+    """Return which rows are multiples of their parents' rows, shape (rows,)."""
+    counts = np.diff(matrix.indptr)
+    like = np.flatnonzero((parents >= 0) & (counts > 0) & (counts == counts[parents]))
+    found = np.zeros(len(parents), dtype=bool)
+    if not len(like):
+        return found
+    lengths = counts[like]
+    starts = np.cumsum(lengths) - lengths
+    within = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+    here = within + np.repeat(matrix.indptr[like], lengths)
+    above = within + np.repeat(matrix.indptr[parents[like]], lengths)
+    ratios = matrix.data[here] / matrix.data[above]
+    same = matrix.indices[here] == matrix.indices[above]
+    same &= np.abs(ratios - np.repeat(ratios[starts], lengths)) <= _SAME * np.abs(ratios)
+    found[like] = np.logical_and.reduceat(same, starts)
+    return found
+
+
+def _names(labels: Sequence[_Label]) -> tuple[str, ...]:
+    """Return names that people can read, all different: with the result where nothing else tells leaves apart."""
+    names = [_name(private, public, cards) for private, public, cards, _ in labels]
+    seen = Counter(names)
+    told = [
+        name if seen[name] == 1 or np.isnan(label[3]) else f"{name} with the result {label[3]:g}"
+        for name, label in zip(names, labels, strict=True)
+    ]
+    times: Counter[str] = Counter()
+    distinct = []
+    for name in told:
+        times[name] += 1
+        distinct.append(name if times[name] == 1 else f"{name} ({times[name]})")
+    return tuple(distinct)
+
+
+def _name(private: str, public: tuple[str, ...], cards: tuple[tuple[int, str], ...]) -> str:
+    holding = f"holding {private}, " if private else ""
+    showing = ", ".join(information for _, information in cards)
+    return f"{holding}opponent {f'showing {showing} ' if showing else ''}reaches {'/'.join(public) or 'the start'}"

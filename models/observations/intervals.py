@@ -1,0 +1,211 @@
+"""Intervals for a probability from how often something happened: Wilson's, and Clopper and Pearson's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, nearest, shown
+
+IntervalName = Literal["wilson", "clopper-pearson"]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Lower and upper ends of intervals.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of float64
+        Of one shape, from 0 to 1.
+    """
+
+    lower: Floats
+    upper: Floats
+
+
+def wilson_intervals(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
+) -> Intervals:
+    """Return Wilson's score intervals for probabilities.
+
+    Parameters
+    ----------
+    successes, trials : array_like of int
+        How often something happened, and how often it could have; their shapes broadcast.
+    confidence : float
+        γ, strictly between 0 and 1.
+    comparisons : int
+        Bonferroni: of how many intervals together γ is meant. Each has the confidence 1 − (1 − γ) / comparisons.
+
+    Returns
+    -------
+    Intervals
+        From 0 to 1 where there were no trials.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If the confidence is none, or the counts are no counts.
+
+    Notes
+    -----
+    With p̂ = s / n and z the quantile of the normal distribution at 1 − (1 − γ) / 2,
+
+        (p̂ + z² / 2n ± z √(p̂ (1 − p̂) / n + z² / 4n²)) / (1 + z² / n).
+
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
+    Statistical Association 22, 1927. Its coverage is γ on the average over p, not at every p: near 0 and 1 it may be
+    less.
+
+    Examples
+    --------
+    >>> from treeplex.models.observations import wilson_intervals
+    >>> both = wilson_intervals([5, 0], [10, 100], 0.95)
+    >>> both.lower.round(6), both.upper.round(6)
+    (array([0.236593, 0.      ]), array([0.763407, 0.036993]))
+    """
+    happened, possible, beyond = _checked(successes, trials, confidence, comparisons)
+    square = float(special.ndtri(beyond / 2.0)) ** 2
+    # Multiplied by n, so that no trials are no division by zero.
+    shares = happened * (possible - happened) / np.maximum(possible, 1.0)
+    centre = happened + square / 2.0
+    half = np.sqrt(square * (shares + square / 4.0))
+    lower, upper = (centre - half) / (possible + square), (centre + half) / (possible + square)
+    # At the ends the formula is exact, but for round-off.
+    return Intervals(
+        np.where(happened == 0.0, 0.0, np.clip(lower, 0.0, 1.0)),
+        np.where(happened == possible, 1.0, np.clip(upper, 0.0, 1.0)),
+    )
+
+
+def clopper_pearson_intervals(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
+) -> Intervals:
+    """Return Clopper and Pearson's intervals for probabilities, which hold with the confidence or more at every p.
+
+    Parameters
+    ----------
+    successes, trials, confidence, comparisons
+        As for :func:`wilson_intervals`.
+
+    Returns
+    -------
+    Intervals
+
+    Raises
+    ------
+    InvalidConstraintError
+        If the confidence is none, or the counts are no counts.
+
+    Notes
+    -----
+    The p at which s or more, and at which s or fewer, of n have the probability (1 − γ) / 2: quantiles of the beta
+    distributions with s and n − s + 1, and with s + 1 and n − s. C. J. Clopper, E. S. Pearson, "The use of confidence or
+    fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
+
+    Examples
+    --------
+    >>> from treeplex.models.observations import clopper_pearson_intervals
+    >>> interval = clopper_pearson_intervals(5, 10, 0.95)
+    >>> round(float(interval.lower), 6), round(float(interval.upper), 6)
+    (0.187086, 0.812914)
+    """
+    happened, possible, beyond = _checked(successes, trials, confidence, comparisons)
+    missed = possible - happened
+    # Parameters of 0, where the quantile is not asked for, are replaced.
+    lower = special.betaincinv(np.maximum(happened, 1.0), missed + 1.0, beyond / 2.0)
+    upper = special.betainccinv(happened + 1.0, np.maximum(missed, 1.0), beyond / 2.0)
+    return Intervals(np.where(happened == 0.0, 0.0, lower), np.where(missed == 0.0, 1.0, upper))
+
+
+def proportion_intervals(
+    name: str, successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
+) -> Intervals:
+    """Return intervals for probabilities by the name of the method.
+
+    Parameters
+    ----------
+    name : {"wilson", "clopper-pearson"}
+    successes, trials, confidence, comparisons
+        As for :func:`wilson_intervals`.
+
+    Returns
+    -------
+    Intervals
+
+    Raises
+    ------
+    InvalidConstraintError
+        If there is no such method, the confidence is none, or the counts are no counts.
+
+    Examples
+    --------
+    >>> from treeplex.models.observations import proportion_intervals
+    >>> proportion_intervals("wilson", 0, 0, 0.95)
+    Intervals(lower=array(0.), upper=array(1.))
+    """
+    return find_intervals(name)(successes, trials, confidence, comparisons=comparisons)
+
+
+def find_intervals(name: str) -> Callable[..., Intervals]:
+    """Return the function that makes intervals by a method.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If there is no such method.
+    """
+    if not isinstance(name, str) or name not in _METHODS:
+        hint = nearest(name, _METHODS) if isinstance(name, str) else ""
+        raise InvalidConstraintError(f"unknown interval {shown(name, 60)}{hint}; expected {', '.join(_METHODS)}")
+    return _METHODS[name]
+
+
+def checked_confidence(confidence: Any) -> float:
+    """Return a confidence as a float, or refuse it.
+
+    Raises
+    ------
+    InvalidConstraintError
+    """
+    is_number = isinstance(confidence, Real) and not isinstance(confidence, bool)
+    value = float(confidence) if is_number else float("nan")
+    if not 0.0 < value < 1.0:
+        raise InvalidConstraintError(
+            f"the confidence is {shown(confidence, 60)}, expected a number between 0 and 1, such as 0.95"
+        )
+    return value
+
+
+def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> tuple[Floats, Floats, float]:
+    """Return the counts as floats of one shape, and how much of the probability the intervals may miss."""
+    beyond = 1.0 - checked_confidence(confidence)
+    if not isinstance(comparisons, Integral) or isinstance(comparisons, bool) or comparisons < 1:
+        raise InvalidConstraintError(f"comparisons is {shown(comparisons, 60)}, expected a whole number from 1 on")
+    try:
+        given = [np.asarray(values) for values in (successes, trials)]
+        happened, possible = np.broadcast_arrays(*given)
+    except (TypeError, ValueError) as error:
+        raise InvalidConstraintError(f"the counts are no arrays of matching shapes: {error}") from None
+    for values in (happened, possible):
+        if values.dtype.kind not in "iu" and values.size:
+            raise InvalidConstraintError(f"counts are {shown(values.tolist(), 60)}, expected whole numbers")
+    wrong = (happened < 0) | (happened > possible)
+    if wrong.any():
+        first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        raise InvalidConstraintError(
+            f"{int(happened[first])} of {int(possible[first])} is no count: expected one from 0 to the number of trials"
+        )
+    return happened.astype(np.float64), possible.astype(np.float64), beyond / int(comparisons)
+
+
+_METHODS: dict[str, Callable[..., Intervals]] = {
+    "wilson": wilson_intervals,
+    "clopper-pearson": clopper_pearson_intervals,
+}

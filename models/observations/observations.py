@@ -1,0 +1,179 @@
+"""How often an observer has seen what, in games of one kind against one opponent."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, PlayLogError, shown
+from ...seqform.game import Game
+from ...seqform.strategy import Strategy, check_same_game, checked_player
+from ...seqform.views import ObserverTree, observer_tree
+from ..problems.side import check_two_players
+from .events import Events, observed_events
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What one seat has seen of the other: how many games ended in each class of leaves that it can tell apart.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum; its rules say what is private, public and shown.
+    player : int
+        The observer's seat.
+    counts : array_like of int, shape (num_classes,)
+        Games by class of :func:`~treeplex.observer_tree`; 0 for classes that are not terminal.
+    probe : Strategy, optional
+        What the observer played in these games. Without it, it is estimated from how often the observer is seen to take
+        each action.
+    tree : ObserverTree, optional
+        The observer's, where it is at hand; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no game.
+    InvalidStrategyError
+        If there is no such seat, or the probe is not of it.
+    PlayLogError
+        If the counts are no counts of this tree, or are of what the probe never does.
+    UnsupportedProblemError
+        If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
+
+    Notes
+    -----
+    The estimate of the probe is, at each infoset, how often an action was taken of the times that it could be; its plan
+    is the product of these ratios. It is consistent. It is not unbiased, as a ratio of counts is not.
+
+    Examples
+    --------
+    Three games of Kuhn poker in which the observer bet with the first card of the deck, and the opponent passed:
+
+    >>> from treeplex import Observations, load_game, observer_tree
+    >>> game = load_game("kuhn")
+    >>> tree = observer_tree(game, player=0)
+    >>> counts = [0] * tree.num_classes
+    >>> counts[tree.public.index(("b", "p"))] = 3
+    >>> seen = Observations(game, 0, counts, tree=tree)
+    >>> seen.num_games, dict(zip(seen.events.names, seen.event_counts.tolist()))["holding J, opponent reaches b/p"]
+    (3, 3)
+    """
+
+    game: Game
+    player: int
+    counts: Any  # an array of int64, once it is checked
+    probe: Strategy | None = None
+    tree: ObserverTree = field(default=None, kw_only=True)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.game, Game):
+            raise InvalidGameError(f"observations are of a Game, received {shown(self.game)}")
+        check_two_players("an opponent model", self.game)
+        object.__setattr__(self, "player", checked_player(self.game, self.player))
+        if self.tree is None:
+            object.__setattr__(self, "tree", observer_tree(self.game, self.player))
+        object.__setattr__(self, "counts", _checked_counts(self.counts, self.tree))
+        if self.probe is not None:
+            self._check_probe(self.probe)
+
+    @property
+    def opponent(self) -> int:
+        """The other seat."""
+        return 1 - self.player
+
+    @property
+    def num_games(self) -> int:
+        """How many games were observed."""
+        return int(self.totals[0])
+
+    @cached_property
+    def totals(self) -> Counts:
+        """Games that passed each class, or ended in it, shape (num_classes,)."""
+        totals = self.tree.totals(self.counts)
+        totals.flags.writeable = False
+        return totals
+
+    @cached_property
+    def events(self) -> Events:
+        """What says something of the opponent; how often each was seen stands in :attr:`event_counts`."""
+        return observed_events(self.tree, self.game.sequence_form.treeplexes[self.opponent])
+
+    def with_counts(self, counts: npt.ArrayLike) -> "Observations":
+        """Return observations of other games by the same observer, which share all that does not depend on counts.
+
+        Raises
+        ------
+        PlayLogError
+            If the counts are no counts of this tree.
+        """
+        other = replace(self, counts=counts)
+        other.__dict__["events"] = self.events
+        return other
+
+    @cached_property
+    def event_counts(self) -> Counts:
+        """Games in which each event happened, shape (events,)."""
+        return (self.events.classes @ self.totals).astype(np.int64)
+
+    @cached_property
+    def own_plan(self) -> Floats:
+        """The probe's realization plan; an estimate is 0 where the observer was never seen to go."""
+        if self.probe is not None:
+            return self.probe.plan
+        treeplex = self.game.sequence_form.treeplexes[self.player]
+        taken = self._taken
+        behaviour = np.ones(treeplex.num_sequences)
+        if treeplex.num_infosets:
+            possible = np.add.reduceat(taken, treeplex.offsets[:-1])
+            behaviour[1:] = taken[1:] / np.repeat(np.maximum(possible, 1), treeplex.num_actions)
+        return treeplex.plan(behaviour)
+
+    @cached_property
+    def _taken(self) -> Counts:
+        """How often the observer was seen to take each of its sequences, shape (num_sequences,)."""
+        tree = self.tree
+        taken = np.zeros(self.game.sequence_form.treeplexes[self.player].num_sequences, dtype=np.int64)
+        acted = np.flatnonzero(tree.parents >= 0)
+        acted = acted[tree.own_sequences[acted] != tree.own_sequences[tree.parents[acted]]]
+        np.add.at(taken, tree.own_sequences[acted], self.totals[acted])
+        return taken
+
+    def _check_probe(self, probe: Strategy) -> None:
+        check_same_game(probe, self.game)
+        if probe.player != self.player:
+            raise InvalidStrategyError(
+                f"the probe is a strategy of player {probe.player}, expected one of the observer, player {self.player}"
+            )
+        wrong = np.flatnonzero((self._taken > 0) & (probe.plan == 0.0))
+        if len(wrong):
+            infoset, action = probe.treeplex.sequence_label(int(wrong[0])) or ("", "")
+            raise PlayLogError(
+                f"player {self.player} is seen to play {shown(action)} at {shown(infoset)}, which the probe never does: "
+                "it is not what was played in these games"
+            )
+
+
+def _checked_counts(given: Any, tree: ObserverTree) -> Counts:
+    try:
+        counts = np.array(given)
+    except (TypeError, ValueError, OverflowError):
+        counts = np.zeros(0, dtype=object)
+    if counts.shape != (tree.num_classes,) or counts.dtype.kind not in "iu":
+        raise PlayLogError(
+            f"the counts are {shown(given, 60)}, expected {tree.num_classes} whole numbers: one a class of the observer"
+        )
+    wrong = (counts < 0) | ((counts > 0) & ~tree.terminal)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        expected = "at least 0" if tree.terminal[first] else "0, since no game ends there"
+        raise PlayLogError(f"class {first} ({tree.name(first)}) has the count {counts[first]}, expected {expected}")
+    counts = counts.astype(np.int64)
+    counts.flags.writeable = False
+    return counts

@@ -1,0 +1,233 @@
+"""What observed games say of an opponent's plan: bounds on the probabilities of what an observer sees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
+from ...seqform.game import Game
+from ...seqform.strategy import Profile, check_same_game, checked_player
+from ...seqform.views import observer_tree
+from ..constraints import LinearConstraint
+from ..constraints.linear import Sense
+from ..problems.side import check_two_players
+from .events import Events, observed_events
+from .intervals import checked_confidence, proportion_intervals
+from .observations import Counts, Observations
+
+#: How near to the least or the greatest probability that any plan gives an event a bound may be and still say nothing.
+_SLACK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class OpponentModel:
+    """Bounds on how likely an opponent makes each event that an observer sees: L ≤ w Σ M y ≤ U on its plan y.
+
+    Made by :meth:`from_observations`, and by :meth:`from_profile` where probabilities are known.
+
+    Attributes
+    ----------
+    game : Game
+    player : int
+        The observer's seat; the bounds are on the plan of the other.
+    events : Events
+        What the bounds are about. Left out is what the observer's own play never comes to.
+    weights : ndarray of float64, shape (events,)
+        w: the observer's own part in the probability of each event.
+    counts : ndarray of int64, shape (events,), or None
+        How often each event was seen; ``None`` where probabilities are known.
+    num_games : int
+        How many games were seen; 0 where probabilities are known.
+    frequencies : ndarray of float64, shape (events,)
+        The share of the games in which each event happened, or its probability.
+    lower, upper : ndarray of float64, shape (events,)
+        L and U.
+
+    Notes
+    -----
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
+    D. With y the opponent's realization plan, π the observer's own and chance's part in reaching a history h, equation 50
+    bounds Σ π(h) y(σ(h)) over the histories of one own private information and one public history, and equation 51
+    π(h) y(σ(h)) where a leaf shows the opponent's private information. Shares are of all games, not of those that came
+    to the decision before, so that the bounds are numbers.
+
+    Examples
+    --------
+    What a player of Kuhn poker sees in the long run, if both play uniformly:
+
+    >>> from treeplex import OpponentModel, Profile, load_game
+    >>> game = load_game("kuhn")
+    >>> model = OpponentModel.from_profile(game, 0, Profile.uniform(game))
+    >>> model
+    OpponentModel(game='kuhn', player=0, events=24, constraints=48)
+    >>> model.names[0]
+    'holding J, opponent reaches p/b: 0.0833 (exact)'
+    """
+
+    game: Game
+    player: int
+    events: Events
+    weights: Floats
+    counts: Counts | None
+    num_games: int
+    frequencies: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def from_observations(
+        cls,
+        observations: Observations,
+        confidence: float = 0.95,
+        *,
+        interval: str = "wilson",
+        bonferroni: bool = False,
+        exact: bool = False,
+    ) -> "OpponentModel":
+        """Bound each event by an interval for its probability.
+
+        Parameters
+        ----------
+        observations : Observations
+        confidence : float
+            Of each interval, between 0 and 1; with `bonferroni` of all of them together.
+        interval : {"wilson", "clopper-pearson"}
+        bonferroni : bool
+            Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold at once with γ.
+        exact : bool
+            Whether shares of games are taken for the probabilities themselves: equations in place of intervals.
+
+        Returns
+        -------
+        OpponentModel
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the confidence is none, or there is no such interval.
+        PlayLogError
+            If they are no observations, or of no games where shares are asked for.
+        """
+        if not isinstance(observations, Observations):
+            raise PlayLogError(f"received {shown(observations)}, expected Observations")
+        checked_confidence(confidence)
+        events = observations.events
+        weights = observations.own_plan[events.own]
+        reached = np.flatnonzero(weights > 0.0)
+        events, weights, counts = events.at(reached), weights[reached], observations.event_counts[reached]
+        games = observations.num_games
+        frequencies = counts / max(games, 1)
+        comparisons = max(len(events), 1) if bonferroni else 1
+        bounds = proportion_intervals(interval, counts, games, confidence, comparisons=comparisons)
+        lower, upper = bounds.lower, bounds.upper
+        if exact:
+            if not games:
+                raise PlayLogError("there are no games, and no shares of them to take for probabilities")
+            lower = upper = frequencies
+        return cls(
+            observations.game, observations.player, events, weights, counts, games, frequencies, lower, upper
+        )  # fmt: skip
+
+    @classmethod
+    def from_profile(cls, game: Game, player: int, profile: Profile) -> "OpponentModel":
+        """Bound each event by its probability: what an observer knows after ever more games.
+
+        Parameters
+        ----------
+        game : Game
+        player : int
+            The observer's seat.
+        profile : Profile
+            The probe, which is to reach everything (but what only follows after it has folded), and the opponent.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is no profile of the game, or there is no such seat.
+        UnsupportedProblemError
+            If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
+        """
+        check_two_players("an opponent model", game)
+        player = checked_player(game, player)
+        if not isinstance(profile, Profile):
+            raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+        check_same_game(profile[0], game)
+        events = observed_events(observer_tree(game, player), game.sequence_form.treeplexes[1 - player])
+        weights = profile[player].plan[events.own]
+        reached = np.flatnonzero(weights > 0.0)
+        events, weights = events.at(reached), weights[reached]
+        exact = weights * (events.matrix @ profile[1 - player].plan)
+        return cls(game, player, events, weights, None, 0, exact, exact, exact)
+
+    def __repr__(self) -> str:
+        return (
+            f"OpponentModel(game={self.game.spec!r}, player={self.player}, events={len(self.events)}, "
+            f"constraints={len(self.constraints)})"
+        )
+
+    @property
+    def opponent(self) -> int:
+        """The seat whose plan is bounded."""
+        return 1 - self.player
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each event is and its bounds, for people to read; shares are of all games."""
+        known = "exact" if self.counts is None else f"n = {self.num_games:,}"
+        bounds = [
+            f"{lower:.3g}" if lower == upper else f"{lower:.3g}-{upper:.3g}"
+            for lower, upper in zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        ]
+        return tuple(f"{name}: {bound} ({known})" for name, bound in zip(self.events.names, bounds, strict=True))
+
+    @cached_property
+    def constraints(self) -> tuple[LinearConstraint, ...]:
+        """The bounds that exclude some plan, ``NAME (at least)`` and ``NAME (at most)``."""
+        return self._bounded(self.lower, self.upper, self.names)
+
+    @cached_property
+    def frequency_constraints(self) -> tuple[LinearConstraint, ...]:
+        """Equations of the probability of each event with its frequency, as two constraints each."""
+        return self._bounded(self.frequencies, self.frequencies, self.names)
+
+    @cached_property
+    def event_of(self) -> dict[str, int]:
+        """The number of the event that each constraint is about, by the constraint's name."""
+        numbers = {name: number for number, name in enumerate(self.names)}
+        return {one.name: numbers[one.name.rsplit(" (at ", 1)[0]] for one in self.constraints}
+
+    def probabilities(self, plan: Floats) -> Floats:
+        """Return the probability of each event if the opponent plays a plan, shape (events,)."""
+        found: Floats = self.weights * (self.events.matrix @ plan)
+        return found
+
+    def _bounded(self, lower: Floats, upper: Floats, names: Sequence[str]) -> tuple[LinearConstraint, ...]:
+        matrix, weights = self.events.matrix, self.weights
+        least, most = weights * self.events.least, weights * self.events.most
+        says_least, says_most = lower > least + _SLACK, upper < most - _SLACK
+        starts, sequences = matrix.indptr.tolist(), matrix.indices.tolist()
+        numbers = (matrix.data * np.repeat(weights, np.diff(matrix.indptr))).tolist()
+        made = []
+        for row in np.flatnonzero(says_least | says_most).tolist():
+            part = slice(starts[row], starts[row + 1])
+            terms = dict(zip(sequences[part], numbers[part], strict=True))
+            sides: list[tuple[bool, str, Sense, Floats]] = [
+                (bool(says_least[row]), "at least", ">=", lower),
+                (bool(says_most[row]), "at most", "<=", upper),
+            ]
+            made += [
+                LinearConstraint(
+                    self.opponent,
+                    terms,
+                    float(bounds[row]),
+                    f"{names[row]} ({side})",
+                    sense,
+                    fingerprint=self.game.fingerprint,
+                )
+                for says, side, sense, bounds in sides
+                if says
+            ]
+        return tuple(made)
