@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .models.distances import KLDistance, L1Distance, L2Distance
     from .models.games import families, load_game
+    from .models.observations import Observations, OpponentModel, frequency_model
     from .models.problems import (
         BestNash,
         BestResponse,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from .seqform.strategy import Profile, Strategy
     from .seqform.views import observer_tree
     from .solvers import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
+    from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
@@ -94,7 +96,9 @@ __all__ = [
     "L2Distance",
     "MissingExtraError",
     "Nash",
+    "Observations",
     "ObserverTree",
+    "OpponentModel",
     "PCFRPlus",
     "PlayLogError",
     "Profile",
@@ -115,10 +119,13 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "counter_profile",
+    "counter_strategy",
     "expected_payoffs",
     "exploitability",
     "families",
     "frequency",
+    "frequency_model",
     "gain",
     "load_game",
     "nash_conv",
@@ -162,7 +169,9 @@ _EXPORTS = {
     "KLDistance": ".models.distances",
     "L1Distance": ".models.distances",
     "L2Distance": ".models.distances",
+    "Observations": ".models.observations",
     "ObserverTree": ".seqform.observer",
+    "OpponentModel": ".models.observations",
     "PCFRPlus": ".solvers",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
@@ -181,10 +190,13 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "counter_profile": ".solvers.counter_strategies",
+    "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
     "exploitability": ".seqform.evaluate",
     "families": ".models.games",
     "frequency": ".seqform.frequency",
+    "frequency_model": ".models.observations",
     "gain": ".seqform.evaluate",
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",

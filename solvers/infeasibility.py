@@ -39,7 +39,8 @@ class Infeasibility:
     largest_violation : float or Fraction
         The least possible largest violation.
     conflict : tuple of str
-        Names of constraints that cannot be met together, though they can be when any one of them is left out.
+        Names of constraints that cannot be met together, though they can be when any one of them is left out; empty if
+        it was not sought.
     strategy : Strategy
         One whose sum of violations is :attr:`least_violation`.
     violations : mapping of str to float
@@ -60,7 +61,7 @@ class Infeasibility:
         return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
 
 
-def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | None:
+def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = True) -> Infeasibility | None:
     """Return why a problem's constraints cannot be met; ``None`` if they can, or it has none.
 
     Parameters
@@ -69,6 +70,8 @@ def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | Non
         One with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is not read.
     exact : bool
         Whether violations are found in fractions, and the conflict too where floats do not prove one.
+    conflict : bool
+        Whether the conflict is sought, which takes more than all the rest.
 
     Returns
     -------
@@ -116,13 +119,13 @@ def find_infeasibility(problem: Any, exact: bool = False) -> Infeasibility | Non
             least, largest = proof, _least(game, player, own, "largest")
         else:
             least, largest = (_certified_least(game, player, own, measure) for measure in ("sum", "largest"))
-        conflict = _irreducible(game, player, judged, proof, decided_exactly)
+        excluding = _irreducible(game, player, judged, proof, decided_exactly) if conflict else []
         return Infeasibility(
             player=player,
             least_violation=least.exact.objective if exact else least.objective,
             proven=least.lower,
             largest_violation=largest.exact.objective if exact else largest.objective,
-            conflict=tuple(constraint.name for constraint in conflict),
+            conflict=tuple(constraint.name for constraint in excluding),
             strategy=least.profile[player],
             violations=dict(least.certificate.violations),
         )

@@ -1,10 +1,19 @@
 """From counts of observed games to what they say of an opponent."""
 
+from .events import Events, observed_events
+from .frequency_model import frequency_model
 from .intervals import Intervals, clopper_pearson_intervals, proportion_intervals, wilson_intervals
+from .observations import Observations
+from .opponent_model import OpponentModel
 
 __all__ = [
+    "Events",
     "Intervals",
+    "Observations",
+    "OpponentModel",
     "clopper_pearson_intervals",
+    "frequency_model",
+    "observed_events",
     "proportion_intervals",
     "wilson_intervals",
 ]

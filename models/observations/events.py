@@ -9,8 +9,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.observer import ObserverTree
 from ...seqform.polytope import Treeplex
-from ...seqform.views import ObserverTree
 
 #: Where leaves come from: the class before, the observer's sequence, own private information and public history.
 _Place = tuple[int, int, str, tuple[str, ...]]
@@ -108,7 +108,7 @@ def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
 
 
 def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
-    """Return all classes as rows, then leaves that differ by what they show alone, taken together; with their parents."""
+    """Return all classes as rows, with their parents, and then leaves together that differ by what they show alone."""
     count = tree.num_classes
     together: dict[_Place, list[int]] = {}
     for leaf in np.flatnonzero(tree.terminal).tolist():

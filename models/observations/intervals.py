@@ -106,8 +106,8 @@ def clopper_pearson_intervals(
     Notes
     -----
     The p at which s or more, and at which s or fewer, of n have the probability (1 − γ) / 2: quantiles of the beta
-    distributions with s and n − s + 1, and with s + 1 and n − s. C. J. Clopper, E. S. Pearson, "The use of confidence or
-    fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
+    distributions with s and n − s + 1, and with s + 1 and n − s. C. J. Clopper, E. S. Pearson, "The use of confidence
+    or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
 
     Examples
     --------

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
+from ...seqform.observer import ObserverTree
 from ...seqform.strategy import Strategy, check_same_game, checked_player
-from ...seqform.views import ObserverTree, observer_tree
+from ...seqform.views import observer_tree
 from ..problems.side import check_two_players
 from .events import Events, observed_events
 
@@ -120,7 +121,8 @@ class Observations:
     @cached_property
     def event_counts(self) -> Counts:
         """Games in which each event happened, shape (events,)."""
-        return (self.events.classes @ self.totals).astype(np.int64)
+        counts: Counts = (self.events.classes @ self.totals).astype(np.int64)
+        return counts
 
     @cached_property
     def own_plan(self) -> Floats:
@@ -155,8 +157,8 @@ class Observations:
         if len(wrong):
             infoset, action = probe.treeplex.sequence_label(int(wrong[0])) or ("", "")
             raise PlayLogError(
-                f"player {self.player} is seen to play {shown(action)} at {shown(infoset)}, which the probe never does: "
-                "it is not what was played in these games"
+                f"player {self.player} is seen to play {shown(action)} at {shown(infoset)}, which the probe never "
+                "does: it is not what was played in these games"
             )
 
 

@@ -49,10 +49,10 @@ class OpponentModel:
     Notes
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
-    D. With y the opponent's realization plan, π the observer's own and chance's part in reaching a history h, equation 50
-    bounds Σ π(h) y(σ(h)) over the histories of one own private information and one public history, and equation 51
-    π(h) y(σ(h)) where a leaf shows the opponent's private information. Shares are of all games, not of those that came
-    to the decision before, so that the bounds are numbers.
+    D. With y the opponent's realization plan and π(h) the observer's own and chance's part in reaching a history h,
+    equation 50 bounds Σ π(h) y(σ(h)) over the histories of one own private information and one public history, and
+    equation 51 π(h) y(σ(h)) where a leaf shows the opponent's private information. Shares are of all games, not of
+    those that came to the decision before: so the bounds are numbers, and the constraints are linear.
 
     Examples
     --------
