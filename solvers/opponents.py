@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..models.opponents import Abstraction, leduc_buckets, mixture, perturbed
+from ..models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
 from ..models.problems import Nash
 from ..seqform.errors import InvalidStrategyError, SolverError, nearest, shown
 from ..seqform.game import Game
@@ -28,7 +28,8 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Parameters
     ----------
     spec : str
-        ``uniform``: every action alike. ``random:seed=S``: at each infoset, in their order, probabilities drawn by
+        ``uniform``: every action alike; ``uniform:without=A``: but for the action A, which is never taken where there
+        is another. ``random:seed=S``: at each infoset, in their order, probabilities drawn by
         ``numpy.random.default_rng(S)`` from the flat Dirichlet distribution. ``nash``: an equilibrium strategy, by
         the simplex method. ``cfr:iterations=N`` or ``cfr:iterations=N,updates=simultaneous``: the uniform average of so
         many iterations of counterfactual regret minimisation. ``abstraction:JQ.K/pair.nopair``: in Leduc poker, an
@@ -149,6 +150,8 @@ class _Asked:
 
 
 def _uniform(asked: _Asked) -> Strategy:
+    if "without" in asked.values:
+        return uniform_without(asked.game, asked.player, asked.values["without"])
     return Strategy.uniform(asked.game, asked.player)
 
 
@@ -242,7 +245,7 @@ class _Kind:
 
 
 _OPPONENTS: Mapping[str, _Kind] = {
-    "uniform": _Kind(_uniform, "uniform"),
+    "uniform": _Kind(_uniform, "uniform[:without=ACTION]", optional=("without",)),
     "random": _Kind(_random, "random:seed=S", required=("seed",)),
     "nash": _Kind(_nash, "nash"),
     "cfr": _Kind(_cfr, "cfr:iterations=N[,updates=simultaneous]", required=("iterations",), optional=("updates",)),

@@ -20,7 +20,7 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.models.opponents import mixture, perturbed
+from treeplex.models.opponents import mixture, perturbed, uniform_without
 from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
 from treeplex.validation.cli import main
 
@@ -61,6 +61,16 @@ def test_abstractions_are_played_in_the_full_game():
         np.testing.assert_array_equal(found.plan, target[player].plan)
     short = opponent_strategy("abstraction:JQ.K/pair.nopair,iterations=1e1", LEDUC, 0)
     assert abs(short.plan - target[0].plan).max() > 1e-2
+
+
+def test_uniform_play_may_leave_an_action_out():
+    probe = opponent_strategy("uniform:without=f", LEDUC, 1)
+    assert probe["Js_r"] == {"f": 0.0, "c": 0.5, "r": 0.5}
+    assert probe["Js_crr"] == {"f": 0.0, "c": 1.0}
+    assert probe["Js_c"] == {"c": 0.5, "r": 0.5}
+    only = load_game("goofspiel:cards=2")
+    label = only.sequence_form.treeplexes[0].action_labels[0][0]
+    assert uniform_without(only, 0, label).behaviour.min() == 0.0
 
 
 def test_mixtures_earn_the_mean():
@@ -153,8 +163,9 @@ def test_files_are_opponents_too(tmp_path: Path):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("unifrm", r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected uniform, random:seed=S"),
-        ("uniform:seed=1", "opponent uniform: unknown parameter 'seed'; expected none"),
+        ("unifrm", r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected uniform\[:without=ACTION\], random:seed=S"),
+        ("uniform:seed=1", "opponent uniform: unknown parameter 'seed'; expected without"),
+        ("uniform:without=fold", r"player 1 of leduc has no action 'fold'.*; expected one of c, f, r"),
         ("random", "opponent random needs seed; expected random:seed=S"),
         ("random:seed=x", "opponent random: seed = 'x'; expected a whole number"),
         ("random:seed", "opponent random: 'seed' is no parameter; expected key=value"),
