@@ -163,7 +163,10 @@ def test_files_are_opponents_too(tmp_path: Path):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("unifrm", r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected uniform\[:without=ACTION\], random:seed=S"),
+        (
+            "unifrm",
+            r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected uniform\[:without=ACTION\], random:seed=S",
+        ),
         ("uniform:seed=1", "opponent uniform: unknown parameter 'seed'; expected without"),
         ("uniform:without=fold", r"player 1 of leduc has no action 'fold'.*; expected one of c, f, r"),
         ("random", "opponent random needs seed; expected random:seed=S"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
     from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
     from .ccfr_figure_2c import CCFRFigure2c, TimeRow
+    from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 _BLACK, _BLUE, _RED, _GREEN, _ORANGE, _GREY = "#333333", "#0072B2", "#D55E00", "#009E73", "#E69F00", "#999999"
@@ -119,6 +120,46 @@ def draw_times(experiment: "CCFRFigure2c", rows: "Sequence[TimeRow]") -> "Figure
     axes.set_title(f"risk at most {experiment.bound:g}")
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def draw_counter_profiles(experiment: "CCFRFigure3", rows: "Sequence[CounterProfileRow]") -> "Figure":
+    """Draw payoff against observed games: a curve a confidence with its band, and what else could be played.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    figure, axes = panels(1, 1, (7.2, 4.8))
+    colours, marks = (_BLUE, _ORANGE, _GREEN, _RED, "#CC79A7"), ("o", "s", "^", "D", "v")
+    for place, confidence in enumerate(experiment.confidences):
+        own = [row for row in rows if row.confidence == confidence]
+        games, colour = [row.games for row in own], colours[place % len(colours)]
+        axes.fill_between(games, [row.low for row in own], [row.high for row in own], color=colour, alpha=0.13, lw=0)
+        axes.plot(
+            games, [row.expected for row in own], f"{marks[place % len(marks)]}-", color=colour, linewidth=1.5,
+            markersize=4.5, label=f"confidence {confidence:g}",
+        )  # fmt: skip
+        axes.plot(
+            games, [row.exact for row in own], "x", color=_BLACK, markersize=5, markeredgewidth=0.9,
+            label="the same by linear programs" if confidence == experiment.confidences[-1] else None,
+        )  # fmt: skip
+    first = [row for row in rows if row.confidence == experiment.confidences[0]]
+    axes.plot(
+        [row.games for row in first], [row.naive for row in first], "--", color=_GREY, linewidth=1.5,
+        label="best response to the frequency model",
+    )  # fmt: skip
+    if rows:
+        axes.axhline(rows[0].best_response, color=_BLACK, linewidth=1.0, label="best response")
+        axes.axhline(rows[0].equilibrium, color=_BLACK, linewidth=1.0, linestyle=":", label="best equilibrium")
+        # The frequency model's worst losses would press all else together.
+        lowest = min(rows[0].equilibrium, *(row.low for row in rows))
+        axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)
+    axes.set(xscale="log", xlabel="observed games in each seat", ylabel="payoff against the target (antes)")
+    axes.set_title(f"Leduc poker, target JQ.K/pair.nopair, {experiment.repetitions} repetitions")
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
