@@ -229,7 +229,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 equilibrium=equilibrium,
                 best_response=best,
                 difference=difference,
-                excluding=float(np.mean([one.violation > 1e-9 for one in own])),
+                excluding=float(np.mean([one.violation > 0.0 for one in own])),
                 violation=float(np.mean([one.violation for one in own])),
                 iterations=max(one.iterations for one in own),
                 passed=not failures,

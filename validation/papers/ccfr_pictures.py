@@ -156,7 +156,9 @@ def draw_counter_profiles(experiment: "CCFRFigure3", rows: "Sequence[CounterProf
         # The frequency model's worst losses would press all else together.
         lowest = min(rows[0].equilibrium, *(row.low for row in rows))
         axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)
-    axes.set(xscale="log", xlabel="observed games in each seat", ylabel="payoff against the target (antes)")
+    axes.set_xscale("log")
+    axes.set_xlim(experiment.games[0] / 1.3, experiment.games[-1] * 1.3)
+    axes.set(xlabel="observed games in each seat", ylabel="payoff against the target (antes)")
     axes.set_title(f"Leduc poker, target JQ.K/pair.nopair, {experiment.repetitions} repetitions")
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)

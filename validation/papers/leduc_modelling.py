@@ -24,6 +24,8 @@ TARGET = "JQ.K/pair.nopair"
 PENALTY = 100.0
 #: How far constrained CFR may be from its optimum, in payoff units, by its own certificate.
 PRECISION = 0.02
+#: Violations of linear programs up to this are none.
+_ROUNDING = 1e-9
 
 
 @lru_cache(maxsize=1)
@@ -158,10 +160,13 @@ def _answer(logs: Sequence[Observations], confidence: float, naive: float, itera
         problem = ConstrainedNash(leduc(), model.constraints, penalty=PENALTY * leduc().sequence_form.payoff_scale)
         program = completed(problem, HiGHS())
         solution = completed(problem, CCFR(), tol=PRECISION, max_iterations=iterations)
+        assert solution.objective is not None
+        assert program.objective is not None
         exact.append(payoff(program.profile[log.player]))
         iterative.append(payoff(solution.profile[log.player]))
         differences.append(abs(solution.objective - program.objective))
-        violations.append(sum(max(0.0, missed) for missed in program.certificate.violations.values()))
+        missed = sum(max(0.0, one) for one in program.certificate.violations.values())
+        violations.append(missed if missed > _ROUNDING else 0.0)
         counts.append(solution.iterations)
     return Answer(
         iterative=float(np.mean(iterative)),
