@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .models.distances import KLDistance, L1Distance, L2Distance
     from .models.games import families, load_game
     from .models.observations import Observations, OpponentModel, frequency_model
+    from .models.play import PlayLog, read_play_log, simulate, write_play_log
     from .models.problems import (
         BestNash,
         BestResponse,
@@ -100,6 +101,7 @@ __all__ = [
     "ObserverTree",
     "OpponentModel",
     "PCFRPlus",
+    "PlayLog",
     "PlayLogError",
     "Profile",
     "Rational",
@@ -130,11 +132,14 @@ __all__ = [
     "load_game",
     "nash_conv",
     "observer_tree",
+    "read_play_log",
     "restricted_nash_frontier",
+    "simulate",
     "solve",
     "style_range",
     "value_function",
     "worst_case",
+    "write_play_log",
 ]
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
@@ -173,6 +178,7 @@ _EXPORTS = {
     "ObserverTree": ".seqform.observer",
     "OpponentModel": ".models.observations",
     "PCFRPlus": ".solvers",
+    "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",
     "Profile": ".seqform.strategy",
     "Rational": ".solvers",
@@ -201,11 +207,14 @@ _EXPORTS = {
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
     "observer_tree": ".seqform.views",
+    "read_play_log": ".models.play",
     "restricted_nash_frontier": ".solvers.frontier",
+    "simulate": ".models.play",
     "solve": ".solvers.solve",
     "style_range": ".solvers.styles",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
+    "write_play_log": ".models.play",
 }
 
 

@@ -31,6 +31,8 @@ class Evidence:
     ----------
     name : str
         As :attr:`OpponentModel.names <treeplex.OpponentModel.names>` has it.
+    event : str
+        The same without the interval.
     count : int or None
         Games in which it happened; ``None`` where its probability is known.
     frequency, lower, upper : float
@@ -42,6 +44,7 @@ class Evidence:
     """
 
     name: str
+    event: str
     count: int | None
     frequency: float
     lower: float
@@ -170,16 +173,20 @@ class CounterStrategy:
     def informative(self, count: int = 10) -> list[Evidence]:
         """Return the observations that are worth most, by their multipliers; fewer if no more are worth anything.
 
-        Of an equation's two multipliers the larger counts, less the smaller.
+        Of an equation's two multipliers the larger counts, less the smaller. Of equal ones, such as those that a
+        penalty bounds, the first are those whose bounds are missed by most.
         """
         model, multipliers = self.model, self.solution.multipliers
-        worth = np.zeros(len(model.events))
+        worth, missed = np.zeros(len(model.events)), np.zeros(len(model.events))
         for name, event in model.event_of.items():
             worth[event] += multipliers.get(name, 0.0) * (-1.0 if name.endswith("(at least)") else 1.0)
-        order = np.argsort(-np.abs(worth), kind="stable")[:count]
+            missed[event] = max(missed[event], self.solution.certificate.violations[name])
+        # Equal multipliers differ by round-off.
+        order = np.lexsort((-missed, -np.abs(worth).round(9)))[:count]
         return [
             Evidence(
                 name=model.names[event],
+                event=model.events.names[event],
                 count=None if model.counts is None else int(model.counts[event]),
                 frequency=float(model.frequencies[event]),
                 lower=float(model.lower[event]),

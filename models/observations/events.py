@@ -1,7 +1,7 @@
 """What an observer may see that depends on how the opponent plays, as linear functions of the opponent's plan."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,8 @@ _Place = tuple[int, int, str, tuple[str, ...]]
 _Label = tuple[str, tuple[str, ...], tuple[tuple[int, str], ...], float]
 #: How far two functions may be from multiples of each other and still count as such, relative to their size.
 _SAME = 1e-12
-#: How many functions are maximised over a polytope at once: a column each of a dense array.
-_BLOCK = 256
+#: How many numbers a dense array of functions, a column each, may hold.
+_LARGEST = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Events:
     own : ndarray of int32, shape (events,)
         The observer's sequence.
     matrix : csr_array, shape (events, num_sequences of the opponent)
-        M: the probability that chance plays to the histories of the event, by the opponent's sequence.
+        M ≥ 0, in a normal form. It has the same values at all plans as the probabilities that chance plays to the
+        histories of the event, by the opponent's last sequence.
     least, most : ndarray of float64, shape (events,)
         The least and the greatest value of Σ M y over the opponent's plans.
     """
@@ -65,12 +66,12 @@ class Events:
         )
 
 
-def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
+def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
     """Return the events that say something of the opponent, each once.
 
     Parameters
     ----------
-    tree : ObserverTree
+    view : ObserverTree
         Of a two-player game.
     opponent : Treeplex
         The polytope of the opponent's plans.
@@ -87,8 +88,8 @@ def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
     D, equations 50 (own private information and public history) and 51 (what a leaf shows beside).
     """
-    classes, parents, labels = _with_unshown_leaves(tree)
-    own, matrix = _functions(tree, classes, opponent.num_sequences)
+    classes, parents, labels = _with_unshown_leaves(view)
+    own, matrix = _functions(view, classes, opponent)
     kept = np.flatnonzero(~_multiples(matrix, parents))
     least, most = -_greatest(opponent, -matrix[kept]), _greatest(opponent, matrix[kept])
     says = most - least > _SAME * most
@@ -98,25 +99,31 @@ def observed_events(tree: ObserverTree, opponent: Treeplex) -> Events:
 
 def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
     """Return the greatest value of each row of a matrix over a player's plans, shape (rows,)."""
-    found = np.zeros(matrix.shape[0])
-    for start in range(0, matrix.shape[0], _BLOCK):
-        values = matrix[start : start + _BLOCK].T.toarray()
+    found = [np.zeros(0)]
+    for values in _columns(matrix):
         for level in reversed(treeplex.levels):
             level.pass_up(np.maximum.reduceat(values[level.sequences], level.starts, axis=0), values)
-        found[start : start + _BLOCK] = values[0]
-    return found
+        found.append(values[0])
+    return np.concatenate(found)
 
 
-def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
+def _columns(matrix: sp.csr_array) -> Iterator[Floats]:
+    """Return the rows of a matrix as columns of dense arrays, some at a time."""
+    step = max(1, _LARGEST // max(1, matrix.shape[1]))
+    for start in range(0, matrix.shape[0], step):
+        yield matrix[start : start + step].T.toarray()
+
+
+def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
     """Return all classes as rows, with their parents, and then leaves together that differ by what they show alone."""
-    count = tree.num_classes
+    count = view.num_classes
     together: dict[_Place, list[int]] = {}
-    for leaf in np.flatnonzero(tree.terminal).tolist():
-        place = (int(tree.parents[leaf]), int(tree.own_sequences[leaf]), tree.private[leaf], tree.public[leaf])
+    for leaf in np.flatnonzero(view.terminal).tolist():
+        place = (int(view.parents[leaf]), int(view.own_sequences[leaf]), view.private[leaf], view.public[leaf])
         together.setdefault(place, []).append(leaf)
     groups = [(place, leaves) for place, leaves in together.items() if len(leaves) > 1]
-    parents = np.concatenate([tree.parents, [place[0] for place, _ in groups]]).astype(np.int32)
-    labels: list[_Label] = list(zip(tree.private, tree.public, tree.shown, tree.results.tolist(), strict=True))
+    parents = np.concatenate([view.parents, [place[0] for place, _ in groups]]).astype(np.int32)
+    labels: list[_Label] = list(zip(view.private, view.public, view.shown, view.results.tolist(), strict=True))
     labels += [(private, public, (), np.nan) for (_, _, private, public), _ in groups]
     rows, columns = [np.arange(count)], [np.arange(count)]
     for number, (_, leaves) in enumerate(groups):
@@ -128,13 +135,29 @@ def _with_unshown_leaves(tree: ObserverTree) -> tuple[sp.csr_array, Integers, li
     return sp.csr_array((np.ones(len(places[0])), places), shape=shape), parents, labels
 
 
-def _functions(tree: ObserverTree, classes: sp.csr_array, num_sequences: int) -> tuple[Integers, sp.csr_array]:
-    """Return the observer's sequence of each row, and the chance probabilities by the opponent's sequence."""
-    places = (tree.history_classes, tree.sequences[:, 1 - tree.player])
-    matrix = sp.csr_array(classes @ sp.csr_array((tree.chance, places), shape=(tree.num_classes, num_sequences)))
-    matrix.sum_duplicates()
+def _functions(view: ObserverTree, classes: sp.csr_array, opponent: Treeplex) -> tuple[Integers, sp.csr_array]:
+    """Return the observer's sequence of each row, and its function of the opponent's plan."""
+    places = (view.history_classes, view.sequences[:, 1 - view.player])
+    shape = (view.num_classes, opponent.num_sequences)
+    matrix = _normal_form(opponent, sp.csr_array(classes @ sp.csr_array((view.chance, places), shape=shape)))
     # The leaves that a row takes together come from one decision, or from chance, after the same own sequence.
-    return tree.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
+    return view.own_sequences[classes.indices[classes.indptr[:-1]]], matrix
+
+
+def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
+    """Return rows with the same values on all plans, which are alike if the values are.
+
+    What all actions of an infoset have in common is moved to the sequence that leads there, from the bottom up.
+    """
+    parts = [sp.csr_array((0, matrix.shape[1]))]
+    for values in _columns(matrix):
+        for level in reversed(treeplex.levels):
+            common = np.minimum.reduceat(values[level.sequences], level.starts, axis=0)
+            values[level.sequences] -= np.repeat(common, level.counts, axis=0)
+            level.pass_up(common, values)
+        values[values <= _SAME * values.max(axis=0)] = 0.0  # round-off
+        parts.append(sp.csr_array(values.T))
+    return sp.csr_array(sp.vstack(parts))
 
 
 def _multiples(matrix: sp.csr_array, parents: Integers) -> npt.NDArray[np.bool_]:

@@ -42,10 +42,10 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
 
     >>> from treeplex import Observations, frequency_model, load_game, observer_tree
     >>> game = load_game("kuhn")
-    >>> tree = observer_tree(game, player=0)
-    >>> counts = [0] * tree.num_classes
+    >>> view = observer_tree(game, player=0)
+    >>> counts = [0] * view.num_classes
     >>> for card, times in (("K", 3), ("Q", 1)):
-    ...     leaves = zip(tree.private, tree.public, tree.shown)
+    ...     leaves = zip(view.private, view.public, view.shown)
     ...     counts[list(leaves).index(("J", ("b", "b"), ((1, card),)))] = times
     >>> model = frequency_model(Observations(game, 0, counts))
     >>> model["Q_b"], model["K_b"], model["J_b"]
@@ -54,12 +54,12 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     if not isinstance(observations, Observations):
         raise PlayLogError(f"received {shown(observations)}, expected Observations")
     extra = _checked_smoothing(smoothing)
-    tree, opponent = observations.tree, observations.opponent
+    view, opponent = observations.view, observations.opponent
     treeplex = observations.game.sequence_form.treeplexes[opponent]
     taken = np.zeros(treeplex.num_sequences)
     for leaf in np.flatnonzero(observations.counts).tolist():
-        sequences = np.unique(tree.sequences[tree.histories(leaf), opponent])
-        if any(player == opponent for player, _ in tree.shown[leaf]) and len(sequences) == 1:
+        sequences = np.unique(view.sequences[view.histories(leaf), opponent])
+        if any(player == opponent for player, _ in view.shown[leaf]) and len(sequences) == 1:
             taken[sequences[0]] += observations.counts[leaf]
     for level in reversed(treeplex.levels):
         level.pass_up(np.add.reduceat(taken[level.sequences], level.starts), taken)

@@ -13,6 +13,7 @@ from ...seqform.game import Game
 from ...seqform.observer import ObserverTree
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ...seqform.views import observer_tree
+from ..play.log import PlayLog
 from ..problems.side import check_two_players
 from .events import Events, observed_events
 
@@ -34,8 +35,8 @@ class Observations:
     probe : Strategy, optional
         What the observer played in these games. Without it, it is estimated from how often the observer is seen to take
         each action.
-    tree : ObserverTree, optional
-        The observer's, where it is at hand; found if it is not given.
+    view : ObserverTree, optional
+        ``observer_tree(game, player)``, if it is at hand.
 
     Raises
     ------
@@ -59,10 +60,10 @@ class Observations:
 
     >>> from treeplex import Observations, load_game, observer_tree
     >>> game = load_game("kuhn")
-    >>> tree = observer_tree(game, player=0)
-    >>> counts = [0] * tree.num_classes
-    >>> counts[tree.public.index(("b", "p"))] = 3
-    >>> seen = Observations(game, 0, counts, tree=tree)
+    >>> view = observer_tree(game, player=0)
+    >>> counts = [0] * view.num_classes
+    >>> counts[view.public.index(("b", "p"))] = 3
+    >>> seen = Observations(game, 0, counts, view=view)
     >>> seen.num_games, dict(zip(seen.events.names, seen.event_counts.tolist()))["holding J, opponent reaches b/p"]
     (3, 3)
     """
@@ -71,18 +72,49 @@ class Observations:
     player: int
     counts: Any  # an array of int64, once it is checked
     probe: Strategy | None = None
-    tree: ObserverTree = field(default=None, kw_only=True)  # type: ignore[assignment]
+    view: ObserverTree = field(default=None, kw_only=True)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if not isinstance(self.game, Game):
             raise InvalidGameError(f"observations are of a Game, received {shown(self.game)}")
         check_two_players("an opponent model", self.game)
         object.__setattr__(self, "player", checked_player(self.game, self.player))
-        if self.tree is None:
-            object.__setattr__(self, "tree", observer_tree(self.game, self.player))
-        object.__setattr__(self, "counts", _checked_counts(self.counts, self.tree))
+        if self.view is None:
+            object.__setattr__(self, "view", observer_tree(self.game, self.player))
+        object.__setattr__(self, "counts", _checked_counts(self.counts, self.view))
         if self.probe is not None:
             self._check_probe(self.probe)
+
+    @classmethod
+    def from_log(cls, game: Game, log: PlayLog, probe: Strategy | None = None) -> "Observations":
+        """Return what a log of play holds.
+
+        Parameters
+        ----------
+        game : Game
+            That of the log.
+        log : PlayLog
+            As :func:`~treeplex.read_play_log` returns it.
+        probe : Strategy, optional
+            What whoever kept the log played; estimated if it is not given.
+
+        Raises
+        ------
+        PlayLogError
+            If it is no log, or is of what the probe never does.
+
+        Examples
+        --------
+        >>> import io
+        >>> from treeplex import Observations, load_game, read_play_log
+        >>> game = load_game("kuhn")
+        >>> log = io.BytesIO(b'{"seat":0,"private":"J","public":["p","b","p"],"result":-1}')
+        >>> Observations.from_log(game, read_play_log(log, game, seat=0)).num_games
+        1
+        """
+        if not isinstance(log, PlayLog):
+            raise PlayLogError(f"received {shown(log)}, expected a PlayLog, such as read_play_log returns")
+        return cls(game, log.seat, log.ended, probe, view=log.view)
 
     @property
     def opponent(self) -> int:
@@ -97,14 +129,14 @@ class Observations:
     @cached_property
     def totals(self) -> Counts:
         """Games that passed each class, or ended in it, shape (num_classes,)."""
-        totals = self.tree.totals(self.counts)
+        totals = self.view.totals(self.counts)
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def events(self) -> Events:
         """What says something of the opponent; how often each was seen stands in :attr:`event_counts`."""
-        return observed_events(self.tree, self.game.sequence_form.treeplexes[self.opponent])
+        return observed_events(self.view, self.game.sequence_form.treeplexes[self.opponent])
 
     def with_counts(self, counts: npt.ArrayLike) -> "Observations":
         """Return observations of other games by the same observer, which share all that does not depend on counts.
@@ -140,11 +172,11 @@ class Observations:
     @cached_property
     def _taken(self) -> Counts:
         """How often the observer was seen to take each of its sequences, shape (num_sequences,)."""
-        tree = self.tree
+        view = self.view
         taken = np.zeros(self.game.sequence_form.treeplexes[self.player].num_sequences, dtype=np.int64)
-        acted = np.flatnonzero(tree.parents >= 0)
-        acted = acted[tree.own_sequences[acted] != tree.own_sequences[tree.parents[acted]]]
-        np.add.at(taken, tree.own_sequences[acted], self.totals[acted])
+        acted = np.flatnonzero(view.parents >= 0)
+        acted = acted[view.own_sequences[acted] != view.own_sequences[view.parents[acted]]]
+        np.add.at(taken, view.own_sequences[acted], self.totals[acted])
         return taken
 
     def _check_probe(self, probe: Strategy) -> None:
@@ -162,20 +194,20 @@ class Observations:
             )
 
 
-def _checked_counts(given: Any, tree: ObserverTree) -> Counts:
+def _checked_counts(given: Any, view: ObserverTree) -> Counts:
     try:
         counts = np.array(given)
     except (TypeError, ValueError, OverflowError):
         counts = np.zeros(0, dtype=object)
-    if counts.shape != (tree.num_classes,) or counts.dtype.kind not in "iu":
+    if counts.shape != (view.num_classes,) or counts.dtype.kind not in "iu":
         raise PlayLogError(
-            f"the counts are {shown(given, 60)}, expected {tree.num_classes} whole numbers: one a class of the observer"
+            f"the counts are {shown(given, 60)}, expected {view.num_classes} whole numbers: one a class of the observer"
         )
-    wrong = (counts < 0) | ((counts > 0) & ~tree.terminal)
+    wrong = (counts < 0) | ((counts > 0) & ~view.terminal)
     if wrong.any():
         first = int(np.argmax(wrong))
-        expected = "at least 0" if tree.terminal[first] else "0, since no game ends there"
-        raise PlayLogError(f"class {first} ({tree.name(first)}) has the count {counts[first]}, expected {expected}")
+        expected = "at least 0" if view.terminal[first] else "0, since no game ends there"
+        raise PlayLogError(f"class {first} ({view.name(first)}) has the count {counts[first]}, expected {expected}")
     counts = counts.astype(np.int64)
     counts.flags.writeable = False
     return counts

@@ -62,9 +62,9 @@ class OpponentModel:
     >>> game = load_game("kuhn")
     >>> model = OpponentModel.from_profile(game, 0, Profile.uniform(game))
     >>> model
-    OpponentModel(game='kuhn', player=0, events=24, constraints=48)
+    OpponentModel(game='kuhn', player=0, events=30, constraints=60)
     >>> model.names[0]
-    'holding J, opponent reaches p/b: 0.0833 (exact)'
+    'holding J, opponent showing Q reaches p/p: 0.0417 (exact)'
     """
 
     game: Game

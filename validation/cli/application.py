@@ -8,8 +8,10 @@ from typer.core import TyperCommand, TyperGroup
 from ...seqform.errors import nearest
 from .errors import ExitStatus
 from .export import export
+from .fit import fit
 from .games import games
 from .info import info
+from .play import play
 from .reproduce import reproduce
 from .solve import solve
 from .validate import validate
@@ -93,7 +95,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, validate, reproduce, export):
+for command in (games, info, solve, play, fit, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 

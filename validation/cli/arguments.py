@@ -81,6 +81,24 @@ def seat(text: str) -> int:
     return int(text)
 
 
+def confidence_level(text: str) -> float:
+    """Read a confidence: a number between 0 and 1.
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.arguments import confidence_level
+    >>> confidence_level("0.99")
+    0.99
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.0 < number < 1.0:
+        raise typer.BadParameter(f"{text!r}, expected a number between 0 and 1, such as 0.95")
+    return number
+
+
 def load(spec: str) -> "Game":
     """Return the game that ``GAME`` names.
 

@@ -139,7 +139,7 @@ def check_distinct(**paths: str | None) -> None:
         if path is None or path == STANDARD_OUTPUT:
             continue
         key = Path(path).absolute()
-        name = "GAME" if option == "game" else f"--{option}"
+        name = option.upper() if option in ("game", "log") else f"--{option}"
         if key in seen:
             raise CommandLineError(f"{seen[key]} and {name} name the same file, {path}")
         seen[key] = name

@@ -88,6 +88,45 @@ def waiting(title: str, *, shown: bool = True) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[[int, float | None], None] | None]":
+    """Show a bar while something long runs; nothing unless standard error is a terminal.
+
+    Parameters
+    ----------
+    title : str
+    unit : str
+        What is counted, such as ``games``.
+    shown : bool
+
+    Yields
+    ------
+    callable or None
+        To be called with how many are done, and what part of all that is, from 0 to 1, or ``None`` if nobody knows.
+    """
+    if not (shown and sys.stderr.isatty()):
+        yield None
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(bar_width=20),
+        bars.TextColumn("{task.fields[standing]}"),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=console(stderr=True), transient=True, redirect_stdout=False) as display:
+        task = display.add_task(title, total=None, standing="")
+
+        def update(done: int, part: float | None) -> None:
+            display.update(
+                task, total=None if part is None else 1.0, completed=part or 0.0, standing=f"{done:,} {unit}"
+            )
+
+        yield update
+
+
+@contextlib.contextmanager
 def counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | None]":
     """Show a bar below the rows of a table, or on standard error if they go elsewhere; nothing without a terminal.
 

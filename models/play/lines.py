@@ -1,0 +1,355 @@
+"""One game a line: how a log of play says in which class of the observer's a game ended."""
+
+import json
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
+
+from ...seqform.errors import shown
+from ...seqform.game import Game
+from ...seqform.observer import ObserverTree
+
+#: The version of the format that a header states.
+VERSION = 1
+#: What a line is if no game ended in it.
+HEADER, BLANK = -1, -2
+#: The longest line that is read, in bytes.
+LONGEST = 2**20
+
+#: What may be wrong with a line.
+KINDS = (
+    "too long",
+    "cut off",
+    "no JSON",
+    "malformed",
+    "other game",
+    "other seat",
+    "unknown label",
+    "unfinished game",
+    "contradiction",
+)
+
+_NOTHING: dict[str, Any] = {}
+_KEYS = ("seat", "private", "public", "result")
+#: How far a result may be from the payoff, in units of the largest one: results may have been rounded.
+_TOLERANCE = 1e-6
+
+# What others show, by seat; and the terminal classes in which that is so, each with its result.
+_Endings = dict[tuple[tuple[int, str], ...], list[tuple[float, int]]]
+
+
+class BadLineError(ValueError):
+    """A line that cannot be read.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    message : str
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class LogLines:
+    r"""The lines that a log of one observer may have, and what each says.
+
+    Parameters
+    ----------
+    game : Game
+    view : ObserverTree
+        What the observer of that game sees.
+
+    Examples
+    --------
+    >>> from treeplex import load_game, observer_tree
+    >>> from treeplex.models.play import LogLines
+    >>> game = load_game("kuhn")
+    >>> lines = LogLines(game, observer_tree(game, player=0))
+    >>> lines.header
+    b'{"treeplex_log":1,"game":"kuhn","parameters":{"players":2,"cards":3}}\n'
+    >>> lines.of_class(5)
+    b'{"seat":0,"private":"J","public":["p","b","b"],"shown":{"1":"Q"},"result":-2.0}\n'
+    >>> lines.read(lines.of_class(5))
+    5
+    """
+
+    def __init__(self, game: Game, view: ObserverTree) -> None:
+        self.game = game
+        self.view = view
+        self._endings: dict[tuple[str, tuple[str, ...]], _Endings] = {}
+        scale = 1.0
+        for number in view.terminal.nonzero()[0].tolist():
+            result = float(view.results[number])
+            scale = max(scale, abs(result))
+            ending = self._endings.setdefault((view.private[number], view.public[number]), {})
+            ending.setdefault(view.shown[number], []).append((result, number))
+        self._tolerance = _TOLERANCE * scale
+        # The same by the plain contents of a line, for those that are as this class writes them.
+        self._quick: dict[tuple[Any, ...], tuple[float, int]] = {
+            (private, public, *((str(seat), label) for seat, label in others)): found[0]
+            for (private, public), ending in self._endings.items()
+            for others, found in ending.items()
+            if len(found) == 1
+        }
+        self._seats = {str(seat): seat for seat in range(view.num_players)}
+        self._decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+
+    @cached_property
+    def header(self) -> bytes:
+        """The first line: of which game the log is."""
+        return _line({"treeplex_log": VERSION, "game": self.game.name, "parameters": _plain(self.game.parameters)})
+
+    def of_class(self, number: int) -> bytes:
+        """Return the line of a game that ended in a terminal class."""
+        view = self.view
+        record = {
+            "seat": view.player,
+            "private": view.private[number],
+            "public": view.public[number],
+            "shown": {str(seat): label for seat, label in view.shown[number]},
+            "result": float(view.results[number]),
+        }
+        return _line(record)
+
+    def read(self, line: bytes) -> int:
+        """Return the class in which a game ended; :data:`HEADER` or :data:`BLANK` for lines of no game.
+
+        Raises
+        ------
+        BadLineError
+            If the line cannot be read, is of another game or seat, or contradicts the rules.
+        """
+        if len(line) > LONGEST:
+            raise BadLineError("too long", f"it is longer than {LONGEST:,} bytes, expected one game a line")
+        try:
+            text = line.decode("utf-8").strip("\ufeff \t\r\n")  # logs that begin with a byte order mark may be joined
+        except UnicodeDecodeError as error:
+            raise BadLineError(
+                "no JSON", f"byte {error.start + 1} is {line[error.start]:#04x}, expected text in UTF-8"
+            ) from None
+        if not text:
+            return BLANK
+        try:
+            record = self._decoder.decode(text)
+        except BadLineError:
+            raise
+        except json.JSONDecodeError as error:
+            raise BadLineError(
+                "no JSON", f"it is no JSON: {error.msg.lower()} at column {error.colno}, expected an object"
+            ) from None
+        except RecursionError:
+            raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
+        except ValueError:  # an integer of thousands of digits
+            raise BadLineError("no JSON", "it holds a number with too many digits, expected an object") from None
+        if record.__class__ is not dict:
+            raise BadLineError("malformed", f"it is {shown(record, 60)}, expected an object with {_listed(_KEYS)}")
+        if "treeplex_log" in record:
+            self._check_header(record)
+            return HEADER
+        return self._class_of(record)
+
+    def _check_header(self, record: dict[str, Any]) -> None:
+        version = record["treeplex_log"]
+        if version.__class__ is not int or version != VERSION:
+            raise BadLineError("malformed", f"the header has version {shown(version, 60)}, expected {VERSION}")
+        name, parameters = record.get("game", self.game.name), record.get("parameters", {})
+        if name != self.game.name:
+            raise BadLineError(
+                "other game", f"the header is of the game {shown(name, 60)}, expected {shown(self.game.name)}"
+            )
+        if parameters.__class__ is not dict:
+            raise BadLineError("malformed", f"the header has parameters {shown(parameters, 60)}, expected an object")
+        known = _plain(self.game.parameters)
+        for key, value in parameters.items():
+            if key not in known:
+                raise BadLineError(
+                    "other game", f"the header has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
+                )
+            if value.__class__ is not known[key].__class__ or value != known[key]:
+                raise BadLineError(
+                    "other game",
+                    f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}",
+                )
+
+    def _class_of(self, record: dict[str, Any]) -> int:
+        try:
+            public, seat, result = record["public"], record["seat"], record["result"]
+            if public.__class__ is list and seat.__class__ is int and result.__class__ is float:
+                others = record.get("shown", _NOTHING)
+                payoff, number = self._quick[record["private"], tuple(public), *others.items()]
+                if seat == self.view.player and abs(payoff - result) <= self._tolerance:
+                    return number
+        except (AttributeError, KeyError, TypeError):  # found out in what follows
+            pass
+        return self._checked_class(record)
+
+    def _checked_class(self, record: dict[str, Any]) -> int:
+        """Return the class in which a game ended, or say what is wrong."""
+        for key in _KEYS:
+            if key not in record:
+                raise BadLineError("malformed", f"{key} is missing: expected {_listed(_KEYS)}")
+        seat, private, public, result = (record[key] for key in _KEYS)
+        if seat.__class__ is not int:
+            raise BadLineError("malformed", f"seat is {shown(seat, 60)}, expected a whole number")
+        if seat != self.view.player:
+            kind = "other seat" if seat in self._seats.values() else "malformed"
+            raise BadLineError(kind, f"seat is {shown(seat, 60)}, expected {self.view.player}, whose log it is")
+        if private.__class__ is not str:
+            raise BadLineError("malformed", f"private is {shown(private, 60)}, expected a text")
+        if public.__class__ is not list or not all(event.__class__ is str for event in public):
+            raise BadLineError("malformed", f"public is {shown(public, 60)}, expected a list of texts")
+        if (result.__class__ is not float and result.__class__ is not int) or not _is_finite(result):
+            raise BadLineError("malformed", f"result is {shown(result, 60)}, expected a finite number")
+        ending = self._endings.get((private, tuple(public)))
+        if ending is None:
+            self._refuse_history(private, tuple(public))
+        others = self._shown(record.get("shown", {}), private)
+        found = ending.get(others)
+        if found is None:
+            self._refuse_shown(private, public, dict(others), ending)
+        distance, number = min((abs(payoff - result), number) for payoff, number in found)
+        if distance > self._tolerance:
+            payoffs = [f"{payoff:.12g}" for payoff, _ in found]
+            raise BadLineError("contradiction", f"result is {shown(result, 60)}, expected {_one_of(payoffs)}")
+        return number
+
+    def _shown(self, given: Any, private: str) -> tuple[tuple[int, str], ...]:
+        """Return what others show, in the order of seats; the observer's own may stand there too."""
+        if given.__class__ is not dict:
+            raise BadLineError("malformed", f"shown is {shown(given, 60)}, expected an object by seat")
+        others = []
+        for key, label in given.items():
+            seat = self._seats.get(key)
+            if seat is None:
+                raise BadLineError(
+                    "malformed", f"shown has the seat {shown(key, 60)}, expected {_one_of(map(repr, self._seats))}"
+                )
+            if label.__class__ is not str:
+                raise BadLineError("malformed", f"shown has {shown(label, 60)} of seat {seat}, expected a text")
+            if seat != self.view.player:
+                others.append((seat, label))
+            elif label != private:
+                raise BadLineError(
+                    "contradiction", f"shown has {shown(label, 60)} of the own seat, but private is {shown(private)}"
+                )
+        return tuple(sorted(others))
+
+    # What is wrong with a line whose types are right.
+
+    @cached_property
+    def _followers(self) -> dict[tuple[str, ...], dict[str, None]]:
+        """Which public events may follow each public history; none where the game is over."""
+        followers: dict[tuple[str, ...], dict[str, None]] = {}
+        for _, public in self._endings:
+            followers.setdefault(public, {})
+            for length in range(len(public)):
+                followers.setdefault(public[:length], {})[public[length]] = None
+        return followers
+
+    @cached_property
+    def _together(self) -> set[tuple[str, tuple[str, ...]]]:
+        """Private information with the public histories that may come with it."""
+        return {(private, public[:length]) for private, public in self._endings for length in range(len(public) + 1)}
+
+    def _refuse_history(self, private: str, public: tuple[str, ...]) -> NoReturn:
+        known = dict.fromkeys(label for label, _ in self._endings)
+        if private not in known:
+            raise BadLineError("unknown label", f"private is {shown(private, 60)}, expected {_one_of(known)}")
+        for place, event in enumerate(public):
+            before = public[:place]
+            following = self._followers[before]
+            if not following:
+                raise BadLineError(
+                    "contradiction",
+                    f"public goes on with {shown(event, 60)} after {_path(before)}, where the game is over",
+                )
+            if event not in following:
+                raise BadLineError(
+                    "unknown label",
+                    f"public has {shown(event, 60)} after {_path(before)}, expected {_one_of(following)}",
+                )
+            if (private, public[: place + 1]) not in self._together:
+                raise BadLineError(
+                    "contradiction",
+                    f"private is {shown(private)}, which cannot be after {_path(public[: place + 1])}",
+                )
+        raise BadLineError(
+            "unfinished game",
+            f"the game is not over after {_path(public)}, expected {_one_of(self._followers[public])} next",
+        )
+
+    def _refuse_shown(self, private: str, public: list[str], others: dict[int, str], ending: _Endings) -> NoReturn:
+        where = f"after {_path(public)}"
+        showing = {seat for seat, _ in next(iter(ending))}
+        for seat in showing - {*others}:
+            raise BadLineError("contradiction", f"shown has nothing of seat {seat}, which shows {where}")
+        for seat in {*others} - showing:
+            raise BadLineError(
+                "contradiction", f"shown has {shown(others[seat], 60)} of seat {seat}, which does not show {where}"
+            )
+        for seat in sorted(others):
+            possible = dict.fromkeys(dict(labels)[seat] for labels in ending)
+            if others[seat] not in possible:
+                raise BadLineError(
+                    "contradiction",
+                    f"shown has {shown(others[seat], 60)} of seat {seat}, which cannot be with {shown(private)} "
+                    f"{where}: expected {_one_of(possible)}",
+                )
+        raise BadLineError("contradiction", f"shown is {shown(others)}, which cannot be with {shown(private)} {where}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise BadLineError("malformed", f"the key {shown(twice, 60)} stands there twice, expected once")
+    return record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadLineError("no JSON", f"it holds {name}, which is no JSON: expected finite numbers")
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON takes them; a fraction as a whole number or as text."""
+    plain: dict[str, Any] = {}
+    for key, value in parameters.items():
+        if isinstance(value, Fraction) and value.denominator == 1:
+            plain[key] = value.numerator
+        else:
+            plain[key] = value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    return plain
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _path(public: Iterable[str]) -> str:
+    return shown("/".join(public)) if public else "the start"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}"
+
+
+def _one_of(names: Iterable[str]) -> str:
+    listed = list(names)
+    if len(listed) == 1:
+        return shown(listed[0], 60)
+    text = ", ".join(shown(name, 40) for name in listed[:12])
+    return f"one of {text}" + (f" or {len(listed) - 12:,} others" if len(listed) > 12 else "")
