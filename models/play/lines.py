@@ -348,7 +348,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _one_of(names: Iterable[str]) -> str:
-    listed = list(names)
+    listed = sorted(names)
     if len(listed) == 1:
         return shown(listed[0], 60)
     text = ", ".join(shown(name, 40) for name in listed[:12])

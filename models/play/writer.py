@@ -77,7 +77,11 @@ class PlayLogWriter:
                 self._own.insert(0, self._file)
             elif raw.seekable():
                 self._whole = 0
-        self._write(self._header)
+        try:
+            self._write(self._header)
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
         return self
 
     def write(self, leaves: Iterable[int] | Integers) -> None:
@@ -95,12 +99,14 @@ class PlayLogWriter:
         InvalidGameError
             If there is no such leaf.
         """
-        numbers = np.asarray(leaves if isinstance(leaves, np.ndarray) else list(leaves))
-        if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= len(self._texts)):
-            raise InvalidGameError(
-                f"the leaves are {shown(numbers.tolist(), 60)}, expected numbers from 0 to {len(self._texts) - 1}"
-            )
         texts = self._texts
+        try:
+            numbers = np.asarray(leaves if isinstance(leaves, np.ndarray) else list(leaves))
+            whole = numbers.ndim == 1 and (not numbers.size or numbers.dtype.kind in "iu")
+        except (TypeError, ValueError):
+            whole = False
+        if not whole or (numbers.size and not 0 <= numbers.min() <= numbers.max() < len(texts)):
+            raise InvalidGameError(f"the leaves are {shown(leaves, 60)}, expected numbers from 0 to {len(texts) - 1}")
         self._write(b"".join([texts[number] for number in numbers.tolist()]))
 
     def _write(self, content: bytes) -> None:
