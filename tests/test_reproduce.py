@@ -157,7 +157,7 @@ def test_logs_of_figure_3_grow_and_are_drawn_by_the_probabilities() -> None:
     assert (few.counts <= many.counts).all()
     assert not np.array_equal(few.counts, leduc_modelling.observed(1, 100, 5, 3, known_probe=True).counts)
     profile = Profile([leduc_modelling.target_profile()[0], leduc_modelling.probe(1)])
-    probabilities = np.where(many.tree.terminal, many.tree.probabilities(profile.plans), 0.0)
+    probabilities = np.where(many.view.terminal, many.view.probabilities(profile.plans), 0.0)
     assert probabilities.sum() == pytest.approx(1.0)
     spread = np.sqrt(probabilities * (1.0 - probabilities) / many.num_games)
     assert (np.abs(many.counts / many.num_games - probabilities) <= 5.0 * spread + 1e-3).all()

@@ -9,6 +9,7 @@ import numpy as np
 from ...models.games import load_game
 from ...models.observations import Observations, OpponentModel, frequency_model
 from ...models.opponents import uniform_without
+from ...models.play import simulate
 from ...models.problems import BestNash, ConstrainedNash
 from ...seqform.evaluate import best_response, best_response_values, expected_payoffs
 from ...seqform.game import Game
@@ -70,9 +71,9 @@ def equilibrium_line() -> float:
 @lru_cache(maxsize=4)
 def _unobserved(player: int, known_probe: bool) -> Observations:
     """Return observations of no game, which share what does not depend on counts."""
-    tree = observer_tree(leduc(), player)
-    counts = np.zeros(tree.num_classes, dtype=np.int64)
-    return Observations(leduc(), player, counts, probe(player) if known_probe else None, tree=tree)
+    view = observer_tree(leduc(), player)
+    counts = np.zeros(view.num_classes, dtype=np.int64)
+    return Observations(leduc(), player, counts, probe(player) if known_probe else None, view=view)
 
 
 def observed(player: int, games: int, seed: int, repetition: int, known_probe: bool) -> Observations:
@@ -89,19 +90,13 @@ def observed(player: int, games: int, seed: int, repetition: int, known_probe: b
         Which log.
     known_probe : bool
         Whether the observer's own part in probabilities is known, or estimated from the same games.
-
-    Notes
-    -----
-    A game is a leaf, and what is seen of it is the leaf's class: to draw classes by their probabilities is to play.
     """
     blank = _unobserved(player, known_probe)
     profile = list(target_profile())
     profile[player] = probe(player)
-    ends = np.flatnonzero(blank.tree.terminal)
-    ladder = np.cumsum(blank.tree.probabilities(Profile(profile).plans)[ends])
-    drawn = np.random.default_rng([seed, repetition, player]).random(games)
-    places = np.searchsorted(ladder / ladder[-1], drawn, side="right")
-    return blank.with_counts(np.bincount(ends[places], minlength=blank.tree.num_classes))
+    number = int(np.random.SeedSequence([seed, repetition, player]).generate_state(1)[0])
+    leaves = np.concatenate(list(simulate(Profile(profile), games, number)))
+    return blank.with_counts(np.bincount(blank.view.leaf_classes[leaves], minlength=blank.view.num_classes))
 
 
 @dataclass(frozen=True)
