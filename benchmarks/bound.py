@@ -23,7 +23,6 @@ from rich.table import Table
 from treeplex import load_game
 from treeplex.solvers.regret.driver import kernel_of
 from treeplex.solvers.regret.kernel import CFR_PLUS, Kernel, KernelState
-from treeplex.solvers.regret.placement import WIDTH
 
 #: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
 VECTOR_PASSES = 11
@@ -34,7 +33,7 @@ def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
     """Return what one iteration touches, both players together."""
     layout, plan = kernel.layout, state.arrays.plan
     columns = layout.run_columns.astype(np.int64)
-    in_runs = sum(plan[columns + lane] for lane in range(WIDTH)) != 0.0
+    in_runs = sum(plan[columns + lane] for lane in range(layout.width)) != 0.0
     runs = int((np.diff(layout.run_starts.astype(np.int64))[in_runs] // 2).sum())
     pairs = layout.block_columns.astype(np.int64)
     in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0

@@ -33,7 +33,7 @@ from rich.table import Table
 from treeplex import CCFR, ConstrainedNash, Game, load_game, solve
 from treeplex.models.constraints import LinearConstraint, functional_bound
 from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
-from treeplex.solvers.regret.driver import kernel_of, rule_of
+from treeplex.solvers.regret.driver import kernel_for, rule_of
 from treeplex.solvers.regret.kernel import KernelState
 
 WIDTHS = [6, 8, 10]
@@ -93,7 +93,7 @@ def to_tolerances(width: int) -> dict[str, Any]:
     """Return what the linear program and constrained CFR take on the transit game of a width."""
     game = load_game(f"transit:width={width}")
     problem = under_risk(game)
-    kernel_of(game.sequence_form)
+    kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
     runs: dict[float, list[dict[str, Any]]] = {tolerance: [] for tolerance in TOLERANCES}
     for _ in range(RUNS):
         for tolerance, of_tolerance in runs.items():
@@ -114,7 +114,7 @@ def alone(width: int) -> dict[str, Any]:
     problem = under_risk(game)
     pairs = pairs_of(game)
     built = time.process_time()
-    kernel_of(game.sequence_form)
+    kernel_for(CCFR(), game.sequence_form, LARGE_TOLERANCE)
     laid_out = time.process_time()
     peak_before_solving = peak_megabytes()
     found = timed(problem, "ccfr", LARGE_TOLERANCE)
@@ -184,7 +184,7 @@ def iteration_times(spec: str) -> dict[str, float]:
     And how many times as long it takes with them: the median over rounds.
     """
     game = load_game(spec)
-    kernel = kernel_of(game.sequence_form)
+    kernel = kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
     rule, dual = rule_of(CCFR()), DualRule(step=STEP)
     ways: dict[str, KernelConstraints | None] = {"none": None}
     for name, count in (("one", 1), ("many", ROWS)):

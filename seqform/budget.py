@@ -30,8 +30,10 @@ _SEQUENCE = 25
 _EXACT_LEAF, _EXACT_LEAF_PLAYER = 40, 75
 #: A node of a networkx tree, with its attributes and its edge, the sequence form included.
 _TREE_NODE = 1150
-#: A history at which an observer's class is entered: in arrays that grow, and sorted; and a class with its labels.
-_ENTRY, _ENTRY_PLAYER, _CLASS = 40, 8, 700
+#: A history at which an observer's class is entered: in arrays that grow, and sorted; and a class with its labels. On
+#: Kuhn poker of 5 players, Leduc poker of 3 and 5 ranks, liar's dice, goofspiel and repeated rock-paper-scissors these
+#: are within 25 %.
+_ENTRY, _ENTRY_PLAYER, _CLASS = 40, 8, 400
 #: A history that waits to be visited, its state apart.
 _WAITING = 200
 

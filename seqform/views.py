@@ -1,5 +1,6 @@
 """What one player sees of a game, found in one walk over the rules that say so."""
 
+import sys
 from array import array
 from collections.abc import Hashable
 from typing import Any, NoReturn
@@ -107,6 +108,7 @@ class _Walk:
         self.watch = watch
         self.numbers: dict[_Label, int] = {}  # of each class
         self.labels: list[_Label] = []
+        self.parts: dict[Any, Any] = {}  # what labels are made of
         self.parents: list[int] = []
         self.own_sequences: list[int] = []
         self.own_infosets: list[int] = []
@@ -224,6 +226,7 @@ class _Walk:
                     f"has the public history {shown(public)} after {shown(earlier)}, expected one that begins with it",
                 )
         here = len(self.labels)
+        label = self._shared(label)
         self.numbers[label] = here
         self.labels.append(label)
         self.parents.append(before)
@@ -232,6 +235,15 @@ class _Walk:
         self.results.append(result)
         self.first_met.append(number)
         return here
+
+    def _shared(self, label: _Label) -> _Label:
+        """Return a label made of parts that are in memory once, however many classes have them."""
+        private, public, *end = label
+        known = self.parts.get(public)
+        if known is None:
+            known = tuple(map(sys.intern, public))
+            self.parts[known] = known
+        return sys.intern(private), known, *(self.parts.setdefault(part, part) for part in end)
 
     def _enter(self, here: int, sequences: tuple[int, ...], reach: float, before: int, number: int) -> None:
         if self.parents[here] != before:

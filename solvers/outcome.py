@@ -63,6 +63,8 @@ class Outcome:
         What the method has to say of itself, for the message.
     exact : ExactAnswer, optional
         The answer in fractions, where the method proved it.
+    proof : tuple of Profile and Certificate, optional
+        :func:`nearest_profile` of the plans and what the problem certifies of it, where the method had to know.
     """
 
     plans: Sequence[Floats] | None
@@ -76,6 +78,7 @@ class Outcome:
     evidence: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None
     exact: ExactAnswer | None = None
+    proof: tuple[Profile, Certificate] | None = None
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:

@@ -156,8 +156,11 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
             raise SolverError(
                 f"{method.name} returned numbers that are not finite for player {player}: {outcome.detail}"
             )
-    profile = nearest_profile(problem.game, outcome.plans)
-    certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
+    if outcome.proof is not None:
+        profile, certificate = outcome.proof
+    else:
+        profile = nearest_profile(problem.game, outcome.plans)
+        certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
     exact = outcome.exact
     if exact is not None:
         # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.

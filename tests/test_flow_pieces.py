@@ -11,7 +11,7 @@ from treeplex import SequenceForm, load_game
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.solvers.regret.flow_pieces import Entries, FlowPlaces, diagonal_pieces, multiplied_out
 from treeplex.solvers.regret.layout import build_layout
-from treeplex.solvers.regret.placement import BLOCK, WIDTH, Treeplexes, no_lanes
+from treeplex.solvers.regret.placement import Treeplexes, no_lanes
 
 seeds, sizes = st.integers(0, 2**32 - 1), st.integers(1, 14)
 
@@ -118,12 +118,20 @@ def test_factors_multiplied_out_and_those_left_make_the_same_product(seed, num_f
     rng = np.random.default_rng(seed)
     size = 20
     sides = []
-    for _ in range(2):
+    bases, width = (4, 8), 4
+    for base in bases:
         held = rng.random((num_factors, size)) < rng.choice([0.0, 0.05, 0.2, 0.6], size=(num_factors, 1))
+        held[:, base + 1 : base + width] = False  # these stand for the empty sequence too
+        held[rng.random(num_factors) < 0.2] = np.arange(size) == base
         rows, positions = np.nonzero(held)
         sides.append(Entries(rows, positions, rng.normal(size=len(rows))))
-    products, left, right = multiplied_out(*sides, num_factors)
+    products, left, right = multiplied_out(*sides, num_factors, bases, width)
     before = dense(sides[0], num_factors, size).T @ dense(sides[1], num_factors, size)
+    folded = [
+        np.where((places > base) & (places < base + width), base, places)
+        for places, base in zip((products.rows, products.positions), bases, strict=True)
+    ]
+    products = Entries(*folded, products.values)
     after = dense(products, size, size) + dense(left, num_factors, size).T @ dense(right, num_factors, size)
     np.testing.assert_allclose(after, before, atol=1e-12)
     gone = sum(len(side.rows) for side in sides) - len(left.rows) - len(right.rows)
@@ -132,15 +140,16 @@ def test_factors_multiplied_out_and_those_left_make_the_same_product(seed, num_f
 
 @given(seeds, st.integers(0, 60))
 def test_diagonal_pieces_hold_each_cell_once(seed, count):
+    width = [4, 8][seed % 2]
     rng = np.random.default_rng(seed)
     cells = rng.choice(40 * 40, size=count, replace=False)
-    rows, columns, values = WIDTH + cells // 40, WIDTH + cells % 40, rng.normal(size=count)
-    pieces = diagonal_pieces(rows, columns, values)
-    found = np.zeros((40 + 2 * WIDTH, 40 + 2 * WIDTH))
+    rows, columns, values = width + cells // 40, width + cells % 40, rng.normal(size=count)
+    pieces = diagonal_pieces(rows, columns, values, width)
+    found = np.zeros((40 + 2 * width, 40 + 2 * width))
     starts = np.repeat(pieces.columns[0], pieces.counts)
-    assert (starts % WIDTH == 0).all()
+    assert (starts % width == 0).all()
     for start, row, lanes in zip(starts, pieces.rows, pieces.values, strict=True):
-        found[row + np.arange(WIDTH), start + np.arange(WIDTH)] += lanes
+        found[row + np.arange(width), start + np.arange(width)] += lanes
     expected = np.zeros_like(found)
     expected[rows, columns] = values
     np.testing.assert_array_equal(found, expected)
@@ -155,34 +164,34 @@ def factored_game(seed, num_infosets, flow=random_walk):
 
 GAMES = [
     *(pytest.param(factored_game(seed, 1 + 3 * seed), id=f"random {seed}") for seed in range(8)),
-    pytest.param(factored_game(0, 2 * BLOCK + 1, wide_walk), id="levels of several blocks"),
+    pytest.param(factored_game(0, 513, wide_walk), id="wide levels"),
     *(pytest.param(load_game(f"transit:width={width}").sequence_form, id=f"transit {width}") for width in (2, 3, 5)),
 ]
 
 
+@pytest.mark.parametrize("number", [np.float64, np.float32])
 @pytest.mark.parametrize("form", GAMES)
-def test_runs_stay_inside_the_arrays(form):
-    layout = build_layout(form)
-    last, widest = layout.size - WIDTH, BLOCK + WIDTH
-    places, sources, patterns = layout.inflow_runs.astype(np.int64).T
+def test_runs_stay_inside_the_arrays(form, number):
+    layout = build_layout(form, number)
+    last = layout.size - layout.width
+    sources, patterns = layout.inflow_runs.astype(np.int64).T
     # Numbers below zero would have become large ones.
-    assert (places + WIDTH <= widest).all()
-    assert (places < BLOCK).all()
     assert (sources <= last).all()
-    assert (patterns + WIDTH <= len(layout.inflow_patterns)).all()
+    assert (patterns + layout.width <= len(layout.inflow_patterns)).all()
     rows, patterns = layout.runs.astype(np.int64).reshape(-1, 2).T
     assert (rows <= last).all()
-    assert (patterns + WIDTH <= len(layout.patterns)).all()
+    assert (patterns + layout.width <= len(layout.patterns)).all()
     assert (layout.run_columns <= last).all()
     for positions in (layout.holding_positions, layout.paying_rows):
         assert (positions < layout.size).all()
     assert (layout.paying_factors < max(1, layout.num_factors)).all()
 
 
+@pytest.mark.parametrize("number", [np.float64, np.float32])
 @pytest.mark.parametrize("form", GAMES)
-def test_runs_of_the_inflow_are_what_leads_to_infosets(form):
+def test_runs_of_the_inflow_are_what_leads_to_infosets(form, number):
     """Run by run, for both players' infosets, on plans that the library makes."""
-    layout = build_layout(form)
+    layout = build_layout(form, number)
     rng = np.random.default_rng(0)
     plans, expected = np.zeros(layout.size), []
     for player, treeplex in enumerate(form.treeplexes):
@@ -191,20 +200,16 @@ def test_runs_of_the_inflow_are_what_leads_to_infosets(form):
         expected.append(treeplex.inflow @ plan)
     layout.fill_reaches(plans)
     for bucket, (start, count, arity, first) in enumerate(layout.buckets.tolist()):
-        reached = np.zeros(count + WIDTH)
-        blocks = -(-count // BLOCK)
-        for block in range(blocks):
-            number = int(layout.inflow_blocks[bucket]) + block
-            runs = layout.inflow_runs[layout.inflow_ranges[number] : layout.inflow_ranges[number + 1]].astype(np.int64)
-            for place, source, pattern in runs:
-                lanes = np.arange(WIDTH)
-                reached[block * BLOCK + place + lanes] += (
-                    layout.inflow_patterns[pattern + lanes] * plans[source + lanes]
-                )
+        reached = np.zeros(count)
+        lanes = np.arange(layout.width)
+        for group, place in enumerate(range(0, count, layout.width), start=int(layout.inflow_groups[bucket])):
+            runs = layout.inflow_runs[layout.inflow_ranges[group] : layout.inflow_ranges[group + 1]].astype(np.int64)
+            for source, pattern in runs:
+                reached[place + lanes] += layout.inflow_patterns[pattern + lanes] * plans[source + lanes]
         own = slice(start + count * arity, start + count * arity + count)
-        np.testing.assert_allclose(reached[:count], layout.inflow[first : first + count] @ plans, atol=1e-12)
-        np.testing.assert_allclose(reached[:count], plans[own], atol=1e-12)
-        assert not reached[count:].any()
+        tolerance = 1e-12 if number is np.float64 else 1e-6  # of the weights
+        np.testing.assert_allclose(reached, layout.inflow[first : first + count] @ plans, atol=tolerance)
+        np.testing.assert_allclose(reached, plans[own], atol=tolerance)
     found = np.sort((layout.inflow @ plans)[_filled(layout)])
     np.testing.assert_allclose(found, np.sort(np.concatenate(expected)), atol=1e-12)
 

@@ -156,8 +156,8 @@ def test_runs_in_factors_stay_within_the_vectors(kind):
         }
         form = factored_form(rng, players[kind])
         layout = build_layout(form)
-        for first in (layout.runs[::2], layout.run_columns, layout.inflow_runs[:, 1]):
-            assert (first.astype(np.int64) + 4 <= layout.size).all()
+        for first in (layout.runs[::2], layout.run_columns, layout.inflow_runs[:, 0]):
+            assert (first.astype(np.int64) + layout.width <= layout.size).all()
         kernel, reference = Kernel(layout), Reference(form, "cfr", 0.0, alternating=True)
         state = kernel.initial_state()
         for _ in range(30):

@@ -171,6 +171,20 @@ def test_after_ctrl_c_the_log_holds_whole_lines(name):
     assert f"{log.num_games:,}" in out
 
 
+def test_ctrl_c_before_the_first_game_leaves_no_log(monkeypatch, capsys):
+    def interrupted(spec, game, player):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treeplex.solvers.opponents.opponent_strategy", interrupted)
+    assert main(["play", "kuhn", *UNIFORM, "--games", "5", "--out", "log", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    assert shown.err == "error: interrupted\n"
+    record = json.loads(shown.out)
+    assert (record["game"], record["games"], record["interrupted"]) == ("kuhn", 0, True)
+    assert (record["mean"], record["expected"], record["seconds"]) == (None, None, None)
+    assert not os.listdir()  # noqa: PTH208
+
+
 def test_a_reader_that_goes_ends_the_games():
     command = f"{sys.executable} -P -m treeplex play kuhn {' '.join(UNIFORM)} --games 1e9"
     ran = subprocess.run(

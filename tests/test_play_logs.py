@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import resource
 import tracemalloc
 from pathlib import Path
 
@@ -30,7 +29,7 @@ from treeplex import (
     write_play_log,
 )
 from treeplex.models.play import LogLines, PlayLogWriter, Results, leaf_probabilities, reader
-from treeplex.models.play.lines import KINDS, LONGEST, BadLineError
+from treeplex.models.play.decoding import KINDS, LONGEST, BadLineError
 from treeplex.solvers.opponents import opponent_strategy
 
 OBSERVED = [
@@ -294,9 +293,14 @@ BAD = [
     (text_of().encode("utf-16"), "no JSON", "byte 1 is 0xff, expected text in UTF-8"),
     (text_of(private="\xe9").replace("\\u00e9", "é").encode("latin-1"), "no JSON", "is 0xe9, expected text in UTF-8"),
     (" " * LONGEST + "x", "too long", "it is longer than 1,048,576 bytes, expected one game a line"),
+    (
+        "{" + ",".join(f'"{number}":0' for number in range(90_000)) + ',"7":1}',
+        "malformed",
+        "the key '7' stands there twice, expected once",
+    ),
     ("x" * 5_000_000, "too long", "it is longer than 1,048,576 bytes"),
     ("[1, 2]", "malformed", "it is [1, 2], expected an object with seat, private, public and result"),
-    ("null", "malformed", "it is None, expected an object"),
+    ("null", "malformed", "it is null, expected an object"),
     ("{}", "malformed", "seat is missing: expected seat, private, public and result"),
     (text_of(public=...), "malformed", "public is missing"),
     (text_of(result=...), "malformed", "result is missing"),
@@ -571,6 +575,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path):
+    resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_001, limits[1]))
     try:

@@ -1,6 +1,7 @@
 """What an observer sees: classes beside a slow walk that keeps whole histories, and rules that break a rule."""
 
 import pickle
+import tracemalloc
 from collections import defaultdict
 
 import numpy as np
@@ -23,6 +24,7 @@ from treeplex import (
     observer_tree,
 )
 from treeplex.models.games import Kuhn, Leduc
+from treeplex.seqform.budget import view_bytes
 from treeplex.seqform.rules import public_labels
 
 OBSERVED = [
@@ -199,6 +201,25 @@ def test_stored_and_read_back_it_is_the_same():
     assert not back.chance.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         view.parents[0] = 1
+
+
+def test_labels_that_many_classes_have_are_in_memory_once():
+    view = observer_tree(load_game("liars_dice"), player=0)
+    assert len({id(public) for public in view.public}) == len(set(view.public))
+    assert len({id(event) for public in view.public for event in public}) == 9  # eight bids and the challenge
+
+
+@pytest.mark.parametrize("spec", ["kuhn:players=4", "leduc", "liars_dice", "goofspiel", "repeated_rps:rounds=3"])
+def test_the_estimate_of_memory_is_near_what_is_taken(spec):
+    game = load_game(spec)
+    game.sequence_form  # noqa: B018
+    observer_tree(game, player=0)  # what is made once, such as a game's tables, is not counted
+    tracemalloc.start()
+    view = observer_tree(game, player=0)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    estimate = view_bytes(game.num_players, view.num_histories, view.num_classes)
+    assert 0.6 * estimate < taken < 1.3 * estimate + 100_000
 
 
 def test_a_game_that_is_over_at_once_is_one_class():

@@ -10,27 +10,12 @@ from typing import Any, NoReturn
 from ...seqform.errors import shown
 from ...seqform.game import Game
 from ...seqform.observer import ObserverTree
+from .decoding import BadLineError, decoded
 
 #: The version of the format that a header states.
 VERSION = 1
 #: What a line is if no game ended in it.
 HEADER, BLANK = -1, -2
-#: The longest line that is read, in bytes.
-LONGEST = 2**20
-
-#: What may be wrong with a line.
-KINDS = (
-    "too long",
-    "cut off",
-    "no JSON",
-    "malformed",
-    "other game",
-    "other seat",
-    "unknown label",
-    "unfinished game",
-    "contradiction",
-)
-
 _NOTHING: dict[str, Any] = {}
 _KEYS = ("seat", "private", "public", "result")
 #: How far a result may be from the payoff, in units of the largest one: results may have been rounded.
@@ -38,21 +23,6 @@ _TOLERANCE = 1e-6
 
 # What others show, by seat; and the terminal classes in which that is so, each with its result.
 _Endings = dict[tuple[tuple[int, str], ...], list[tuple[float, int]]]
-
-
-class BadLineError(ValueError):
-    """A line that cannot be read.
-
-    Parameters
-    ----------
-    kind : str
-        One of :data:`KINDS`.
-    message : str
-    """
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
 
 
 class LogLines:
@@ -97,7 +67,6 @@ class LogLines:
             if len(found) == 1
         }
         self._seats = {str(seat): seat for seat in range(view.num_players)}
-        self._decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 
     @cached_property
     def header(self) -> bytes:
@@ -124,28 +93,9 @@ class LogLines:
         BadLineError
             If the line cannot be read, is of another game or seat, or contradicts the rules.
         """
-        if len(line) > LONGEST:
-            raise BadLineError("too long", f"it is longer than {LONGEST:,} bytes, expected one game a line")
-        try:
-            text = line.decode("utf-8").strip("\ufeff \t\r\n")  # logs that begin with a byte order mark may be joined
-        except UnicodeDecodeError as error:
-            raise BadLineError(
-                "no JSON", f"byte {error.start + 1} is {line[error.start]:#04x}, expected text in UTF-8"
-            ) from None
-        if not text:
+        record = decoded(line)
+        if record is None:
             return BLANK
-        try:
-            record = self._decoder.decode(text)
-        except BadLineError:
-            raise
-        except json.JSONDecodeError as error:
-            raise BadLineError(
-                "no JSON", f"it is no JSON: {error.msg.lower()} at column {error.colno}, expected an object"
-            ) from None
-        except RecursionError:
-            raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
-        except ValueError:  # an integer of thousands of digits
-            raise BadLineError("no JSON", "it holds a number with too many digits, expected an object") from None
         if record.__class__ is not dict:
             raise BadLineError("malformed", f"it is {shown(record, 60)}, expected an object with {_listed(_KEYS)}")
         if "treeplex_log" in record:
@@ -301,19 +251,6 @@ class LogLines:
                     f"{where}: expected {_one_of(possible)}",
                 )
         raise BadLineError("contradiction", f"shown is {shown(others)}, which cannot be with {shown(private)} {where}")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise BadLineError("malformed", f"the key {shown(twice, 60)} stands there twice, expected once")
-    return record
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise BadLineError("no JSON", f"it holds {name}, which is no JSON: expected finite numbers")
 
 
 def _is_finite(number: float) -> bool:

@@ -16,7 +16,7 @@ class BadLines:
     Attributes
     ----------
     kind : str
-        What is wrong with them, in a few words; see :data:`~treeplex.models.play.lines.KINDS`.
+        What is wrong with them, in a few words; see :data:`~treeplex.models.play.decoding.KINDS`.
     count : int
         How many there are.
     line : int

@@ -16,7 +16,8 @@ from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.observer import ObserverTree
 from ...seqform.views import observer_tree
-from .lines import LONGEST, BadLineError, LogLines
+from .decoding import LONGEST, BadLineError
+from .lines import LogLines
 from .log import BadLines, PlayLog
 
 #: Bytes that are read at once.

@@ -58,7 +58,7 @@ class MeasuredRun:
         layout = self.kernel.layout
         self.rows = KernelConstraints.of(self.problem, layout)
         self.treeplexes = self.problem.game.sequence_form.treeplexes
-        self.iterations = round(float(self.state.arrays.plan_sums[layout.bases[0]]))
+        self.iterations = round(float(self.state.sums[layout.bases[0]]))
         if self.iterations < 1:
             raise UnsupportedProblemError("the run has averaged no iterations yet: run at least one")
         average = self.kernel.average(self.state)
@@ -206,6 +206,11 @@ def _check_covered(solution: Any) -> None:
             raise UnsupportedProblemError(
                 f"the theorems do not cover {option}={getattr(method, option)!r}: solve by {recipe}"
             )
+    if isinstance(solution.state, RegretState) and solution.state.kernel.layout.number is not np.float64:
+        raise UnsupportedProblemError(
+            "the run was in single precision, and the theorems' bounds are computed from its regrets: solve with "
+            'precision="double"'
+        )
     if solution.problem.penalty is not None and solution.problem.penalise == "largest":
         raise UnsupportedProblemError(
             "the theorems bound each multiplier, and penalise='largest' bounds their sum: penalise the sum"

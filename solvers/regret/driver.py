@@ -9,8 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...models.constraints import DistanceConstraint, LinearConstraint
+from ...models.constraints.constraint import weighted_minorant
 from ...models.distances import L2Distance
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
+from ...models.problems.side import Side
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
@@ -30,6 +32,7 @@ from .pruning import prune
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ...models.problems import Certificate
     from ...seqform.arrays import Floats
 
 #: Seconds that one call of the compiled loop should take: Ctrl-C arrives, and limits are looked at, between calls.
@@ -38,9 +41,13 @@ CALL_SECONDS = 0.05
 CHECK_GROWTH = 1.2
 #: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
 CCFR_SWELL = 0.03
+#: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
+#: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
+SINGLE_TOLERANCE = 1e-5
+SINGLE_SEQUENCES = 2_000
 _FIRST_CALL = 32
 
-_kernels: "WeakKeyDictionary[SequenceForm, Kernel]" = WeakKeyDictionary()
+_kernels: "WeakKeyDictionary[SequenceForm, dict[type, Kernel]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +61,22 @@ class RegretState:
     bound: MultiplierBound | None = None
 
 
-def kernel_of(form: SequenceForm) -> Kernel:
-    """Return the compiled loop laid out for a game; built once."""
-    if form not in _kernels:
-        _kernels[form] = Kernel(build_layout(form))
-    return _kernels[form]
+def kernel_of(form: SequenceForm, number: type = np.float64) -> Kernel:
+    """Return the compiled loop laid out for a game, in numbers of a type; built once."""
+    kernels = _kernels.setdefault(form, {})
+    if number not in kernels:
+        kernels[number] = Kernel(build_layout(form, number))
+    return kernels[number]
+
+
+def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: bool = False) -> Kernel:
+    """Return the compiled loop in the precision that a method asks for; double for constraints that are not linear."""
+    single = method.precision == "single" and not curved
+    if method.precision == "auto" and tol > 0.0 and not curved:
+        num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
+        if num_sequences >= SINGLE_SEQUENCES:
+            single = tol >= SINGLE_TOLERANCE * kernel_of(form, np.float32).layout.unit
+    return kernel_of(form, np.float32 if single else np.float64)
 
 
 def rule_of(method: RegretMethod) -> Rule:
@@ -104,9 +122,12 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Run the compiled loop on a problem as it is."""
-    _warm(curved=not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ())))
     begun = time.perf_counter()
-    kernel = kernel_of(problem.game.sequence_form)
+    curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
+    kernel = kernel_for(method, problem.game.sequence_form, options.tol, curved)
+    build_seconds = time.perf_counter() - begun
+    _warm(kernel.layout.number, curved)
+    begun = time.perf_counter()
     constraints = None
     if isinstance(problem, ConstrainedNash):
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
@@ -115,7 +136,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     state, bound = _start(method, problem, kernel, options, constraints, bound)
     if constraints is not None and bound is not None:
         constraints = constraints.bounded(bound.beta)
-    build_seconds = time.perf_counter() - begun
+    build_seconds += time.perf_counter() - begun
 
     begun = time.perf_counter()
     rule, dual = rule_of(method), dual_rule_of(method)
@@ -129,6 +150,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     looks = constraints is not None and not constraints.soft
     chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
     checked, errors, seconds = [], [], []
+    proof = None
     try:
         while True:
             started, before = time.perf_counter(), state.iteration
@@ -152,9 +174,12 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
             # A call tells the time when it is over; within it iterations take equally long.
             share = (report.checked - before) / max(1, state.iteration - before)
             seconds.append(started - begun + share * (now - started))
-            if report.converged and _is_proven(problem, kernel, constraints, state, method, options):
-                stopped = Status.CONVERGED
-                break
+            if report.converged:
+                proof = _proof(problem, kernel, constraints, state, method)
+                if proof is None or certified_error(problem, proof[1], options) <= options.tol:
+                    stopped = Status.CONVERGED
+                    break
+                proof = None
             if constraints is not None and looks and state.iteration >= look:
                 assert isinstance(problem, ConstrainedNash)
                 plans, averages = _to_plans(kernel, kernel.average(state)), kernel.average_multipliers(state)
@@ -210,25 +235,30 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
             np.concatenate([np.zeros(0), *errors]),
         ),
         state=RegretState(method, kernel, state, None if constraints is None else constraints.identity, bound),
+        proof=proof,
     )
 
 
-def _is_proven(
+def _proof(
     problem: Problem,
     kernel: Kernel,
     constraints: KernelConstraints | None,
     state: KernelState,
     method: RegretMethod,
-    options: Options,
-) -> bool:
-    """Whether the certificate says what the loop does, whose tangents of convex constraints it does not trust."""
-    if constraints is None or not constraints.curves.rows or options.tol <= 0.0:
-        return True
+) -> "tuple[Profile, Certificate] | None":
+    """Return the certificate of the strategies so far where the loop's own is not to be trusted, otherwise nothing.
+
+    It has its own tangents of convex constraints, and in single precision it is a little off.
+    """
+    curved = constraints is not None and bool(constraints.curves.rows)
+    if not curved and kernel.layout.number is np.float64:
+        return None
     vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
     profile = nearest_profile(problem.game, _to_plans(kernel, vector))
+    if constraints is None:
+        return profile, problem.certify(profile)
     multipliers = constraints.multipliers(state.multipliers.average)
-    certificate = problem.certify(profile, multipliers, constraints.evidence(state.multipliers))
-    return certified_error(problem, certificate, options) <= options.tol
+    return profile, problem.certify(profile, multipliers, constraints.evidence(state.multipliers))
 
 
 def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | None:
@@ -256,8 +286,12 @@ def _excluded(
         most = max((multipliers[constraint.name] for constraint in own), default=0.0)
         # A plan that meets them all says no.
         if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
-            profile = nearest_profile(problem.game, plans)
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+            weights = [shares[constraint.name] for constraint in own]
+            slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
+            if Side(problem.game, player).most(-slopes) >= offset:
+                continue  # a plan exists that these proportions do not exclude
+            profile = nearest_profile(problem.game, plans)
             lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
             if lower is not None and excluded(own, shares, lower, profile[player].plan):
                 return True
@@ -316,11 +350,11 @@ def _start(
 
 
 @functools.cache
-def _warm(curved: bool = False) -> None:
+def _warm(number: type, curved: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
     ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
-    kernel = Kernel(build_layout(game.sequence_form))
+    kernel = Kernel(build_layout(game.sequence_form, number))
     constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
     state = kernel.initial_state(constraints)
     kernel.run(state, Rule(), 2, constraints=constraints)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from .pieces import Pieces, distinct, pieces_of
-from .placement import BLOCK, WIDTH, Floats, Integers, Places, Treeplexes, begins_of, starts_of, unsigned
+from .placement import Floats, Integers, Places, Treeplexes, begins_of, starts_of, unsigned
 
 # Relative difference of two numbers that should be the same one.
 _SAME = 1e-13
@@ -139,23 +139,28 @@ class FlowPlaces:
         return into, ratio
 
 
-def diagonal_pieces(rows: Integers, columns: Integers, values: Floats) -> Pieces:
-    """Return a matrix in diagonal runs of WIDTH cells, which begin at multiples of WIDTH in the columns.
+def diagonal_pieces(rows: Integers, columns: Integers, values: Floats, width: int) -> Pieces:
+    """Return a matrix in diagonal runs of ``width`` cells, which begin at multiples of that in the columns.
 
     Where a grid is laid out row by row, one neighbour of each cell stands beside the same neighbour of the next cell.
     """
-    lanes = columns % WIDTH
-    return pieces_of([columns - lanes], rows - lanes, lanes, values)
+    lanes = columns % width
+    return pieces_of([columns - lanes], rows - lanes, lanes, values, width)
 
 
-def multiplied_out(left: Entries, right: Entries, num_factors: int) -> tuple[Entries, Entries, Entries]:
-    """Multiply out the factors that hardly anyone holds.
+def multiplied_out(
+    left: Entries, right: Entries, num_factors: int, bases: tuple[int, int], width: int
+) -> tuple[Entries, Entries, Entries]:
+    """Multiply out the factors that hardly anyone holds, and those that an empty sequence alone holds.
 
     Parameters
     ----------
     left, right : Entries
         By factor (row), the two players' positions.
     num_factors : int
+    bases : tuple of int
+        The positions of the players' empty sequences, each the first of ``width`` that stand for it.
+    width : int
 
     Returns
     -------
@@ -163,13 +168,17 @@ def multiplied_out(left: Entries, right: Entries, num_factors: int) -> tuple[Ent
         The products, rows of player 0's positions and columns of player 1's; what is left of either side.
     """
     holders = [np.bincount(side.rows, minlength=num_factors) for side in (left, right)]
-    few = (holders[0] * holders[1] <= holders[0] + holders[1]) & (np.maximum(*holders) <= WIDTH)
+    few = (holders[0] * holders[1] <= holders[0] + holders[1]) & (np.maximum(*holders) <= width)
+    for side, held, base in zip((left, right), holders, bases, strict=True):
+        few |= (held == 1) & (np.bincount(side.rows[side.positions == base], minlength=num_factors) == 1)
     chosen = [side.of(few[side.rows]) for side in (left, right)]
     size = 1 + int(max((side.positions.max(initial=0) for side in chosen), default=0))
     ends = [sparse.csr_array((side.values, (side.rows, side.positions)), shape=(num_factors, size)) for side in chosen]
     product = (ends[0].T.tocsr() @ ends[1]).tocoo()
     rows, columns = (axis.astype(np.int64) for axis in product.coords)
-    products = Entries(rows, columns, product.data)
+    # What depends on one player alone is spread over the places of the other's empty sequence, so that it has runs.
+    spread = np.where(columns == bases[1], columns + rows % width, columns)
+    products = Entries(np.where(rows == bases[0], rows + columns % width, rows), spread, product.data)
     others = [side.of(~few[side.rows]) for side in (left, right)]
     return products, others[0], others[1]
 
@@ -179,9 +188,9 @@ def inflow_fields(treeplexes: Treeplexes, places: Places) -> dict[str, Any]:
     if not treeplexes.inflows:
         none = unsigned(np.zeros(0))
         return {
-            "inflow_blocks": none,
+            "inflow_groups": none,
             "inflow_ranges": unsigned([0]),
-            "inflow_runs": none.reshape(0, 3),
+            "inflow_runs": none.reshape(0, 2),
             "inflow_patterns": np.zeros(0),
             "inflow": sparse.csr_array((0, 0)),
         }
@@ -191,20 +200,20 @@ def inflow_fields(treeplexes: Treeplexes, places: Places) -> dict[str, Any]:
         parts.append((places.infosets[player][shared.rows], shared.positions, shared.values))
     into, sources, weights = map(np.concatenate, zip(*parts, strict=True))
     sizes, firsts = (places.fields["buckets"][:, column].astype(np.int64) for column in (1, 3))
-    blocks = starts_of(-(-sizes // BLOCK))
+    width = treeplexes.width
+    groups = starts_of(sizes // width)
     bucket = np.searchsorted(firsts, into, side="right") - 1
     within = into - firsts[bucket]
-    lanes = within % WIDTH
-    block = blocks[bucket] + within // BLOCK
-    # Source by source, so that successive runs lead to different infosets and do not wait for each other.
-    keys = [block, sources - lanes, within % BLOCK - lanes]
-    pieces = pieces_of(keys, np.zeros_like(into), lanes, weights)
+    lanes = within % width
+    pieces = pieces_of([groups[bucket] + within // width], sources - lanes, lanes, weights, width)
     patterns, pattern = distinct(pieces.values)
+    counts = np.zeros(groups[-1], dtype=np.int64)
+    counts[pieces.columns[0]] = pieces.counts
     shape = (int(sizes.sum()), int(places.fields["bases"][-1]))
     return {
-        "inflow_blocks": unsigned(blocks[:-1]),
-        "inflow_ranges": unsigned(starts_of(np.bincount(pieces.columns[0], minlength=blocks[-1]))),
-        "inflow_runs": unsigned(np.stack([pieces.columns[2], pieces.columns[1], WIDTH * pattern], axis=1)),
+        "inflow_groups": unsigned(groups[:-1]),
+        "inflow_ranges": unsigned(starts_of(counts)),
+        "inflow_runs": unsigned(np.stack([pieces.rows, width * pattern], axis=1)),
         "inflow_patterns": patterns.ravel(),
         "inflow": sparse.csr_array((weights, (into, sources)), shape=shape),
     }

@@ -23,7 +23,6 @@ from .loop import (
     StateArrays,
     run_loop,
 )
-from .placement import BLOCK, WIDTH
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -105,11 +104,12 @@ class Report:
     payoffs: Floats
 
 
-def _zeros(shape: tuple[int, ...]) -> Floats:
+def _zeros(shape: tuple[int, ...], number: Any = np.float64) -> Any:
     """Return zeros that begin at a cache line, so that vector loads at multiples of it do not straddle two."""
-    size, line = math.prod(shape), CACHE_LINE // 8
-    room = np.zeros(size + line)
-    start = -(room.ctypes.data // 8) % line
+    bytes_each = np.dtype(number).itemsize
+    size, line = math.prod(shape), CACHE_LINE // bytes_each
+    room = np.zeros(size + line, dtype=number)
+    start = -(room.ctypes.data // bytes_each) % line
     return room[start : start + size].reshape(shape)
 
 
@@ -132,6 +132,14 @@ class KernelState:
     origin: Floats | None = None
 
     @property
+    def sums(self) -> Floats:
+        """The weighted sums of plans (a kernel vector of float64)."""
+        arrays = self.arrays
+        if not len(arrays.older):
+            return np.asarray(arrays.plan_sums)
+        return np.asarray(arrays.older * arrays.lag + arrays.plan_sums)
+
+    @property
     def iteration(self) -> int:
         """Updates done."""
         return int(self.arrays.clock[0])
@@ -147,8 +155,9 @@ class KernelState:
 
     def copy(self) -> KernelState:
         """Return an independent copy."""
-        copies = StateArrays._make([*(_zeros(array.shape) for array in self.arrays[:-1]), self.arrays.clock.copy()])
-        for copied, array in zip(copies[:-1], self.arrays[:-1], strict=True):
+        *numbers, clock = self.arrays
+        copies = StateArrays._make([*(_zeros(array.shape, array.dtype) for array in numbers), clock.copy()])
+        for copied, array in zip(copies[:-1], numbers, strict=True):
             copied[...] = array
         multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy())
@@ -157,6 +166,7 @@ class KernelState:
         """Begin the averages here: strategies, regrets and multipliers stay as they are."""
         self.origin = np.array(self.arrays.regrets)
         self.arrays.plan_sums[:] = 0.0
+        self.arrays.older[:] = 0.0
         multipliers = self.multipliers
         for sums in (multipliers.sums, multipliers.tallies, multipliers.slopes, multipliers.offsets):
             sums[:] = 0.0
@@ -197,9 +207,16 @@ class Kernel:
     def initial_state(self, constraints: KernelConstraints | None = None) -> KernelState:
         """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
-        vectors = [_zeros((self.layout.size,)) for _ in range(len(StateArrays._fields) - 3)]
-        workspace = _zeros((self.layout.num_factors,)), _zeros((2, BLOCK + WIDTH))
-        arrays = StateArrays._make([*vectors, *workspace, np.array([0, 1], dtype=np.int64)])
+        number, size = self.layout.number, self.layout.size
+        regrets, behaviour, plan, plan_sums, gradient, average = (_zeros((size,), number) for _ in range(6))
+        arrays = StateArrays(
+            regrets, behaviour, plan, plan_sums, gradient, average,
+            factors=_zeros((self.layout.num_factors,), number),
+            scratch=_zeros((self.layout.width,), number),
+            older=_zeros((size if number is np.float32 else 0,)),
+            lag=np.ones(1),
+            clock=np.array([0, 1], dtype=np.int64),
+        )  # fmt: skip
         state = KernelState(arrays, constraints.initial_multipliers())
         state.arrays.behaviour[:] = 1.0
         for start, count, arity, _ in self.layout.buckets.tolist():
@@ -212,12 +229,14 @@ class Kernel:
         arrays, layout = state.arrays, self.layout
         arrays.behaviour[:] = behaviour
         arrays.plan[:] = 0.0
-        arrays.plan[layout.bases[:-1]] = 1.0
+        flow = not len(layout.parents)
+        for base in layout.bases[:-1].tolist():
+            arrays.plan[base : base + (layout.width if flow else 1)] = 1.0
         for start, count, arity, first in layout.buckets.tolist():
             above = layout.reach(arrays.plan, first, count)
             place = slice(start, start + count * arity)
             arrays.plan[place] = np.tile(above, arity) * arrays.behaviour[place]
-            if not len(layout.parents):  # reaches are like one more action that is always taken
+            if flow:  # reaches are like one more action that is always taken
                 reaches = slice(place.stop, place.stop + count)
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
 
@@ -256,10 +275,15 @@ class Kernel:
         for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
             getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
         adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
-        for mine, theirs in zip(_per_sequence(adopted), _per_sequence(state), strict=True):
+        mine, theirs = adopted.arrays, state.arrays
+        sums = mine.older if len(mine.older) else mine.plan_sums
+        for to, vector in (
+            (mine.regrets, theirs.regrets), (mine.behaviour, theirs.behaviour), (mine.plan, theirs.plan),
+            (sums, state.sums),
+        ):  # fmt: skip
             for player in range(self.layout.num_players):
-                self.layout.from_user(player, other.layout.to_user(player, theirs), out=mine)
-        for plans in (adopted.arrays.plan, adopted.arrays.plan_sums):
+                self.layout.from_user(player, other.layout.to_user(player, vector), out=to)
+        for plans in (mine.plan, sums):
             self.layout.fill_reaches(plans)
         adopted.arrays.regrets[:] *= ratio
         if state.origin is not None:
@@ -323,7 +347,7 @@ class Kernel:
         checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
         tilted = tilt is not None
         unit = self.layout.unit
-        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
+        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=self.layout.number) / unit
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate
@@ -351,35 +375,33 @@ class Kernel:
         )
 
     def average(self, state: KernelState) -> Floats:
-        """Return the average plans so far (a kernel vector): the current ones before the first update."""
-        average: Floats = state.arrays.plan.copy()
+        """Return the average plans so far (a kernel vector of float64): the current ones before the first update."""
+        average: Floats = state.arrays.plan.astype(np.float64)
+        sums = state.sums
         for base, end in pairwise(self.layout.bases.tolist()):
-            if state.arrays.plan_sums[base] > 0.0:
-                average[base:end] = state.arrays.plan_sums[base:end] / state.arrays.plan_sums[base]
+            if sums[base] > 0.0:
+                average[base:end] = sums[base:end] / sums[base]
         return average
 
     def average_multipliers(self, state: KernelState) -> Floats:
         """Return the average multipliers of rows so far: the current ones before the first update."""
-        weight = float(state.arrays.plan_sums[self.layout.bases[0]])
+        weight = float(state.sums[self.layout.bases[0]])
         average: Floats = state.multipliers.sums / weight if weight > 0.0 else state.multipliers.values.copy()
         return average
 
     def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
-        vector = np.array(plan, dtype=np.float64)
+        vector = np.array(plan, dtype=self.layout.number)
         self.layout.fill_reaches(vector)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        workspace = np.zeros(self.layout.num_factors), np.zeros((2, BLOCK + WIDTH))
-        arrays = StateArrays(vector, vector, vector, vector, gradient, average, *workspace, clock)
+        factors, scratch = (np.zeros(size, dtype=vector.dtype) for size in (self.layout.num_factors, self.layout.width))
+        arrays = StateArrays(
+            vector, vector, vector, vector, gradient, average, factors, scratch, np.zeros(0), np.ones(1), clock
+        )
         none = KernelConstraints.none(self.layout.num_players)
         return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""
         return self.certificate(plan).exploitability
-
-
-def _per_sequence(state: KernelState) -> tuple[Floats, ...]:
-    arrays = state.arrays
-    return arrays.regrets, arrays.behaviour, arrays.plan, arrays.plan_sums

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from .flow_pieces import Entries, FlowPlaces, diagonal_pieces, inflow_fields, multiplied_out
 from .pieces import Pieces, distinct, joined, pieces_of
 from .placement import (
-    WIDTH,
     Floats,
     Integers,
     Lanes,
@@ -30,6 +29,7 @@ from .placement import (
     no_lanes,
     starts_of,
     unsigned,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -51,19 +51,20 @@ class KernelLayout:
     positions : tuple of ndarray of int64, each shape (num_sequences[i],)
         The position of each sequence of a player, in the user's order.
     bases : ndarray of uint32, shape (num_players + 1,)
-        The position of each player's empty sequence; at the end the total length.
+        The position of each player's empty sequence; at the end the total length. In flows the ``width`` positions from
+        there on stand for it.
     buckets : ndarray of uint32, shape (num_buckets, 4)
         First position, number of infosets, number of actions, first entry in ``parents``. Top-down for each player.
     bucket_ranges : ndarray of uint32, shape (num_players + 1,)
         Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
     parents : ndarray of uint32, shape (num_infosets of all players,)
         The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
-    inflow_blocks, inflow_ranges : ndarray of uint32
-        In flows, bucket ``b`` has its infosets in blocks of ``BLOCK``, of which ``inflow_blocks[b]`` is the first;
-        block ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
-    inflow_runs : ndarray of uint32, shape (num_runs, 3)
-        Place ``i`` in the block, position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]``
-        leads to the block's infoset ``i + j`` (0 ≤ j < WIDTH).
+    inflow_groups, inflow_ranges : ndarray of uint32
+        In flows, bucket ``b`` has its infosets in groups of ``width``, of which ``inflow_groups[b]`` is the first;
+        group ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
+    inflow_runs : ndarray of uint32, shape (num_runs, 2)
+        Position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]`` leads to the group's
+        infoset ``j`` (0 ≤ j < width).
     inflow_patterns : ndarray of float64
         The distinct weights.
     inflow : csr_array, shape (num_infosets of all players, size)
@@ -71,7 +72,7 @@ class KernelLayout:
         last action, the reaches of its infosets, of which inflow may come too.
     run_columns, run_ranges, run_starts, runs : ndarray of uint32
         Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``;
-        column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < WIDTH) and has the runs that
+        column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < width) and has the runs that
         start at ``run_starts[c]``, two numbers each: row ``r`` and place ``p``, for the payoffs ``patterns[p + j]`` at
         row ``r + j`` and column ``c + j``.
     patterns : ndarray of float64
@@ -100,7 +101,13 @@ class KernelLayout:
     holding_amounts, paying_amounts : ndarray of float64
     unit : float
         All payoffs here are in units of this one, the largest: stakes do not matter to the loop.
+    number : type
+        Of the numbers here, and of the kernel's vectors: float64, or float32.
     """
+
+    _NUMBERS: ClassVar[tuple[str, ...]] = (
+        "inflow_patterns", "patterns", "cell_values", "leaf_payoffs", "holding_amounts", "paying_amounts",
+    )  # fmt: skip
 
     num_players: int
     num_sequences: tuple[int, ...]
@@ -109,7 +116,7 @@ class KernelLayout:
     buckets: Unsigned
     bucket_ranges: Unsigned
     parents: Unsigned
-    inflow_blocks: Unsigned
+    inflow_groups: Unsigned
     inflow_ranges: Unsigned
     inflow_runs: Unsigned
     inflow_patterns: Floats
@@ -139,6 +146,16 @@ class KernelLayout:
     paying_factors: Unsigned
     paying_amounts: Floats
     unit: float
+    number: Any = np.float64
+
+    def __post_init__(self) -> None:
+        for name in self._NUMBERS:
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=self.number))
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector register holds."""
+        return width_of(self.number)
 
     @property
     def size(self) -> int:
@@ -162,8 +179,10 @@ class KernelLayout:
         return np.bincount(owners, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
     def fill_reaches(self, plans: Floats) -> None:
-        """Write the reaches of a flow's infosets into a kernel vector of plans, or of sums of plans."""
+        """Write reaches, and what stands for empty sequences, into a flow's kernel vector of plans or sums of plans."""
         if not len(self.parents):
+            for base in self.bases[:-1].tolist():
+                plans[base : base + self.width] = plans[base]
             for start, count, arity, first in self.buckets.tolist():
                 last = start + count * arity
                 plans[last : last + count] = self.reach(plans, first, count)
@@ -180,7 +199,7 @@ class KernelLayout:
         -------
         ndarray of float64, shape (num_sequences[player],)
         """
-        return vector[self.positions[player]]
+        return vector[self.positions[player]].astype(np.float64, copy=False)
 
     def from_user(self, player: int, vector: ArrayLike, out: Floats | None = None) -> Floats:
         """Write a vector over a player's sequences into a kernel vector and return that.
@@ -201,12 +220,14 @@ class KernelLayout:
         return out
 
 
-def build_layout(sequence_form: SequenceForm) -> KernelLayout:
+def build_layout(sequence_form: SequenceForm, number: Any = np.float64) -> KernelLayout:
     """Lay out a sequence form for the kernel.
 
     Parameters
     ----------
     sequence_form : SequenceForm
+    number : type
+        Of the kernel's vectors, float64 or float32.
 
     Returns
     -------
@@ -214,10 +235,11 @@ def build_layout(sequence_form: SequenceForm) -> KernelLayout:
     """
     offsets = [treeplex.offsets for treeplex in sequence_form.treeplexes]
     if all(treeplex.single_parent for treeplex in sequence_form.treeplexes):
-        treeplexes = Treeplexes([treeplex.parents for treeplex in sequence_form.treeplexes], offsets)
+        treeplexes = Treeplexes([treeplex.parents for treeplex in sequence_form.treeplexes], offsets, number=number)
     else:
         inflows = [treeplex.inflow for treeplex in sequence_form.treeplexes]
-        treeplexes = Treeplexes([], offsets, inflows, [treeplex.depths for treeplex in sequence_form.treeplexes])
+        depths = [treeplex.depths for treeplex in sequence_form.treeplexes]
+        treeplexes = Treeplexes([], offsets, inflows, depths, number)
     if sequence_form.factored is not None:
         return _factored_layout(treeplexes, sequence_form.factored)
     leaves = sequence_form.leaves
@@ -304,7 +326,7 @@ def _layout_from_leaves(
         "leaf_positions": unsigned(positions),
         "leaf_payoffs": np.ascontiguousarray(payoff_sums),
     }
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 
 
 def _nothing(num_players: int) -> dict[str, Any]:
@@ -331,11 +353,13 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     if treeplexes.inflows:
         flows = FlowPlaces.of(treeplexes, places)
         left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
-        products, left, right = multiplied_out(left, right, factored.num_factors)
+        bases = int(places.fields["bases"][0]), int(places.fields["bases"][1])
+        width = treeplexes.width
+        products, left, right = multiplied_out(left, right, factored.num_factors, bases, width)
         runs = _run_fields(
             [
-                diagonal_pieces(products.rows, products.positions, products.values),
-                diagonal_pieces(products.positions, products.rows, -products.values),
+                diagonal_pieces(products.rows, products.positions, products.values, width),
+                diagonal_pieces(products.positions, products.rows, -products.values, width),
             ]
         )
     else:
@@ -374,7 +398,7 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
             "paying_amounts": paying_amounts,
         }
     )
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 
 
 def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes]) -> Places:
@@ -388,11 +412,12 @@ def _run_fields(runs: Sequence[Pieces]) -> dict[str, Any]:
     """Return the fields of diagonal runs alone, with their patterns."""
     columns, ranges, starts, rows = joined(runs)
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in runs]))
+    width = patterns.shape[1]
     return {
         "run_columns": unsigned(columns[0]),
         "run_ranges": unsigned(ranges),
         "run_starts": unsigned(2 * starts),
-        "runs": unsigned(np.stack([rows, WIDTH * pattern], axis=1).ravel()),
+        "runs": unsigned(np.stack([rows, width * pattern], axis=1).ravel()),
         "patterns": patterns.ravel(),
     }
 
@@ -425,15 +450,17 @@ def _two_player_layout(
     firsts = [positions[player] - actions[player] * strides[player] for player in (0, 1)]
     seconds = [firsts[player] + strides[player] for player in (0, 1)]
     runs, blocks, cells = [], [], []
+    width = treeplexes.width
     for own, other in ((0, 1), (1, 0)):
         payoff = payoffs[own]
-        runs.append(pieces_of([positions[other][in_run] - lane], positions[own][in_run] - lane, lane, payoff[in_run]))
+        starts = positions[other][in_run] - lane, positions[own][in_run] - lane
+        runs.append(pieces_of([starts[0]], starts[1], lane, payoff[in_run], width))
         corner = 2 * actions[own][in_block] + actions[other][in_block]
         keys = [key[in_block] for key in (firsts[other], seconds[other], strides[own])]
-        blocks.append(pieces_of(keys, firsts[own][in_block], corner, payoff[in_block]))
+        blocks.append(pieces_of(keys, firsts[own][in_block], corner, payoff[in_block], width))
         alone = ~(in_run | in_block) & (payoff != 0.0)
         first = np.zeros(alone.sum(), dtype=np.int64)
-        cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone]))
+        cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in (*runs, *blocks)]))
     num_runs = sum(len(run.rows) for run in runs)
     run_columns, run_ranges, run_starts, run_rows = joined(runs)
@@ -443,11 +470,11 @@ def _two_player_layout(
         "run_columns": unsigned(run_columns[0]),
         "run_ranges": unsigned(run_ranges),
         "run_starts": unsigned(2 * run_starts),
-        "runs": unsigned(np.stack([run_rows, WIDTH * pattern[:num_runs]], axis=1).ravel()),
+        "runs": unsigned(np.stack([run_rows, width * pattern[:num_runs]], axis=1).ravel()),
         "block_columns": unsigned(block_columns.T),
         "block_ranges": unsigned(block_ranges),
         "block_starts": unsigned(2 * block_starts),
-        "blocks": unsigned(np.stack([block_rows, WIDTH * pattern[num_runs:]], axis=1).ravel()),
+        "blocks": unsigned(np.stack([block_rows, width * pattern[num_runs:]], axis=1).ravel()),
         "patterns": patterns.ravel(),
         "cell_columns": unsigned(cell_columns[0]),
         "cell_ranges": unsigned(cell_ranges),
@@ -455,7 +482,7 @@ def _two_player_layout(
         "cell_rows": unsigned(cell_rows),
         "cell_values": np.concatenate([pieces.values[:, 0] for pieces in cells]),
     }
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit)
+    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 
 
 def _largest(payoffs: Floats) -> float:

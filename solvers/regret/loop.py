@@ -19,17 +19,17 @@ from numba import types
 from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
-from .placement import BLOCK, WIDTH
+from .registers import any_nonzero, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
+FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 THREE = np.uint64(3)
-STEP = np.uint64(BLOCK)
 
 
 def compiled(function: Any, cache: bool = False) -> Any:
@@ -60,7 +60,7 @@ class PolytopeArrays(NamedTuple):
     buckets: Any
     bucket_ranges: Any
     parents: Any
-    inflow_blocks: Any
+    inflow_groups: Any
     inflow_ranges: Any
     inflow_runs: Any
     inflow_patterns: Any
@@ -171,72 +171,50 @@ class StateArrays(NamedTuple):
     average: Any
     factors: Any
     scratch: Any
+    older: Any  # in single precision: sums of plans up to some iteration, in double
+    lag: Any  # what these count now beside plan_sums
     clock: Any  # updates done, and the number of updates at which the certificate is computed next
-
-
-def _add_run_in_registers(
-    typing_context: Any, target: Any, row: Any, values: Any, place: Any, plan: Any, column: Any, scale: Any
-) -> Any:
-    """Let ``target[row + j] += values[place + j] * plan[column + j] * scale`` for j < WIDTH, in vector registers.
-
-    Written in LLVM's terms because numba neither vectorises straight-line code nor knows that the arrays do not
-    overlap.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector, index = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(32)
-        blank = ir.Constant(vector, ir.Undefined)
-
-        def address(argument: int) -> Any:
-            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
-            return builder.bitcast(builder.gep(array.data, [arguments[argument + 1]]), vector.as_pointer())
-
-        all_first = ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH)
-        scale_lane = builder.insert_element(blank, arguments[6], ir.Constant(index, 0))
-        scales = builder.shuffle_vector(scale_lane, blank, all_first)
-        reach = builder.fmul(builder.load(address(4), align=8), scales)
-        product = builder.fmul(builder.load(address(2), align=8), reach)
-        target_address = address(0)
-        total = builder.fadd(builder.load(target_address, align=8), product)
-        builder.store(total, target_address, align=8)
-        return context.get_dummy_value()
-
-    return types.void(target, row, values, place, plan, column, scale), generate
-
-
-_add_run: Any = intrinsic(_add_run_in_registers)
 
 
 @compiled
 def _add_factored(factors: Any, player: Any, plan: Any, scale: Any, gradient: Any, amounts: Any) -> None:
     """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
+    real = plan.dtype.type
+    holding_starts, positions, holding_amounts = (
+        factors.holding_starts, factors.holding_positions, factors.holding_amounts
+    )  # fmt: skip
+    paying_rows, paying_starts = factors.paying_rows, factors.paying_starts
+    paying_factors, paying_amounts = factors.paying_factors, factors.paying_amounts
     num_factors = np.uint64(len(amounts))
     first = player * num_factors
     for k in range(num_factors):
-        held = 0.0
-        for j in range(
-            np.uint64(factors.holding_starts[first + k]), np.uint64(factors.holding_starts[first + k + ONE])
-        ):
-            held += factors.holding_amounts[j] * plan[factors.holding_positions[j]]
-        amounts[k] = held * scale
+        held = real(0.0)
+        for j in range(np.uint64(holding_starts[first + k]), np.uint64(holding_starts[first + k + ONE])):
+            held += holding_amounts[j] * plan[positions[j]]
+        amounts[k] = held * real(scale)
     for r in range(np.uint64(factors.paying_ranges[player]), np.uint64(factors.paying_ranges[player + ONE])):
-        paid = 0.0
-        for j in range(np.uint64(factors.paying_starts[r]), np.uint64(factors.paying_starts[r + ONE])):
-            paid += factors.paying_amounts[j] * amounts[factors.paying_factors[j]]
-        gradient[factors.paying_rows[r]] += paid
+        paid = real(0.0)
+        for j in range(np.uint64(paying_starts[r]), np.uint64(paying_starts[r + ONE])):
+            paid += paying_amounts[j] * amounts[paying_factors[j]]
+        gradient[paying_rows[r]] += paid
 
 
 @compiled
 def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
+    real = plan.dtype.type
+    scale = real(scale)
+    scales = spread(scale)
     if num_players == TWO:
         # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        run_columns, run_starts = payoffs.run_columns, payoffs.run_starts
         runs, patterns = payoffs.runs, payoffs.patterns
         for c in range(np.uint64(payoffs.run_ranges[player]), np.uint64(payoffs.run_ranges[player + ONE])):
-            column = np.uint64(payoffs.run_columns[c])
-            if plan[column] + plan[column + ONE] + plan[column + TWO] + plan[column + THREE] != 0.0:
-                for k in range(np.uint64(payoffs.run_starts[c]), np.uint64(payoffs.run_starts[c + ONE]), TWO):
-                    _add_run(gradient, np.uint64(runs[k]), patterns, np.uint64(runs[k + ONE]), plan, column, scale)
+            reaches = load(plan, np.uint64(run_columns[c])) * scales
+            if any_nonzero(reaches):
+                for k in range(np.uint64(run_starts[c]), np.uint64(run_starts[c + ONE]), TWO):
+                    row, place = np.uint64(runs[k]), np.uint64(runs[k + ONE])
+                    store(gradient, row, load(gradient, row) + load(patterns, place) * reaches)
         blocks = payoffs.blocks
         for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
             column, other_column = np.uint64(payoffs.block_columns[c, 0]), np.uint64(payoffs.block_columns[c, 1])
@@ -262,99 +240,65 @@ def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale:
 
 
 @compiled
-def _pass_up(polytopes: Any, block: Any, values: Any, gradient: Any) -> None:
-    """Add the values of a block of a flow's infosets to what leads to them."""
-    for k in range(np.uint64(polytopes.inflow_ranges[block]), np.uint64(polytopes.inflow_ranges[block + ONE])):
-        place, source = np.uint64(polytopes.inflow_runs[k, 0]), np.uint64(polytopes.inflow_runs[k, 1])
-        pattern = np.uint64(polytopes.inflow_runs[k, 2])
-        _add_run(gradient, source, polytopes.inflow_patterns, pattern, values, place, 1.0)
-
-
-@compiled
-def _reach(polytopes: Any, block: Any, plan: Any, count: Any, reach: Any) -> None:
-    """Write how much of a plan leads to a block of a flow's infosets."""
-    for i in range(count):
-        reach[i] = 0.0
-    for k in range(np.uint64(polytopes.inflow_ranges[block]), np.uint64(polytopes.inflow_ranges[block + ONE])):
-        place, source = np.uint64(polytopes.inflow_runs[k, 0]), np.uint64(polytopes.inflow_runs[k, 1])
-        pattern = np.uint64(polytopes.inflow_runs[k, 2])
-        _add_run(reach, place, polytopes.inflow_patterns, pattern, plan, source, 1.0)
-
-
-@compiled
-def _take_reaches(values: Any, gradient: Any, place: Any, count: Any) -> None:
-    """Add what the reaches of infosets are paid to the infosets' values; it is left zero."""
-    for i in range(count):
-        values[i] += gradient[place + i]
-        gradient[place + i] = 0.0
-
-
-@compiled
 def _bottom_up(
     polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any
 ) -> None:
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
-    values, totals, parents = state.scratch[0], state.scratch[1], polytopes.parents
-    flow = len(parents) == 0
+    real = regrets.dtype.type
+    zeros, ones = spread(real(0.0)), spread(real(1.0))
+    positives, negatives = spread(real(positive)), spread(real(negative))
+    floors, predictions = spread(real(floor)), spread(real(prediction))
+    parents, scratch = polytopes.parents, state.scratch
+    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
+    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
+    flow, lanes = len(parents) == 0, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
-        uniform = 1.0 / np.float64(arity)
-        # Short loops over few arrays each: LLVM vectorises a loop only if it needs few overlap tests.
-        for low in range(ZERO, size, STEP):
-            count = min(STEP, size - low)
-            here = start + low
-            if arity == TWO:
-                there = here + size
-                for i in range(count):
-                    values[i] = behaviour[here + i] * gradient[here + i] + behaviour[there + i] * gradient[there + i]
-            else:
-                for i in range(count):
-                    values[i] = behaviour[here + i] * gradient[here + i]
-                for action in range(ONE, arity):
-                    there = here + action * size
-                    for i in range(count):
-                        values[i] += behaviour[there + i] * gradient[there + i]
+        uniform = spread(real(1.0) / real(arity))
+        for i in range(ZERO, size, lanes):
+            here = start + i
+            values = load(behaviour, here) * load(gradient, here)
+            for action in range(ONE, arity):
+                there = here + action * size
+                values = values + load(behaviour, there) * load(gradient, there)
+            totals = zeros
             for action in range(arity):
                 there = here + action * size
-                for i in range(count):
-                    instantaneous = gradient[there + i] - values[i]
-                    regret = regrets[there + i]
-                    regret = max(regret * (positive if regret > 0.0 else negative) + instantaneous, floor)
-                    regrets[there + i] = regret
-                    behaviour[there + i] = max(regret + prediction * instantaneous, 0.0)
-                for i in range(count):
-                    gradient[there + i] = 0.0
+                instantaneous = load(gradient, there) - values
+                store(gradient, there, zeros)
+                regret = load(regrets, there)
+                regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
+                store(regrets, there, regret)
+                chosen = larger(regret + predictions * instantaneous, zeros)
+                store(behaviour, there, chosen)
+                totals = totals + chosen
+            divisors = where_positive(totals, totals, ones)
+            shares = where_positive(totals, zeros, uniform)
             if arity == TWO:
-                there = here + size
-                for i in range(count):
-                    total = behaviour[here + i] + behaviour[there + i]
-                    divisor, share = (total, 0.0) if total > 0.0 else (1.0, 0.5)
-                    probability = behaviour[here + i] / divisor + share
-                    behaviour[here + i] = probability
-                    behaviour[there + i] = 1.0 - probability
+                probability = load(behaviour, here) / divisors + shares
+                store(behaviour, here, probability)
+                store(behaviour, here + size, ones - probability)
             else:
-                for i in range(count):
-                    totals[i] = behaviour[here + i]
-                for action in range(ONE, arity):
-                    there = here + action * size
-                    for i in range(count):
-                        totals[i] += behaviour[there + i]
                 for action in range(arity):
                     there = here + action * size
-                    for i in range(count):
-                        divisor, share = (totals[i], 0.0) if totals[i] > 0.0 else (1.0, uniform)
-                        behaviour[there + i] = behaviour[there + i] / divisor + share
+                    store(behaviour, there, load(behaviour, there) / divisors + shares)
             if flow:
-                _take_reaches(values, gradient, here + arity * size, count)
-                _pass_up(polytopes, polytopes.inflow_blocks[b] + low // STEP, values, gradient)
+                there = here + arity * size  # what the reaches of infosets are paid
+                values = values + load(gradient, there)
+                store(gradient, there, zeros)
+                group = np.uint64(groups[b]) + i // lanes
+                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
+                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                for i in range(count):
-                    gradient[parents[first + low + i]] += values[i]
-    gradient[polytopes.bases[player]] = 0.0
+                store(scratch, ZERO, values)
+                for lane in range(lanes):
+                    gradient[parents[first + i + lane]] += scratch[lane]
+    store(gradient, np.uint64(polytopes.bases[player]), zeros)
 
 
 @compiled
@@ -639,54 +583,87 @@ def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: 
 def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
-    reach, parents = state.scratch[0], polytopes.parents
-    flow = len(parents) == 0
-    plan_sums[polytopes.bases[player]] = plan_sums[polytopes.bases[player]] * decay + 1.0
+    real = plan.dtype.type
+    base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
+    store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
+    parents, scratch = polytopes.parents, state.scratch
+    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
+    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
+    flow, lanes = len(parents) == 0, width(plan)
+    # A flow's reaches are like one more action that is always taken.
+    more = ONE if flow else ZERO
     for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
-        for low in range(ZERO, size, STEP):
-            count = min(STEP, size - low)
+        for i in range(ZERO, size, lanes):
+            reach = spread(real(0.0))
             if flow:
-                _reach(polytopes, polytopes.inflow_blocks[b] + low // STEP, plan, count, reach)
+                group = np.uint64(groups[b]) + i // lanes
+                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
+                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
+                    reach = reach + load(patterns, pattern) * load(plan, source)
             else:
-                for i in range(count):
-                    reach[i] = plan[parents[first + low + i]]
-            # A flow's reaches are like one more action that is always taken.
-            for action in range(arity + ONE if flow else arity):
-                offset = start + action * size + low
-                for i in range(count):
-                    plan_sums[offset + i] = plan_sums[offset + i] * decay + plan[offset + i]
-                    plan[offset + i] = reach[i] * behaviour[offset + i]
+                for lane in range(lanes):
+                    scratch[lane] = plan[parents[first + i + lane]]
+                reach = load(scratch, ZERO)
+            for action in range(arity + more):
+                there = start + action * size + i
+                store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
+                store(plan, there, reach * load(behaviour, there))
+
+
+@compiled
+def _fold(state: Any) -> None:
+    """Add the sums of the latest plans to the older ones, and begin anew.
+
+    In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
+    """
+    older, plan_sums, lag = state.older, state.plan_sums, state.lag[0]
+    for s in range(np.uint64(len(older))):
+        older[s] = older[s] * lag + plan_sums[s]
+        plan_sums[s] = plan_sums.dtype.type(0.0)
+    state.lag[0] = 1.0
 
 
 @compiled
 def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
-    values, parents = scratch[0], polytopes.parents
-    flow = len(parents) == 0
+    real = gradient.dtype.type
+    zeros = spread(real(0.0))
+    parents = polytopes.parents
+    groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
+    runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
+    flow, lanes = len(parents) == 0, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
-        for low in range(ZERO, size, STEP):
-            count = min(STEP, size - low)
-            for i in range(count):
-                values[i] = -np.inf
-            for action in range(arity):
-                offset = start + action * size + low
-                for i in range(count):
-                    values[i] = max(values[i], gradient[offset + i])
-                    gradient[offset + i] = 0.0
+        for i in range(ZERO, size, lanes):
+            here = start + i
+            values = load(gradient, here)
+            store(gradient, here, zeros)
+            for action in range(ONE, arity):
+                there = here + action * size
+                values = larger(values, load(gradient, there))
+                store(gradient, there, zeros)
             if flow:
-                _take_reaches(values, gradient, start + arity * size + low, count)
-                _pass_up(polytopes, polytopes.inflow_blocks[b] + low // STEP, values, gradient)
+                there = here + arity * size  # what the reaches of infosets are paid
+                values = values + load(gradient, there)
+                store(gradient, there, zeros)
+                group = np.uint64(groups[b]) + i // lanes
+                for k in range(np.uint64(ranges[group]), np.uint64(ranges[group + ONE])):
+                    source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
+                    store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                for i in range(count):
-                    gradient[parents[first + low + i]] += values[i]
-    value = gradient[polytopes.bases[player]]
-    gradient[polytopes.bases[player]] = 0.0
+                store(scratch, ZERO, values)
+                for lane in range(lanes):
+                    gradient[parents[first + i + lane]] += scratch[lane]
+    # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
+    base, value = np.uint64(polytopes.bases[player]), 0.0
+    for lane in range(lanes):
+        value += gradient[base + lane]
+    store(gradient, base, zeros)
     return value
 
 
@@ -764,6 +741,7 @@ def run_loop(
     rows = 0
     exploitability = np.nan
     at_average = dual[5] != 0.0
+    in_two = len(state.older) > 0
     # Without convex constraints this is None, and what follows from them is not compiled.
     if curves is not None:
         decay = (np.float64(t) / np.float64(t + 1)) ** power
@@ -771,11 +749,16 @@ def run_loop(
             _linearise(constraints, curves, bases[player], player, state, multipliers, decay, at_average)
     while True:
         if t >= next_check and rows < len(history_iterations):
+            if in_two:
+                _fold(state)
             for player in range(num_players):
                 base = np.uint64(bases[player])
-                weight = 0.0 if last_iterate else state.plan_sums[base]
+                weight = 0.0 if last_iterate else (state.older[base] if in_two else np.float64(state.plan_sums[base]))
                 for s in range(base, np.uint64(bases[player + ONE])):
-                    state.average[s] = state.plan_sums[s] / weight if weight > 0.0 else state.plan[s]
+                    if weight > 0.0:
+                        state.average[s] = (state.older[s] if in_two else np.float64(state.plan_sums[s])) / weight
+                    else:
+                        state.average[s] = state.plan[s]
                 if constrained:
                     for i in range(np.uint64(constraints.ranges[player]), np.uint64(constraints.ranges[player + ONE])):
                         multipliers.average[i] = multipliers.sums[i] / weight if weight > 0.0 else multipliers.values[i]
@@ -810,6 +793,10 @@ def run_loop(
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
+        if in_two:
+            if t % FOLD == 0:
+                _fold(state)
+            state.lag[0] *= decay
         if constrained and dual_power != 0.0:
             step_now = dual_step * np.float64(t) ** -dual_power
         # Alternating: one player's two passes after the other's. Otherwise all upward passes, then all downward ones.

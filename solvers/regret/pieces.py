@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .placement import WIDTH, Floats, Integers, begins_of, starts_of
+from .placement import Floats, Integers, begins_of, starts_of
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A player's payoff in pieces of up to WIDTH cells, column by column of the opponent.
+    """A player's payoff in pieces of up to ``width`` cells, column by column of the opponent.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class Pieces:
     counts : ndarray of int64, shape (num_columns,)
         Number of pieces of each column.
     rows : ndarray of int64, shape (num_pieces,)
-    values : ndarray of float64, shape (num_pieces, WIDTH)
+    values : ndarray of float64, shape (num_pieces, width)
     """
 
     columns: Integers
@@ -28,13 +28,13 @@ class Pieces:
     values: Floats
 
 
-def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats) -> Pieces:
+def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
     """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
     keys = np.stack([*columns, rows])
     order = np.lexsort(keys[::-1])
     keys = keys[:, order]
     begins = begins_of(*keys)
-    table = np.zeros((int(begins.sum()), WIDTH))
+    table = np.zeros((int(begins.sum()), width))
     table[np.cumsum(begins) - 1, within[order]] = values[order]
     keys = keys[:, begins]
     column_begins = begins_of(*keys[:-1])
@@ -54,6 +54,6 @@ def joined(players: Sequence[Pieces]) -> tuple[Integers, Integers, Integers, Int
 
 def distinct(values: Floats) -> tuple[Floats, Integers]:
     """Return the distinct rows of a matrix, and for each row which it is."""
-    rows = np.ascontiguousarray(values).view(f"V{8 * WIDTH}").ravel()
+    rows = np.ascontiguousarray(values).view(f"V{8 * values.shape[1]}").ravel()
     _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
     return values[first], inverse.ravel()

@@ -17,10 +17,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Unsigned = NDArray[np.uint32]
 
-# Float64 numbers in a vector register, and cells in a run of the payoff. The compiled loop is written out for four.
-WIDTH = 4
-# Infosets handled at a time, so that scratch values stay in the first-level cache; a multiple of WIDTH.
-BLOCK = 256
+# Bytes of a vector register; how many numbers it holds is how many cells a run of the payoff has.
+REGISTER = 32
+
+
+def width_of(number: Any) -> int:
+    """Return how many numbers of a type a vector register holds."""
+    return REGISTER // int(np.dtype(number).itemsize)
 
 
 class Treeplexes:
@@ -34,6 +37,8 @@ class Treeplexes:
         Where each infoset's sequences begin.
     inflows : csr_array, one a player, and depths : ndarray of int, one a player
         For flow polytopes: what leads to each infoset, and how many levels lie above it. Given for all players or none.
+    number : type
+        Of the kernel's vectors.
     """
 
     def __init__(
@@ -42,7 +47,9 @@ class Treeplexes:
         offsets: Sequence[ArrayLike],
         inflows: Sequence[Any] = (),
         depths: Sequence[ArrayLike] = (),
+        number: Any = np.float64,
     ) -> None:
+        self.number, self.width = number, width_of(number)
         self.parents = [np.asarray(parent, dtype=np.int64) for parent in parents]
         self.inflows = inflows
         self.offsets = [np.asarray(offset, dtype=np.int64) for offset in offsets]
@@ -60,8 +67,9 @@ class Treeplexes:
     def place(self, lanes: Sequence[Lanes]) -> Places:
         """Give every sequence its position."""
         flow = len(self.inflows) > 0
-        # In flows runs of WIDTH cells may begin before the first position that they are about, and end after the last.
-        bases, bucket_ranges = [WIDTH if flow else 0], [0]
+        full = self.width
+        # In flows runs may begin before the first position that they are about, and end after the last.
+        bases, bucket_ranges = [full if flow else 0], [0]
         buckets: list[Integers] = []
         positions: list[Integers] = []
         strides: list[Integers] = []
@@ -76,17 +84,17 @@ class Treeplexes:
             begins = begins_of(level[order], arity[order])
             bucket = np.cumsum(begins) - 1
             firsts = np.flatnonzero(begins)
-            # Every WIDTH lanes of a slot take WIDTH places, whether all are filled or not; other infosets take one
-            # each.
+            # The lanes of a slot take as many places as a register has, whether all are filled or not; other infosets
+            # take one each.
             alone = group[order] < 0
-            width = np.where(alone, 1, WIDTH * begins_of(bucket, group[order], slot[order]))
-            place = np.cumsum(width) - np.where(alone, 1, WIDTH)
+            width = np.where(alone, 1, full * begins_of(bucket, group[order], slot[order]))
+            place = np.cumsum(width) - np.where(alone, 1, full)
             size = np.bincount(bucket, weights=width, minlength=len(firsts)).astype(np.int64)
             place += np.where(alone, 0, lane[order]) - (np.cumsum(size) - size)[bucket]
-            size = np.where(size < WIDTH, size, _rounded_up(size))
+            size = _rounded_up(size, full)
             # The reaches of a flow's infosets stand behind their last actions.
             planes = arity[order][firsts] + flow
-            starts = bases[-1] + WIDTH + starts_of(_rounded_up(size * planes))
+            starts = bases[-1] + full + starts_of(size * planes)
             parent_starts = num_parents + starts_of(size)
             first_position = np.zeros(len(order), dtype=np.int64)
             stride = np.zeros(len(order), dtype=np.int64)
@@ -107,7 +115,7 @@ class Treeplexes:
             strides.append(np.append(0, stride[owner]))
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
-            bases.append(int(starts[-1]) + (WIDTH if flow else 0))
+            bases.append(int(starts[-1]) + (full if flow else 0))
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
         fields = {
             "num_players": self.num_players,
@@ -154,7 +162,7 @@ class Lanes:
     Attributes
     ----------
     group, slot, lane : ndarray of int64, shape (num_infosets,)
-        Number of the group of ``WIDTH`` isomorphic parts or -1; number within its part, or within all parts if it has
+        Number of the group of isomorphic parts or -1; number within its part, or within all parts if it has
         no group; number of its part in the group.
     """
 
@@ -172,11 +180,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) 
     """Find parts of a two-player game with the same shape, to put corresponding infosets next to each other.
 
     A part is a set of infosets that payoffs connect (a poker game's round after one public card and betting sequence,
-    say). Where ``WIDTH`` parts have the same shape, the payoff's cells fall into diagonal runs, which need one index
-    for ``WIDTH`` cells and no gathering. Shapes are compared by hash values, and infosets correspond in the user's
-    order: a wrong or missed match costs speed, nothing else.
+    say). Where as many parts as a register has numbers have the same shape, the payoff's cells fall into diagonal runs,
+    which need one index for all and no gathering. Shapes are compared by hash values, and infosets correspond in the
+    user's order: a wrong or missed match costs speed, nothing else.
     """
-    sizes = [len(count) for count in treeplexes.counts]
+    sizes, width = [len(count) for count in treeplexes.counts], treeplexes.width
     owners = treeplexes.owners[0][rows], treeplexes.owners[1][columns]
     inner = (owners[0] >= 0) & (owners[1] >= 0)
     ends = owners[0][inner], owners[1][inner] + sizes[0]
@@ -197,11 +205,11 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers) 
     _, first, repeats = np.unique(shape[by_shape], return_index=True, return_counts=True)
     number = np.arange(num_parts) - np.repeat(first, repeats)
     # A last group that is not full keeps empty lanes, unless it is a single part.
-    grouped = (np.repeat(repeats, repeats) - number // WIDTH * WIDTH) > 1
+    grouped = (np.repeat(repeats, repeats) - number // width * width) > 1
     lane = np.empty(num_parts, dtype=np.int64)
     group = np.empty(num_parts, dtype=np.int64)
-    lane[by_shape] = number % WIDTH
-    group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % WIDTH], -1)
+    lane[by_shape] = number % width
+    group[by_shape] = np.where(grouped, by_shape[np.arange(num_parts) - number % width], -1)
     # Infosets outside groups stand part by part.
     slot[order] += np.where(group[part[order]] < 0, np.repeat(starts_of(part_sizes)[:-1], part_sizes), 0)
     lanes = []
@@ -227,8 +235,8 @@ def begins_of(*keys: Integers) -> NDArray[np.bool_]:
     return np.concatenate([[True], different])[: len(keys[0])]
 
 
-def _rounded_up(counts: Integers) -> Integers:
-    return -(-counts // WIDTH) * WIDTH
+def _rounded_up(counts: Integers, width: int) -> Integers:
+    return -(-counts // width) * width
 
 
 def starts_of(counts: Integers) -> Integers:

@@ -137,6 +137,7 @@ class PrunedProblem:
             plans=plans,
             multipliers={one.name: multipliers[one.name] for one in self.original.constraints},
             state=PrunedState(self._identity, outcome.state),
+            proof=None,  # it was of what is left
         )
 
 

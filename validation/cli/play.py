@@ -99,7 +99,8 @@ def play(
                 target: Any = sys.stdout.buffer if out == STANDARD_OUTPUT else out
                 with deferring_interrupts():
                     writer = stack.enter_context(PlayLogWriter(target, loaded, view))
-            _play(simulate(profile, games, seed), games, writer, results, f"playing {loaded.spec}")
+            quiet = out == STANDARD_OUTPUT and sys.stdout.isatty()  # the log would run through the bar
+            _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
     except KeyboardInterrupt:
         known["interrupted"] = True
         print_error("interrupted")
@@ -111,11 +112,11 @@ def play(
 
 
 def _play(
-    chunks: "Iterator[Integers]", games: int, writer: "PlayLogWriter | None", results: "Results", title: str
+    chunks: "Iterator[Integers]", games: int, writer: "PlayLogWriter | None", results: "Results", title: str | None
 ) -> None:
     """Count and write games; Ctrl-C comes between chunks, so that lines are whole and counts agree with them."""
     done = 0
-    with filling(title, "games") as progress:
+    with filling(title or "", "games", shown=title is not None) as progress:
         for leaves in chunks:
             with deferring_interrupts():
                 if writer is not None:

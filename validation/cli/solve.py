@@ -137,6 +137,10 @@ def solve(
     iterate: Annotated[
         str | None, typer.Option(metavar="I", help="Which strategies are returned and certified: average or last.")
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Of the numbers in iterative methods: double, single, or auto by tolerance."),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
@@ -173,7 +177,7 @@ def solve(
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
     options = {
         "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
-        "updates": updates, "averaging": averaging, "iterate": iterate,
+        "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
     }  # fmt: skip
     try:
         with deferring_interrupts():

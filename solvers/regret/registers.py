@@ -1,0 +1,142 @@
+"""Vector registers as values in compiled code: some numbers of one type, side by side.
+
+numba does not vectorise straight-line code, and vectorises short loops only behind tests for overlap that take longer
+than the loops. Here each operation is one of LLVM's on vectors, in the order in which it is written.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic, models, overload, register_model
+
+from .placement import REGISTER
+
+
+class Register(types.Type):
+    """The type of a register of such numbers."""
+
+    def __init__(self, number: Any) -> None:
+        self.number, self.width = number, REGISTER // (number.bitwidth // 8)
+        super().__init__(name=f"Register({number}, {self.width})")
+
+
+@register_model(Register)
+class _RegisterModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, register: Any) -> None:
+        number = manager.lookup(register.number).get_value_type()
+        super().__init__(manager, register, ir.VectorType(number, register.width))  # type: ignore[no-untyped-call]
+
+
+def _arithmetic(operation: Any, instruction: str) -> None:
+    def compute(typing_context: Any, left: Any, right: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, instruction)(*arguments)
+
+        return left(left, right), generate
+
+    computed: Any = intrinsic(compute)
+
+    @overload(operation)
+    def of_registers(left: Any, right: Any) -> Any:
+        def implementation(left: Any, right: Any) -> Any:
+            return computed(left, right)
+
+        return implementation if isinstance(left, Register) and left == right else None
+
+
+_arithmetic(operator.add, "fadd")
+_arithmetic(operator.sub, "fsub")
+_arithmetic(operator.mul, "fmul")
+_arithmetic(operator.truediv, "fdiv")
+
+
+def _width(typing_context: Any, array: Any) -> Any:
+    """Return how many of an array's numbers a register holds."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_constant(types.uint64, Register(array.dtype).width)
+
+    return types.uint64(array), generate
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
+    vector = context.get_value_type(Register(array_type.dtype))
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
+
+
+def _load(typing_context: Any, array: Any, place: Any) -> Any:
+    """Return the register that holds the numbers of an array from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *arguments)
+        return builder.load(pointer, align=array.dtype.bitwidth // 8)
+
+    return Register(array.dtype)(array, place), generate
+
+
+def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
+    """Write a register into an array, from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], pointer, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, place, register), generate
+
+
+def _spread(typing_context: Any, number: Any) -> Any:
+    """Return a register that holds one number everywhere."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, index = context.get_value_type(signature.return_type), ir.IntType(32)
+        blank = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(blank, arguments[0], ir.Constant(index, 0))
+        return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(index, vector.count), [0] * vector.count))
+
+    return Register(number)(number), generate
+
+
+def _larger(typing_context: Any, left: Any, right: Any) -> Any:
+    """Return the larger number of each place."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+
+    return left(left, right), generate
+
+
+def _where_positive(typing_context: Any, tested: Any, those: Any, others: Any) -> Any:
+    """Return ``those`` at the places where ``tested`` is above zero, and ``others`` elsewhere."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = ir.Constant(arguments[0].type, [0.0] * arguments[0].type.count)
+        return builder.select(builder.fcmp_ordered(">", arguments[0], zeros), *arguments[1:])
+
+    return those(tested, those, others), generate
+
+
+def _any_nonzero(typing_context: Any, register: Any) -> Any:
+    """Return whether a number is not zero."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        count = arguments[0].type.count
+        zeros = ir.Constant(arguments[0].type, [0.0] * count)
+        bits = builder.bitcast(builder.fcmp_unordered("!=", arguments[0], zeros), ir.IntType(count))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(register), generate
+
+
+width: Any = intrinsic(_width)
+load: Any = intrinsic(_load)
+store: Any = intrinsic(_store)
+spread: Any = intrinsic(_spread)
+larger: Any = intrinsic(_larger)
+where_positive: Any = intrinsic(_where_positive)
+any_nonzero: Any = intrinsic(_any_nonzero)
