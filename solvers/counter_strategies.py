@@ -1,7 +1,7 @@
 """Responses to an opponent of whom games were observed: the best against the worst opponent that fits them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -66,14 +66,11 @@ class CounterStrategy:
         Of :class:`~treeplex.ConstrainedNash` with the opponent constrained, and its certificate.
     penalty : float or None
         β, in payoff units per unit of violation; ``None`` where the bounds are met.
-    infeasibility : Infeasibility or None
-        That no opponent fits all observations, if that is so.
     """
 
     model: OpponentModel
     solution: Solution
     penalty: float | None
-    infeasibility: Infeasibility | None = field(repr=False)
 
     @property
     def player(self) -> int:
@@ -110,6 +107,11 @@ class CounterStrategy:
         proven = lower if self.player == 0 else -upper
         return proven if self.penalty is None else proven - self.penalty * self.least_violation
 
+    @cached_property
+    def infeasibility(self) -> Infeasibility | None:
+        """That no opponent fits all observations, if that is so; without the conflict, see :attr:`conflict`."""
+        return find_infeasibility(self.solution.problem, conflict=False) if self.penalty is not None else None
+
     @property
     def least_violation(self) -> float:
         """V*: by how much in total every opponent misses the bounds; 0 if some opponent meets them all."""
@@ -120,7 +122,7 @@ class CounterStrategy:
         """Observations that exclude each other, though not if any one of them is left out; none if all can be met."""
         if self.infeasibility is None:
             return ()
-        found = find_infeasibility(ConstrainedNash(self.model.game, self.model.constraints))
+        found = find_infeasibility(self.solution.problem)
         return () if found is None else found.conflict
 
     @cached_property
@@ -292,16 +294,21 @@ def counter_strategy(
     limits: dict[str, Any] = {
         "tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
     }  # fmt: skip
-    met = ConstrainedNash(model.game, model.constraints, penalty=penalty)
-    excluded = find_infeasibility(met, conflict=False)
-    if penalty is None and excluded is None:
-        solution = solve(met, method, **limits)
-        if solution.infeasibility is None:
-            return CounterStrategy(model, solution, None, None)
-        excluded = solution.infeasibility  # by a hair, as the solver sees it
-    beta = DEFAULT_PENALTY * model.game.sequence_form.payoff_scale if penalty is None else float(penalty)
-    priced = ConstrainedNash(model.game, met.constraints, penalty=beta)
-    return CounterStrategy(model, solve(priced, method, **limits), beta, excluded)
+    excluded = None
+    if penalty is None:
+        met = ConstrainedNash(model.game, model.constraints)
+        excluded = find_infeasibility(met, conflict=False)
+        if excluded is None:
+            solution = solve(met, method, **limits)
+            excluded = solution.infeasibility  # by a hair, as the solver sees it
+            if excluded is None:
+                return CounterStrategy(model, solution, None)
+        penalty = DEFAULT_PENALTY * model.game.sequence_form.payoff_scale
+    priced = ConstrainedNash(model.game, model.constraints, penalty=penalty)
+    response = CounterStrategy(model, solve(priced, method, **limits), float(penalty))
+    if excluded is not None:
+        response.__dict__["infeasibility"] = excluded
+    return response
 
 
 def counter_profile(

@@ -464,7 +464,7 @@ def find_method(name: str, **options: Any) -> Method:
     --------
     >>> from treeplex.solvers.methods import find_method
     >>> find_method("cfr+", updates="simultaneous")
-    CFRPlus(updates='simultaneous', averaging='linear', iterate='average')
+    CFRPlus(updates='simultaneous', averaging='linear', iterate='average', precision='double')
     """
     if name in _HIGHS_VARIANTS:
         name, options = "highs", {"algorithm": _HIGHS_VARIANTS[name], **options}

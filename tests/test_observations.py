@@ -1,5 +1,7 @@
 """From counts to bounds on an opponent's plan: what each event is, how it is counted, and what it says."""
 
+import pickle
+
 import numpy as np
 import pytest
 from observed_games import drawn_counts, opponent_of, probe_that_never_folds, versus
@@ -105,6 +107,19 @@ def test_what_only_the_result_tells_apart_is_named_by_it() -> None:
     assert "holding Q, opponent reaches p/p" in events.names
     assert "holding Q, opponent reaches p/p with the result 1" in events.names
     assert "holding Q, opponent reaches p/p with the result -1" in events.names
+
+
+def test_labels_that_cannot_be_printed_are_escaped() -> None:
+    from treeplex.models.games import Kuhn
+
+    class Framed(Kuhn):
+        def private_information(self, state, player):
+            return super().private_information(state, player) + "\n"
+
+    game = Game("framed", rules=Framed())
+    model = OpponentModel.from_profile(game, 0, Profile.uniform(game))
+    assert len(model.constraints) == 60
+    assert any(name.startswith("holding J\\n, opponent reaches b/p: ") for name in model.names)
 
 
 # Counts
@@ -226,6 +241,14 @@ def test_shares_may_stand_for_probabilities() -> None:
     model = OpponentModel.from_observations(seen("kuhn", 0, "uniform", 64, seed=1), exact=True)
     assert (model.lower == model.upper).all()
     assert (model.lower == model.counts / 64).all()
+
+
+def test_models_can_be_sent_to_other_processes() -> None:
+    observations = seen("kuhn", 0, "uniform", 64, seed=1)
+    copied = pickle.loads(pickle.dumps(observations))  # noqa: S301
+    model, same = OpponentModel.from_observations(observations), OpponentModel.from_observations(copied)
+    assert [one.name for one in model.constraints] == [one.name for one in same.constraints]
+    assert pickle.loads(pickle.dumps(model)).names == model.names  # noqa: S301
 
 
 # Models by frequencies

@@ -62,22 +62,24 @@ def _check_no_text(given: Any) -> None:
 
 
 def _check_game(constraint: Constraint, game: Game) -> None:
-    name = shown(constraint.name)
     if constraint.player not in range(game.num_players) or isinstance(constraint.player, bool):
         raise InvalidConstraintError(
-            f"constraint {name} is on player {shown(constraint.player)}, expected 0 to {game.num_players - 1}"
+            f"constraint {shown(constraint.name)} is on player {shown(constraint.player)}, expected 0 to "
+            f"{game.num_players - 1}"
         )
     if constraint.fingerprint not in (None, game.fingerprint):
         raise InvalidConstraintError(
-            f"constraint {name} is of another game than {game.spec}: its fingerprint is {constraint.fingerprint}, "
-            f"expected {game.fingerprint}"
+            f"constraint {shown(constraint.name)} is of another game than {game.spec}: its fingerprint is "
+            f"{constraint.fingerprint}, expected {game.fingerprint}"
         )
     if isinstance(constraint, LinearConstraint) and len(constraint.indices):
         size = game.sequence_form.treeplexes[constraint.player].num_sequences
         last = int(constraint.indices[-1])
         if last >= size:
             raise InvalidConstraintError(
-                f"constraint {name} has a term of sequence {last}, expected one from 0 to {size - 1}"
+                f"constraint {shown(constraint.name)} has a term of sequence {last}, expected one from 0 to {size - 1}"
             )
     if isinstance(constraint, ConvexConstraint) and constraint.plan is not game.plan(constraint.player):
-        raise InvalidConstraintError(f"constraint {name} is on the plan of another game than {game.spec}")
+        raise InvalidConstraintError(
+            f"constraint {shown(constraint.name)} is on the plan of another game than {game.spec}"
+        )

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import one_line
 from ...seqform.observer import ObserverTree
 from ...seqform.polytope import Treeplex
 
@@ -18,6 +19,8 @@ _Place = tuple[int, int, str, tuple[str, ...]]
 _Label = tuple[str, tuple[str, ...], tuple[tuple[int, str], ...], float]
 #: How far two functions may be from multiples of each other and still count as such, relative to their size.
 _SAME = 1e-12
+#: Characters of a name that had to be made printable.
+_LONGEST_NAME = 1000
 #: How many numbers a dense array of functions, a column each, may hold.
 _LARGEST = 1 << 19
 
@@ -198,4 +201,5 @@ def _names(labels: Sequence[_Label]) -> tuple[str, ...]:
 def _name(private: str, public: tuple[str, ...], cards: tuple[tuple[int, str], ...]) -> str:
     holding = f"holding {private}, " if private else ""
     showing = ", ".join(information for _, information in cards)
-    return f"{holding}opponent {f'showing {showing} ' if showing else ''}reaches {'/'.join(public) or 'the start'}"
+    name = f"{holding}opponent {f'showing {showing} ' if showing else ''}reaches {'/'.join(public) or 'the start'}"
+    return name if name.isprintable() else one_line(name, limit=_LONGEST_NAME)

@@ -34,7 +34,7 @@ def fit(
     ],
     confidence: Annotated[
         float,
-        typer.Option(metavar="C", parser=confidence_level, help="Of each interval, between 0 and 1: 0.95 by default."),
+        typer.Option(metavar="C", parser=confidence_level, help="Of each interval, between 0 and 1."),
     ] = 0.95,
     interval: Annotated[
         str, typer.Option(metavar="I", help="How intervals are made: wilson or clopper-pearson.")
@@ -61,6 +61,10 @@ def fit(
     ] = None,
     tol: Annotated[
         float | None, typer.Option(metavar="T", parser=tolerance, help="What the certificate must prove.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option(metavar="S", parser=tolerance, help="How far multipliers move in ccfr; 3 is good with penalties."),
     ] = None,
     max_iterations: Annotated[
         int | None, typer.Option(metavar="N", parser=whole, help="Limit of iterations, for ccfr.")
@@ -98,9 +102,9 @@ def fit(
 
         find_intervals(interval)
         if method not in _METHODS:
-            choose_method(method, {}, None)  # says so, if there is no such method at all
+            choose_method(method, {"step": step}, None)  # says so, if there is no such method at all
             raise CommandLineError(f"--method {method} is not for fit; expected one of {', '.join(_METHODS)}")
-        chosen = choose_method(method, {}, None)
+        chosen = choose_method(method, {"step": step}, None)
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         check_two_players("fit", loaded)

@@ -112,9 +112,10 @@ def _print_evidence(evidence: list[dict[str, Any]]) -> None:
     if not evidence:
         out.print("no observation changes the strategy: the games are too few", style="dim")
         return
-    out.print("what is worth most: a price is the payoff that a bound saves for each unit of probability", style="bold")
+    heading = "what is worth most: a price is the payoff that a bound saves for each unit of probability"
+    out.print(heading, style="bold", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    table.add_column("observation", no_wrap=True)
+    table.add_column("observation", overflow="fold")
     for heading in ("games", "from", "to", "what binds", "price"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in evidence:
