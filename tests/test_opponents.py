@@ -103,9 +103,10 @@ _UNIT = np.array([2.0, *np.ones(12)])
 
 
 def test_draws_have_the_mean_and_the_variance_that_are_promised():
-    strategy = Strategy.from_dict(KUHN, 1, {"K_b": {"p": 0.2, "b": 0.8}})
-    sample = np.array([perturbed(strategy, concentration=9.0, seed=seed)["K_b"]["b"] for seed in range(4_000)])
-    assert sample.mean() == pytest.approx(0.8, abs=4 * np.sqrt(0.016 / 4_000))
+    strategy = Strategy(KUHN, 1, [1.0] + 6 * [0.2, 0.8])
+    drawn = [perturbed(strategy, concentration=9.0, seed=seed).behaviour[2::2] for seed in range(700)]
+    sample = np.concatenate(drawn)
+    assert sample.mean() == pytest.approx(0.8, abs=4 * np.sqrt(0.016 / 4_200))
     assert sample.var() == pytest.approx(0.8 * 0.2 / 10, rel=0.15)
     assert np.abs(perturbed(strategy, concentration=1e12, seed=1).behaviour - strategy.behaviour).max() < 1e-5
 
