@@ -32,9 +32,9 @@ BYTES = 8
 def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
     """Return what one iteration touches, both players together."""
     layout, plan = kernel.layout, state.arrays.plan
-    columns = layout.run_columns.astype(np.int64)
+    columns = layout.runs.columns.astype(np.int64)
     in_runs = sum(plan[columns + lane] for lane in range(layout.width)) != 0.0
-    runs = int((np.diff(layout.run_starts.astype(np.int64))[in_runs] // 2).sum())
+    runs = int((np.diff(layout.runs.starts.astype(np.int64))[in_runs] // 2).sum())
     pairs = layout.block_columns.astype(np.int64)
     in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0
     blocks = int((np.diff(layout.block_starts.astype(np.int64))[in_blocks] // 2).sum())

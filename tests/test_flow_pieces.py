@@ -178,13 +178,16 @@ def test_runs_stay_inside_the_arrays(form, number):
     # Numbers below zero would have become large ones.
     assert (sources <= last).all()
     assert (patterns + layout.width <= len(layout.inflow_patterns)).all()
-    rows, patterns = layout.runs.astype(np.int64).reshape(-1, 2).T
-    assert (rows <= last).all()
-    assert (patterns + layout.width <= len(layout.patterns)).all()
-    assert (layout.run_columns <= last).all()
-    for positions in (layout.holding_positions, layout.paying_rows):
-        assert (positions < layout.size).all()
-    assert (layout.paying_factors < max(1, layout.num_factors)).all()
+    factors = layout.num_factors - layout.width
+    for runs, last_row, last_column in (
+        (layout.runs, last, last),
+        (layout.holding, factors, last),
+        (layout.paying, last, factors),
+    ):
+        rows, patterns = runs.cells.astype(np.int64).reshape(-1, 2).T
+        assert (rows <= last_row).all()
+        assert (patterns + layout.width <= len(runs.patterns)).all()
+        assert (runs.columns.astype(np.int64) <= last_column).all()
 
 
 @pytest.mark.parametrize("number", [np.float64, np.float32])

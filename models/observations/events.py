@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ def _columns(matrix: sp.csr_array) -> Iterator[Floats]:
 
 def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, list[_Label]]:
     """Return all classes as rows, with their parents, and then leaves together that differ by what they show alone."""
-    count = view.num_classes
+    num_classes = view.num_classes
     together: dict[_Place, list[int]] = {}
     for leaf in np.flatnonzero(view.terminal).tolist():
         place = (int(view.parents[leaf]), int(view.own_sequences[leaf]), view.private[leaf], view.public[leaf])
@@ -128,13 +129,13 @@ def _with_unshown_leaves(view: ObserverTree) -> tuple[sp.csr_array, Integers, li
     parents = np.concatenate([view.parents, [place[0] for place, _ in groups]]).astype(np.int32)
     labels: list[_Label] = list(zip(view.private, view.public, view.shown, view.results.tolist(), strict=True))
     labels += [(private, public, (), np.nan) for (_, _, private, public), _ in groups]
-    rows, columns = [np.arange(count)], [np.arange(count)]
+    rows, columns = [np.arange(num_classes)], [np.arange(num_classes)]
     for number, (_, leaves) in enumerate(groups):
-        parents[leaves] = count + number
-        rows.append(np.full(len(leaves), count + number))
+        parents[leaves] = num_classes + number
+        rows.append(np.full(len(leaves), num_classes + number))
         columns.append(np.array(leaves))
     places = (np.concatenate(rows), np.concatenate(columns))
-    shape = (count + len(groups), count)
+    shape = (num_classes + len(groups), num_classes)
     return sp.csr_array((np.ones(len(places[0])), places), shape=shape), parents, labels
 
 
@@ -190,11 +191,10 @@ def _names(labels: Sequence[_Label]) -> tuple[str, ...]:
         name if seen[name] == 1 or np.isnan(label[3]) else f"{name} with the result {label[3]:g}"
         for name, label in zip(names, labels, strict=True)
     ]
-    times: Counter[str] = Counter()
-    distinct = []
+    distinct: dict[str, None] = {}
     for name in told:
-        times[name] += 1
-        distinct.append(name if times[name] == 1 else f"{name} ({times[name]})")
+        candidates = chain([name], (f"{name} ({number})" for number in count(2)))
+        distinct[next(candidate for candidate in candidates if candidate not in distinct)] = None
     return tuple(distinct)
 
 

@@ -18,7 +18,8 @@ from .events import Events, observed_events
 from .intervals import checked_confidence, proportion_intervals
 from .observations import Counts, Observations
 
-#: How near to the least or the greatest probability that any plan gives an event a bound may be and still say nothing.
+#: How near to the least or the greatest probability of an event a bound may be and still say nothing, relative to the
+#: greatest.
 _SLACK = 1e-12
 
 
@@ -207,7 +208,7 @@ class OpponentModel:
     def _bounded(self, lower: Floats, upper: Floats, names: Sequence[str]) -> tuple[LinearConstraint, ...]:
         matrix, weights = self.events.matrix, self.weights
         least, most = weights * self.events.least, weights * self.events.most
-        says_least, says_most = lower > least + _SLACK, upper < most - _SLACK
+        says_least, says_most = lower > least + _SLACK * most, upper < most - _SLACK * most
         starts, sequences = matrix.indptr.tolist(), matrix.indices.tolist()
         numbers = (matrix.data * np.repeat(weights, np.diff(matrix.indptr))).tolist()
         made = []

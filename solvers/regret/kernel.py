@@ -15,7 +15,6 @@ from .layout import KernelLayout
 from .loop import (
     CONSTANT,
     POWER,
-    FactorArrays,
     GameArrays,
     MultiplierArrays,
     PayoffArrays,
@@ -120,7 +119,7 @@ class KernelState:
     Attributes
     ----------
     arrays : StateArrays
-        Cumulative regrets, behaviour, plan, sums of plans, scratch, and the clock.
+        Cumulative regrets, behaviour, plan, sums of plans, and the clock.
     multipliers : MultiplierArrays
         Of constraints; empty without them.
     origin : ndarray of float64, optional
@@ -198,7 +197,9 @@ class Kernel:
         self.game = GameArrays(
             PolytopeArrays(*arrays(PolytopeArrays._fields)),
             PayoffArrays(*arrays(PayoffArrays._fields)),
-            FactorArrays(*arrays(FactorArrays._fields)),
+            self.layout.runs,
+            self.layout.holding,
+            self.layout.paying,
         )
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
@@ -212,7 +213,6 @@ class Kernel:
         arrays = StateArrays(
             regrets, behaviour, plan, plan_sums, gradient, average,
             factors=_zeros((self.layout.num_factors,), number),
-            scratch=_zeros((self.layout.width,), number),
             older=_zeros((size if number is np.float32 else 0,)),
             lag=np.ones(1),
             clock=np.array([0, 1], dtype=np.int64),
@@ -395,10 +395,8 @@ class Kernel:
         self.layout.fill_reaches(vector)
         gradient, average = np.zeros_like(vector), np.zeros_like(vector)
         clock = np.zeros(2, dtype=np.int64)
-        factors, scratch = (np.zeros(size, dtype=vector.dtype) for size in (self.layout.num_factors, self.layout.width))
-        arrays = StateArrays(
-            vector, vector, vector, vector, gradient, average, factors, scratch, np.zeros(0), np.ones(1), clock
-        )
+        factors = np.zeros(self.layout.num_factors, dtype=vector.dtype)
+        arrays = StateArrays(vector, vector, vector, vector, gradient, average, factors, np.zeros(0), np.ones(1), clock)
         none = KernelConstraints.none(self.layout.num_players)
         return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
 

@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
 from .flow_pieces import Entries, FlowPlaces, diagonal_pieces, inflow_fields, multiplied_out
-from .pieces import Pieces, distinct, joined, pieces_of
+from .pieces import Runs, distinct, joined, pieces_of
 from .placement import (
     Floats,
     Integers,
@@ -27,7 +27,6 @@ from .placement import (
     Unsigned,
     isomorphic_lanes,
     no_lanes,
-    starts_of,
     unsigned,
     width_of,
 )
@@ -70,19 +69,16 @@ class KernelLayout:
     inflow : csr_array, shape (num_infosets of all players, size)
         The same as a matrix, infosets counted as in ``parents``. A flow's bucket holds, behind the positions of its
         last action, the reaches of its infosets, of which inflow may come too.
-    run_columns, run_ranges, run_starts, runs : ndarray of uint32
-        Two players: diagonal runs of the payoff. Player ``i`` has the columns ``run_ranges[i]:run_ranges[i + 1]``;
-        column ``c`` stands for the opponent's positions ``run_columns[c] + j`` (0 ≤ j < width) and has the runs that
-        start at ``run_starts[c]``, two numbers each: row ``r`` and place ``p``, for the payoffs ``patterns[p + j]`` at
-        row ``r + j`` and column ``c + j``.
-    patterns : ndarray of float64
-        The distinct payoffs of runs and blocks: a game has few, and they stay in the first-level cache.
+    runs : Runs
+        Two players: diagonal runs of the payoff. Rows are one's own positions, columns the opponent's.
+    patterns : ndarray of float
+        The distinct payoffs of blocks.
     block_columns : ndarray of uint32, shape (num_block_columns, 3)
         Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
         actions, and how far one's own second action stands from the first.
     block_ranges, block_starts, blocks : ndarray of uint32
-        As for runs: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``, row by
-        row.
+        As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
+        row by row.
     cell_columns, cell_ranges, cell_starts, cell_rows : ndarray of uint32
         Two players: the payoff's other cells, each with one column, row and value, in the same manner.
     cell_values : ndarray of float64
@@ -91,14 +87,11 @@ class KernelLayout:
         Any other number of players: the leaves' sequences. Empty for two.
     leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
         Payoffs, chance multiplied in.
-    holding_starts, holding_positions : ndarray of uint32
-        Two players, payoffs in ``num_factors`` factors: for player ``i``'s gradient, factor ``k`` is held by the
-        opponent's positions ``holding_starts[i * num_factors + k]`` and on, as much as ``holding_amounts`` says.
-    paying_ranges, paying_rows, paying_starts, paying_factors : ndarray of uint32
-        Player ``i`` has the rows ``paying_ranges[i]:paying_ranges[i + 1]``; row ``r`` is for position
-        ``paying_rows[r]``, which a factor of ``paying_factors`` from ``paying_starts[r]`` on pays, as much as
-        ``paying_amounts`` says for each unit held.
-    holding_amounts, paying_amounts : ndarray of float64
+    holding, paying : Runs
+        Two players, payoffs in factors: for player ``i``'s gradient, how much the opponent's positions (columns) hold
+        of each factor (rows); and what a unit of each factor (columns) pays at player ``i``'s positions (rows).
+    num_factors : int
+        Length of the vector of factors, 0 if the payoff is not in factors.
     unit : float
         All payoffs here are in units of this one, the largest: stakes do not matter to the loop.
     number : type
@@ -106,7 +99,7 @@ class KernelLayout:
     """
 
     _NUMBERS: ClassVar[tuple[str, ...]] = (
-        "inflow_patterns", "patterns", "cell_values", "leaf_payoffs", "holding_amounts", "paying_amounts",
+        "inflow_patterns", "patterns", "cell_values", "leaf_payoffs",
     )  # fmt: skip
 
     num_players: int
@@ -121,10 +114,7 @@ class KernelLayout:
     inflow_runs: Unsigned
     inflow_patterns: Floats
     inflow: Any
-    run_columns: Unsigned
-    run_ranges: Unsigned
-    run_starts: Unsigned
-    runs: Unsigned
+    runs: Runs
     patterns: Floats
     block_columns: Unsigned
     block_ranges: Unsigned
@@ -137,14 +127,9 @@ class KernelLayout:
     cell_values: Floats
     leaf_positions: Unsigned
     leaf_payoffs: Floats
-    holding_starts: Unsigned
-    holding_positions: Unsigned
-    holding_amounts: Floats
-    paying_ranges: Unsigned
-    paying_rows: Unsigned
-    paying_starts: Unsigned
-    paying_factors: Unsigned
-    paying_amounts: Floats
+    holding: Runs
+    paying: Runs
+    num_factors: int
     unit: float
     number: Any = np.float64
 
@@ -161,11 +146,6 @@ class KernelLayout:
     def size(self) -> int:
         """Length of the kernel's vectors."""
         return int(self.bases[-1])
-
-    @property
-    def num_factors(self) -> int:
-        """Number of factors of the payoff, 0 if it is not factored."""
-        return (len(self.holding_starts) - 1) // 2
 
     def reach(self, plan: Floats, first: int, count: int) -> Floats:
         """Return how much of a kernel vector leads to the infosets at ``count`` places from ``first`` on."""
@@ -322,25 +302,23 @@ def _layout_from_leaves(
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
-    payoff_fields = _nothing(num_players) | {
+    payoff_fields = _nothing(num_players, treeplexes.number) | {
         "leaf_positions": unsigned(positions),
         "leaf_payoffs": np.ascontiguousarray(payoff_sums),
     }
     return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 
 
-def _nothing(num_players: int) -> dict[str, Any]:
+def _nothing(num_players: int, number: Any) -> dict[str, Any]:
     """Return the layout's payoff fields where there are none of a kind."""
     none, numbers = np.zeros(0, dtype=np.uint32), np.zeros(0)
     ranges, starts = np.zeros(3, dtype=np.uint32), np.zeros(1, dtype=np.uint32)
     return {
-        "run_columns": none, "run_ranges": ranges, "run_starts": starts, "runs": none, "patterns": numbers,
+        "runs": Runs.none(number), "patterns": numbers,
         "block_columns": none.reshape(0, 3), "block_ranges": ranges, "block_starts": starts, "blocks": none,
         "cell_columns": none, "cell_ranges": ranges, "cell_starts": starts, "cell_rows": none, "cell_values": numbers,
         "leaf_positions": none.reshape(0, num_players), "leaf_payoffs": numbers.reshape(0, num_players),
-        "holding_starts": starts, "holding_positions": none, "holding_amounts": numbers,
-        "paying_ranges": ranges, "paying_rows": none, "paying_starts": starts, "paying_factors": none,
-        "paying_amounts": numbers,
+        "holding": Runs.none(number), "paying": Runs.none(number), "num_factors": 0,
     }  # fmt: skip
 
 
@@ -350,54 +328,40 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     unit = factored.largest or 1.0
     # Each player's factors by its positions.
     sides = [factored.left.T.tocsr() / unit, factored.right]
+    width = treeplexes.width
     if treeplexes.inflows:
         flows = FlowPlaces.of(treeplexes, places)
         left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
         bases = int(places.fields["bases"][0]), int(places.fields["bases"][1])
-        width = treeplexes.width
         products, left, right = multiplied_out(left, right, factored.num_factors, bases, width)
-        runs = _run_fields(
+        runs = Runs.of(
             [
                 diagonal_pieces(products.rows, products.positions, products.values, width),
                 diagonal_pieces(products.positions, products.rows, -products.values, width),
-            ]
+            ],
+            treeplexes.number,
         )
     else:
-        runs = {}
+        runs = Runs.none(treeplexes.number)
         left, right = (
             Entries(side.coords[0].astype(np.int64), positions[side.coords[1]], side.data)
             for side, positions in zip([one.tocoo() for one in sides], places.positions, strict=True)
         )
-    # Factors that are left, numbered anew.
-    kept, factors = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
-    ends = [
-        sparse.csr_array((side.values, (numbers, side.positions)), shape=(len(kept), places.size))
-        for side, numbers in ((left, factors[: len(left.rows)]), (right, factors[len(left.rows) :]))
-    ]
-    holding, paying, rows = [], [], []
-    for player in (0, 1):
-        theirs = ends[1 - player]
-        holding.append((np.diff(theirs.indptr), theirs.indices, theirs.data))
-        mine = ends[player].T.tocsr()
-        counts = np.diff(mine.indptr)
-        rows.append(np.flatnonzero(counts))
-        paying.append((counts[rows[-1]], mine.indices, mine.data if player == 0 else -mine.data))
-    holding_counts, holding_positions, holding_amounts = map(np.concatenate, zip(*holding, strict=True))
-    paying_counts, paying_factors, paying_amounts = map(np.concatenate, zip(*paying, strict=True))
-    payoff_fields = (
-        _nothing(2)
-        | runs
-        | {
-            "holding_starts": unsigned(starts_of(holding_counts)),
-            "holding_positions": unsigned(holding_positions),
-            "holding_amounts": holding_amounts,
-            "paying_ranges": unsigned(starts_of(np.array([len(positions) for positions in rows]))),
-            "paying_rows": unsigned(np.concatenate(rows)),
-            "paying_starts": unsigned(starts_of(paying_counts)),
-            "paying_factors": unsigned(paying_factors),
-            "paying_amounts": paying_amounts,
-        }
-    )
+    # Factors that are left, numbered anew; runs may begin before the first one, and end after the last.
+    kept, numbers = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
+    numbers = width + numbers.ravel()
+    of_sides = numbers[: len(left.rows)], numbers[len(left.rows) :]
+    holding, paying = [], []
+    for mine, theirs, sign in ((0, 1, 1.0), (1, 0, -1.0)):
+        own, other = (left, right)[mine], (left, right)[theirs]
+        holding.append(diagonal_pieces(of_sides[theirs], other.positions, other.values, width))
+        paying.append(diagonal_pieces(own.positions, of_sides[mine], sign * own.values, width))
+    payoff_fields = _nothing(2, treeplexes.number) | {
+        "runs": runs,
+        "holding": Runs.of(holding, treeplexes.number),
+        "paying": Runs.of(paying, treeplexes.number),
+        "num_factors": -(-len(kept) // width) * width + 2 * width if len(kept) else 0,
+    }
     return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 
 
@@ -406,20 +370,6 @@ def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes]) -> Places:
     places = treeplexes.place(lanes)
     places.fields.update(inflow_fields(treeplexes, places))
     return places
-
-
-def _run_fields(runs: Sequence[Pieces]) -> dict[str, Any]:
-    """Return the fields of diagonal runs alone, with their patterns."""
-    columns, ranges, starts, rows = joined(runs)
-    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in runs]))
-    width = patterns.shape[1]
-    return {
-        "run_columns": unsigned(columns[0]),
-        "run_ranges": unsigned(ranges),
-        "run_starts": unsigned(2 * starts),
-        "runs": unsigned(np.stack([rows, width * pattern], axis=1).ravel()),
-        "patterns": patterns.ravel(),
-    }
 
 
 def _two_player_layout(
@@ -461,20 +411,15 @@ def _two_player_layout(
         alone = ~(in_run | in_block) & (payoff != 0.0)
         first = np.zeros(alone.sum(), dtype=np.int64)
         cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
-    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in (*runs, *blocks)]))
-    num_runs = sum(len(run.rows) for run in runs)
-    run_columns, run_ranges, run_starts, run_rows = joined(runs)
+    patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
     cell_columns, cell_ranges, cell_starts, cell_rows = joined(cells)
-    payoff_fields = _nothing(2) | {
-        "run_columns": unsigned(run_columns[0]),
-        "run_ranges": unsigned(run_ranges),
-        "run_starts": unsigned(2 * run_starts),
-        "runs": unsigned(np.stack([run_rows, width * pattern[:num_runs]], axis=1).ravel()),
+    payoff_fields = _nothing(2, treeplexes.number) | {
+        "runs": Runs.of(runs, treeplexes.number),
         "block_columns": unsigned(block_columns.T),
         "block_ranges": unsigned(block_ranges),
         "block_starts": unsigned(2 * block_starts),
-        "blocks": unsigned(np.stack([block_rows, width * pattern[num_runs:]], axis=1).ravel()),
+        "blocks": unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
         "patterns": patterns.ravel(),
         "cell_columns": unsigned(cell_columns[0]),
         "cell_ranges": unsigned(cell_ranges),

@@ -19,7 +19,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
-from .registers import any_nonzero, larger, load, spread, store, where_positive, width
+from .pieces import Runs
+from .registers import add_at, any_nonzero, gather, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
@@ -67,12 +68,8 @@ class PolytopeArrays(NamedTuple):
 
 
 class PayoffArrays(NamedTuple):
-    """The payoffs, cell by cell."""
+    """The payoffs that stand in no runs, cell by cell."""
 
-    run_columns: Any
-    run_ranges: Any
-    run_starts: Any
-    runs: Any
     patterns: Any
     block_columns: Any
     block_ranges: Any
@@ -87,25 +84,14 @@ class PayoffArrays(NamedTuple):
     leaf_payoffs: Any
 
 
-class FactorArrays(NamedTuple):
-    """The payoffs, where they are kept in factors."""
-
-    holding_starts: Any
-    holding_positions: Any
-    holding_amounts: Any
-    paying_ranges: Any
-    paying_rows: Any
-    paying_starts: Any
-    paying_factors: Any
-    paying_amounts: Any
-
-
 class GameArrays(NamedTuple):
     """A game."""
 
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
-    factors: FactorArrays
+    runs: Runs
+    holding: Runs
+    paying: Runs
 
 
 class ConstraintArrays(NamedTuple):
@@ -161,7 +147,7 @@ class CurveArrays(NamedTuple):
 
 
 class StateArrays(NamedTuple):
-    """The vectors over positions that an iteration changes, and the scratch it needs."""
+    """The vectors over positions that an iteration changes."""
 
     regrets: Any
     behaviour: Any
@@ -170,66 +156,60 @@ class StateArrays(NamedTuple):
     gradient: Any
     average: Any
     factors: Any
-    scratch: Any
     older: Any  # in single precision: sums of plans up to some iteration, in double
     lag: Any  # what these count now beside plan_sums
     clock: Any  # updates done, and the number of updates at which the certificate is computed next
 
 
 @compiled
-def _add_factored(factors: Any, player: Any, plan: Any, scale: Any, gradient: Any, amounts: Any) -> None:
-    """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
-    real = plan.dtype.type
-    holding_starts, positions, holding_amounts = (
-        factors.holding_starts, factors.holding_positions, factors.holding_amounts
-    )  # fmt: skip
-    paying_rows, paying_starts = factors.paying_rows, factors.paying_starts
-    paying_factors, paying_amounts = factors.paying_factors, factors.paying_amounts
-    num_factors = np.uint64(len(amounts))
-    first = player * num_factors
-    for k in range(num_factors):
-        held = real(0.0)
-        for j in range(np.uint64(holding_starts[first + k]), np.uint64(holding_starts[first + k + ONE])):
-            held += holding_amounts[j] * plan[positions[j]]
-        amounts[k] = held * real(scale)
-    for r in range(np.uint64(factors.paying_ranges[player]), np.uint64(factors.paying_ranges[player + ONE])):
-        paid = real(0.0)
-        for j in range(np.uint64(paying_starts[r]), np.uint64(paying_starts[r + ONE])):
-            paid += paying_amounts[j] * amounts[paying_factors[j]]
-        gradient[paying_rows[r]] += paid
+def _add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+    """Add ``scale`` times the product of a player's matrix and a vector."""
+    scales = spread(source.dtype.type(scale))
+    columns, starts, cells, patterns = runs.columns, runs.starts, runs.cells, runs.patterns
+    for c in range(np.uint64(runs.ranges[player]), np.uint64(runs.ranges[player + ONE])):
+        amounts = load(source, np.uint64(columns[c])) * scales
+        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
+        if any_nonzero(amounts):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
+                row, place = np.uint64(cells[k]), np.uint64(cells[k + ONE])
+                store(target, row, load(target, row) + load(patterns, place) * amounts)
 
 
 @compiled
-def _add_gradient(payoffs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
+def _add_factored(holding: Any, paying: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+    """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
+    for k in range(np.uint64(len(factors))):
+        factors[k] = factors.dtype.type(0.0)
+    _add_runs(holding, player, plan, scale, factors)
+    _add_runs(paying, player, factors, 1.0, gradient)
+
+
+@compiled
+def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
-    scales = spread(scale)
     if num_players == TWO:
-        # Regret matching plays most sequences of a large game with probability exactly zero: skip those.
-        run_columns, run_starts = payoffs.run_columns, payoffs.run_starts
-        runs, patterns = payoffs.runs, payoffs.patterns
-        for c in range(np.uint64(payoffs.run_ranges[player]), np.uint64(payoffs.run_ranges[player + ONE])):
-            reaches = load(plan, np.uint64(run_columns[c])) * scales
-            if any_nonzero(reaches):
-                for k in range(np.uint64(run_starts[c]), np.uint64(run_starts[c + ONE]), TWO):
-                    row, place = np.uint64(runs[k]), np.uint64(runs[k + ONE])
-                    store(gradient, row, load(gradient, row) + load(patterns, place) * reaches)
-        blocks = payoffs.blocks
+        _add_runs(runs, player, plan, scale, gradient)
+        blocks, patterns, columns, starts = (
+            payoffs.blocks, payoffs.patterns, payoffs.block_columns, payoffs.block_starts
+        )  # fmt: skip
         for c in range(np.uint64(payoffs.block_ranges[player]), np.uint64(payoffs.block_ranges[player + ONE])):
-            column, other_column = np.uint64(payoffs.block_columns[c, 0]), np.uint64(payoffs.block_columns[c, 1])
+            column, other_column = np.uint64(columns[c, 0]), np.uint64(columns[c, 1])
             reach, other_reach = plan[column] * scale, plan[other_column] * scale
-            if reach + other_reach != 0.0:
-                stride = np.uint64(payoffs.block_columns[c, 2])
-                for k in range(np.uint64(payoffs.block_starts[c]), np.uint64(payoffs.block_starts[c + ONE]), TWO):
+            if reach + other_reach != real(0.0):
+                stride = np.uint64(columns[c, 2])
+                for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE]), TWO):
                     row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
                     gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
+        cell_columns, cell_starts = payoffs.cell_columns, payoffs.cell_starts
+        cell_rows, cell_values = payoffs.cell_rows, payoffs.cell_values
         for c in range(np.uint64(payoffs.cell_ranges[player]), np.uint64(payoffs.cell_ranges[player + ONE])):
-            reach = plan[payoffs.cell_columns[c]] * scale
-            if reach != 0.0:
-                for k in range(np.uint64(payoffs.cell_starts[c]), np.uint64(payoffs.cell_starts[c + ONE])):
-                    gradient[payoffs.cell_rows[k]] += reach * payoffs.cell_values[k]
+            reach = plan[cell_columns[c]] * scale
+            if reach != real(0.0):
+                for k in range(np.uint64(cell_starts[c]), np.uint64(cell_starts[c + ONE])):
+                    gradient[cell_rows[k]] += reach * cell_values[k]
     else:
         for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
             reach = scale
@@ -249,7 +229,7 @@ def _bottom_up(
     zeros, ones = spread(real(0.0)), spread(real(1.0))
     positives, negatives = spread(real(positive)), spread(real(negative))
     floors, predictions = spread(real(floor)), spread(real(prediction))
-    parents, scratch = polytopes.parents, state.scratch
+    parents = polytopes.parents
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(gradient)
@@ -295,9 +275,7 @@ def _bottom_up(
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                store(scratch, ZERO, values)
-                for lane in range(lanes):
-                    gradient[parents[first + i + lane]] += scratch[lane]
+                add_at(gradient, parents, first + i, values)
     store(gradient, np.uint64(polytopes.bases[player]), zeros)
 
 
@@ -586,7 +564,7 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     real = plan.dtype.type
     base, decays = np.uint64(polytopes.bases[player]), spread(real(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))
-    parents, scratch = polytopes.parents, state.scratch
+    parents = polytopes.parents
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(plan)
@@ -603,9 +581,7 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     reach = reach + load(patterns, pattern) * load(plan, source)
             else:
-                for lane in range(lanes):
-                    scratch[lane] = plan[parents[first + i + lane]]
-                reach = load(scratch, ZERO)
+                reach = gather(plan, parents, first + i)
             for action in range(arity + more):
                 there = start + action * size + i
                 store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
@@ -626,7 +602,7 @@ def _fold(state: Any) -> None:
 
 
 @compiled
-def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> Any:
+def _best_response(polytopes: Any, player: Any, gradient: Any) -> Any:
     """Return the value of a best response to a gradient, which is left zero."""
     real = gradient.dtype.type
     zeros = spread(real(0.0))
@@ -656,9 +632,7 @@ def _best_response(polytopes: Any, player: Any, gradient: Any, scratch: Any) -> 
                     source, pattern = np.uint64(runs[k, 0]), np.uint64(runs[k, 1])
                     store(gradient, source, load(gradient, source) + load(patterns, pattern) * values)
             else:
-                store(scratch, ZERO, values)
-                for lane in range(lanes):
-                    gradient[parents[first + i + lane]] += scratch[lane]
+                add_at(gradient, parents, first + i, values)
     # In flows more than one position stands for the empty sequence; in trees what follows it is zero.
     base, value = np.uint64(polytopes.bases[player]), 0.0
     for lane in range(lanes):
@@ -699,22 +673,22 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
-        _add_gradient(game.payoffs, num_players, player, plan, 1.0, gradient)
+        _add_gradient(game.payoffs, game.runs, num_players, player, plan, 1.0, gradient)
         if len(state.factors):
-            _add_factored(game.factors, player, plan, 1.0, gradient, state.factors)
+            _add_factored(game.holding, game.paying, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
         if constrained:
             worth = _add_multipliers(constraints, player, multipliers.average, gradient)
             worst, paid = _excess(constraints, curves, player, plan, total)
-            value = _best_response(game.polytopes, player, gradient, state.scratch) + worth
+            value = _best_response(game.polytopes, player, gradient) + worth
             if soft:
                 payoff -= paid
             else:
                 violation = max(violation, worst)
         else:
-            value = _best_response(game.polytopes, player, gradient, state.scratch)
+            value = _best_response(game.polytopes, player, gradient)
         row[player] = value
         row[player + num_players] = payoff
         nash_conv += value - payoff
@@ -821,9 +795,10 @@ def run_loop(
                     state.gradient[s] = tilt[s]
             if constrained:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
-            _add_gradient(game.payoffs, num_players, actor, state.plan, scales[actor], state.gradient)
+            plan, gradient, scale = state.plan, state.gradient, scales[actor]
+            _add_gradient(game.payoffs, game.runs, num_players, actor, plan, scale, gradient)
             if len(state.factors):
-                _add_factored(game.factors, actor, state.plan, scales[actor], state.gradient, state.factors)
+                _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
             _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows

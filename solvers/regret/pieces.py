@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .placement import Floats, Integers, begins_of, starts_of
+from .placement import Floats, Integers, begins_of, starts_of, unsigned
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,45 @@ class Pieces:
     counts: Integers
     rows: Integers
     values: Floats
+
+
+class Runs(NamedTuple):
+    """Two matrices, one a player, in diagonal runs as the compiled loop takes them.
+
+    Attributes
+    ----------
+    columns : ndarray of uint32
+        Column ``c`` stands for the columns ``columns[c] + j`` of the matrix, j from 0 to what a register holds less 1.
+    ranges : ndarray of uint32, shape (3,)
+        Player ``i`` has the columns ``ranges[i]:ranges[i + 1]``.
+    starts : ndarray of uint32
+        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
+    cells : ndarray of uint32
+        Two numbers a run, row ``r`` and place ``p``: ``patterns[p + j]`` stands in row ``r + j`` and column ``c + j``.
+    patterns : ndarray of float
+        The distinct values of runs: a game has few, and they stay in the first-level cache.
+    """
+
+    columns: Any
+    ranges: Any
+    starts: Any
+    cells: Any
+    patterns: Any
+
+    @classmethod
+    def of(cls, players: Sequence[Pieces], number: Any) -> "Runs":
+        """Return the runs of both players, each piece being one, with values of a type."""
+        columns, ranges, starts, rows = joined(players)
+        patterns, pattern = distinct(np.concatenate([pieces.values for pieces in players]))
+        cells = np.stack([rows, patterns.shape[1] * pattern], axis=1).ravel()
+        first, where, begin, each = map(unsigned, (columns[0], ranges, 2 * starts, cells))
+        return cls(first, where, begin, each, patterns.ravel().astype(number))
+
+    @classmethod
+    def none(cls, number: Any) -> "Runs":
+        """Return no runs."""
+        nothing = unsigned(np.zeros(0))
+        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:

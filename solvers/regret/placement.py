@@ -68,8 +68,8 @@ class Treeplexes:
         """Give every sequence its position."""
         flow = len(self.inflows) > 0
         full = self.width
-        # In flows runs may begin before the first position that they are about, and end after the last.
-        bases, bucket_ranges = [full if flow else 0], [0]
+        # Runs may begin before the first position that they are about, and end after the last.
+        bases, bucket_ranges = [full], [0]
         buckets: list[Integers] = []
         positions: list[Integers] = []
         strides: list[Integers] = []
@@ -115,7 +115,7 @@ class Treeplexes:
             strides.append(np.append(0, stride[owner]))
             buckets.append(np.stack([starts[:-1], size, arity[order][firsts], parent_starts[:-1]], axis=1))
             num_parents = int(parent_starts[-1])
-            bases.append(int(starts[-1]) + (full if flow else 0))
+            bases.append(int(starts[-1]) + full)
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
         fields = {
             "num_players": self.num_players,

@@ -133,8 +133,46 @@ def _any_nonzero(typing_context: Any, register: Any) -> Any:
     return types.boolean(register), generate
 
 
+def _lanes(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, indices: Any, place: Any) -> Any:
+    """Yield the number of each lane, and a pointer to the number of an array that its index means."""
+    data = context.make_array(array_type)(context, builder, array).data
+    index_data = context.make_array(index_type)(context, builder, indices).data
+    for lane in range(Register(array_type.dtype).width):
+        at = builder.add(place, context.get_constant(types.uint64, lane))
+        index = builder.zext(builder.load(builder.gep(index_data, [at])), ir.IntType(64))
+        yield ir.Constant(ir.IntType(32), lane), builder.gep(data, [index])
+
+
+def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
+    """Return the register of an array's numbers at the indices (unsigned, of 32 bits) from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        register = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
+        types_of = signature.args
+        for lane, pointer in _lanes(context, builder, types_of[0], arguments[0], types_of[1], *arguments[1:]):
+            register = builder.insert_element(register, builder.load(pointer), lane)
+        return register
+
+    return Register(array.dtype)(array, indices, place), generate
+
+
+def _add_at(typing_context: Any, array: Any, indices: Any, place: Any, register: Any) -> Any:
+    """Add each number of a register to an array's at one of the indices from a place on, one after the other."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        types_of = signature.args
+        for lane, pointer in _lanes(context, builder, types_of[0], arguments[0], types_of[1], *arguments[1:3]):
+            total = builder.fadd(builder.load(pointer), builder.extract_element(arguments[3], lane))
+            builder.store(total, pointer)
+        return context.get_dummy_value()
+
+    return types.void(array, indices, place, register), generate
+
+
 width: Any = intrinsic(_width)
 load: Any = intrinsic(_load)
+gather: Any = intrinsic(_gather)
+add_at: Any = intrinsic(_add_at)
 store: Any = intrinsic(_store)
 spread: Any = intrinsic(_spread)
 larger: Any = intrinsic(_larger)
