@@ -162,7 +162,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     @classmethod
     def quick(cls) -> "CCFRFigure3":
         """Return it with few repetitions, and a process a core."""
-        return cls((10, 30, 80, 300, 1_000, 10_000, 100_000), (0.5, 0.8, 0.95), jobs=-1)
+        return cls((10, 80, 300, 1_000, 10_000, 100_000), (0.5, 0.8, 0.95), jobs=-1)
 
     @classmethod
     def full(cls) -> "CCFRFigure3":
