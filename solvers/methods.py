@@ -222,7 +222,7 @@ class RegretMethod:
     updates: Updates = "alternating"
     averaging: str | float = "uniform"
     iterate: Iterate = "average"
-    precision: Precision = "double"
+    precision: Precision = dataclasses.field(default="double", kw_only=True)
 
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-4
@@ -396,7 +396,7 @@ class CCFR(RegretMethod):
     step: float = 0.3
     tangents: Literal["average", "iterate"] = "average"
     beta: float | None = None
-    precision: Precision = "auto"
+    precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, load, seat, seconds, tolerance, whole
+from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import check_start, choose_method, load_start
@@ -57,7 +57,7 @@ def solve(
         str | None,
         typer.Option(
             metavar="O",
-            help="The model that is responded to: uniform, random:seed=S, nash, cfr:iterations=N or a strategy file.",
+            help=f"The model that is responded to: {OPPONENT_HELP}",
         ),
     ] = None,
     p: Annotated[
