@@ -335,8 +335,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is "
-        "highs",
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
