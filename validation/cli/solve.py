@@ -32,7 +32,8 @@ def solve(
         typer.Option(
             metavar="M",
             help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
-            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr.",
+            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr; by random samples of "
+            "the game by es-mccfr and os-mccfr.",
         ),
     ] = "highs",
     player: Annotated[
@@ -131,7 +132,9 @@ def solve(
     averaging: Annotated[
         str | None,
         typer.Option(
-            metavar="A", help="Weights of iterates: uniform, linear, quadratic, cubic, quartic, or a power of t."
+            metavar="A",
+            help="Weights of iterates: uniform, linear, quadratic, cubic, quartic, or a power of t. In es-mccfr and "
+            "os-mccfr how strategies are averaged: simple, sampled or full.",
         ),
     ] = None,
     iterate: Annotated[
