@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Integers
+from .errors import InvalidGameError, shown
+from .game import Game
+from .sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,8 @@ class ObserverTree:
         Each player's last sequence on the way to each history, numbered as in the sequence form.
     leaf_classes : ndarray of int32, shape (num_leaves,)
         The class of each leaf, in the order of the sequence form's leaf table.
+    sequence_form : SequenceForm
+        That of the game.
 
     Notes
     -----
@@ -82,6 +87,7 @@ class ObserverTree:
     chance: Floats
     sequences: Integers
     leaf_classes: Integers
+    sequence_form: SequenceForm
 
     def __post_init__(self) -> None:
         for array_ in self._arrays():
@@ -176,3 +182,26 @@ class ObserverTree:
         for number in range(self.num_classes - 1, 0, -1):  # a class comes after its parent
             totals[parents[number]] += totals[number]
         return np.array(totals, dtype=np.int64)
+
+
+def is_view_of(view: ObserverTree, game: Game) -> bool:
+    """Return whether an observer's view is of a game, and not of another one."""
+    form = game.sequence_form
+    return view.sequence_form is form or view.sequence_form.fingerprint == form.fingerprint
+
+
+def check_view(view: Any, game: Game, player: int) -> None:
+    """Refuse what is no view of a player on a game.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    if not isinstance(game, Game):
+        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    if not isinstance(view, ObserverTree) or view.player != player:
+        raise InvalidGameError(f"the view is {shown(view)}, expected observer_tree(game, {shown(player)})")
+    if not is_view_of(view, game):
+        raise InvalidGameError(
+            f"the view is {shown(view)} of another game, expected observer_tree(game, {shown(player)}) of {game.spec}"
+        )

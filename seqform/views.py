@@ -14,6 +14,7 @@ from .game import Game
 from .observer import ObserverTree
 from .public_tree import check_order
 from .rules import CHANCE, TERMINAL, Rules, says_what_is_observed
+from .sequence_form import SequenceForm
 from .strategy import checked_player
 
 #: What an observer knows: own private information and the public history; at the end what others show, and the result.
@@ -84,7 +85,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
             f"the sequence form of {game.spec} has {len(form.leaves):,} leaves, but its rules have "
             f"{len(walk.leaf_classes):,}: what an observer sees needs the one that follows from the rules"
         )
-    return walk.result()
+    return walk.result(form)
 
 
 def _observed_rules(game: Game) -> Rules:
@@ -264,7 +265,7 @@ class _Walk:
                 "differ in what the observer has done: a player's own actions must be public or private information",
             )
 
-    def result(self) -> ObserverTree:
+    def result(self, form: SequenceForm) -> ObserverTree:
         """Return what was found, histories in the order of their classes."""
         classes = np.frombuffer(self.entered, dtype=np.intc)
         order = np.argsort(classes, kind="stable")
@@ -286,6 +287,7 @@ class _Walk:
             chance=np.frombuffer(self.chance, dtype=np.float64)[order],
             sequences=sequences.reshape(-1, len(self.infosets))[order],
             leaf_classes=np.frombuffer(self.leaf_classes, dtype=np.intc).astype(np.int32),
+            sequence_form=form,
         )
 
     # Each message names a history by its number in the order of the walk.

@@ -1,5 +1,6 @@
 """From counts to bounds on an opponent's plan: what each event is, how it is counted, and what it says."""
 
+import io
 import pickle
 
 import numpy as np
@@ -22,9 +23,13 @@ from treeplex import (
     frequency_model,
     load_game,
     observer_tree,
+    read_play_log,
 )
 from treeplex.models.observations import observed_events
+from treeplex.models.play import PlayLogWriter
 from treeplex.seqform.evaluate import best_response_value
+
+LINE = b'{"seat":0,"private":"J","public":["p","b","p"],"result":-1}'
 
 GAMES = ("kuhn", "leduc:merge_suits=true", "liars_dice:sides=3", "goofspiel:cards=3", "rps")
 SEATS = [(spec, player) for spec in GAMES for player in (0, 1)]
@@ -353,3 +358,27 @@ def test_a_model_is_made_of_observations_alone() -> None:
         OpponentModel.from_profile(observations.game, 0, Strategy.uniform(observations.game, 0))  # type: ignore[arg-type]
     with pytest.raises(PlayLogError, match="expected Observations"):
         frequency_model("log")  # type: ignore[arg-type]
+
+
+def test_views_and_logs_of_other_games_and_seats_are_refused() -> None:
+    kuhn, larger = load_game("kuhn"), load_game("kuhn:cards=4")
+    log = read_play_log(io.BytesIO(LINE), kuhn, seat=0)
+    assert Observations.from_log(load_game("kuhn"), log).num_games == 1  # the same game, loaded again
+    with pytest.raises(PlayLogError, match="the log is of another game than kuhn:cards=4"):
+        Observations.from_log(larger, log)
+    for view in (observer_tree(kuhn, 0), observer_tree(larger, 1), "view"):
+        counts = np.zeros(getattr(view, "num_classes", 1), dtype=int)
+        with pytest.raises(InvalidGameError, match=r"the view is .*, expected observer_tree\(game, 0\)"):
+            Observations(larger, 0, counts, view=view)  # type: ignore[arg-type]
+        with pytest.raises(InvalidGameError, match=r"the view is .*, expected observer_tree\(game, 0\)"):
+            read_play_log(io.BytesIO(LINE), larger, seat=0, view=view)  # type: ignore[arg-type]
+    for view in (observer_tree(kuhn, 0), "view"):
+        with pytest.raises(InvalidGameError, match="the view is"):
+            PlayLogWriter(io.BytesIO(), larger, view)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [2**62, np.uint64(2**63), np.iinfo(np.int64).max])
+def test_more_games_than_can_be_added_up_are_refused(count: int) -> None:
+    view = observer_tree(load_game("kuhn"), 0)
+    with pytest.raises(PlayLogError, match=r"games, expected less than 2\^62"):
+        Observations(load_game("kuhn"), 0, np.where(view.terminal, count, count * 0), view=view)

@@ -98,6 +98,10 @@ def test_no_games_have_no_mean(capsys):
     assert "expected 0.125000" in capsys.readouterr().out
 
 
+def test_the_largest_seed_is_one(capsys):
+    assert json_of(capsys, "kuhn", *UNIFORM, "--games", "1", "--seed", str(2**53))["seed"] == 2**53
+
+
 def test_results_need_no_observer(capsys):
     assert json_of(capsys, "coin", *UNIFORM, "--games", "10")["games"] == 10
     assert "coin does not say what players observe" in error_of(capsys, "coin", *UNIFORM, "--games", "10")
@@ -122,6 +126,7 @@ def test_a_strategy_file_plays(capsys):
         (["kuhn", *UNIFORM, "--games", "-1"], "'-1', expected a whole number from 0 to 2^53, such as 1000"),
         (["kuhn", *UNIFORM, "--games", "many"], "'many', expected a whole number"),
         (["kuhn", *UNIFORM, "--games", "1", "--seed", "x"], "'x', expected a whole number"),
+        (["kuhn", *UNIFORM, "--games", "1", "--seed", "9007199254740993"], "whole number from 0 to 2^53"),
         (["kuhn", *UNIFORM, "--games", "1", "--observer", "2"], "'2', expected 0 or 1"),
         (["kuhn:players=3", *UNIFORM, "--games", "1"], "kuhn:players=3 has 3 players: play is for games of two"),
         (["transit:width=2", *UNIFORM, "--games", "1"], "transit:width=2 has no histories, so it cannot be played"),

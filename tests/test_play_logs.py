@@ -289,6 +289,7 @@ BAD = [
     (text_of().replace("-2.0", "9" * 400), "malformed", "result is 9999"),
     ("[" * 100_000, "no JSON", "it is nested too deeply, expected an object"),
     ('{"a":' * 100_000, "no JSON", "it is nested too deeply, expected an object"),
+    ('{"seat', "no JSON", "it is no JSON: unterminated string starting at column 2"),
     ("\0" * 100, "no JSON", "it is no JSON: expecting value at column 1"),
     (text_of().encode("utf-16"), "no JSON", "byte 1 is 0xff, expected text in UTF-8"),
     (text_of(private="\xe9").replace("\\u00e9", "é").encode("latin-1"), "no JSON", "is 0xe9, expected text in UTF-8"),
@@ -316,7 +317,7 @@ BAD = [
     (text_of(shown="K"), "malformed", "shown is 'K', expected an object by seat"),
     (text_of(shown=None), "malformed", "shown is None, expected an object by seat"),
     (text_of(shown={"1": 5}), "malformed", "shown has 5 of seat 1, expected a text"),
-    (text_of(shown={"2": "K"}), "malformed", "shown has the seat '2', expected one of"),
+    (text_of(shown={"2": "K"}), "malformed", "shown has the seat '2', expected one of '0', '1'"),
     (text_of(shown={"01": "K"}), "malformed", "shown has the seat '01'"),
     (text_of(result="-2"), "malformed", "result is '-2', expected a finite number"),
     (text_of(result=True), "malformed", "result is True, expected a finite number"),
@@ -555,6 +556,11 @@ def test_the_view_has_to_be_of_the_seat():
         read(text_of(), seat=1, view=VIEW)
     with pytest.raises(InvalidStrategyError, match="none of the game's"):
         read(text_of(), seat=2)
+
+
+def test_a_log_without_a_name_is_refused():
+    with pytest.raises(PlayLogError, match="the log is '', expected a path"):
+        read_play_log("", KUHN, 0)
 
 
 def test_text_files_are_read_too():

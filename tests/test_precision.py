@@ -9,13 +9,14 @@ from treeplex import (
     CFR,
     DCFR,
     ConstrainedNash,
+    Game,
     Nash,
     PCFRPlus,
     SequenceForm,
     load_game,
     solve,
 )
-from treeplex.models.constraints import behaviour_bound, functional_bound
+from treeplex.models.constraints import LinearConstraint, behaviour_bound, functional_bound
 from treeplex.seqform.errors import UnknownMethodError, UnsupportedProblemError
 from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
 from treeplex.solvers.regret.driver import kernel_for, rule_of
@@ -50,6 +51,23 @@ def test_tolerances_are_in_units_of_the_payoffs():
     scaled = SequenceForm(form.treeplexes, factored=type(factored)(factored.left * 1e6, factored.right))
     assert kernel_for(CCFR(), scaled, 1e-3).layout.number is np.float64
     assert kernel_for(CCFR(), scaled, 1e3).layout.number is np.float32
+
+
+@pytest.mark.parametrize(("scale", "number"), [(1.0, np.float32), (1e-5, np.float64)])
+def test_tolerances_are_of_violations_too(scale, number):
+    """Payoffs that are small beside constraints: in single precision the violation stayed at 5e-9, above 1e-9."""
+    game = load_game("transit:width=4")
+    form, risk = game.sequence_form, functional_bound(game.functionals["risk"], at_most=0.1, name="risk")
+    factored = type(form.factored)(form.factored.left * scale, form.factored.right)
+    small = Game.from_sequence_form(SequenceForm(form.treeplexes, factored=factored))
+    terms = dict(zip(risk.indices.tolist(), risk.coefficients.tolist(), strict=True))
+    problem = ConstrainedNash(small, [LinearConstraint(risk.player, terms, risk.limit, "risk")])
+    solution = solve(problem, CCFR(), tol=1e-4 * scale, max_iterations=10)
+    assert solution.state.kernel.layout.number is number
+    for penalty, of_paid in ((scale, np.float32), (1e4 * scale, np.float64)):
+        paid = ConstrainedNash(small, problem.constraints, penalty=penalty)
+        found = solve(paid, CCFR(), tol=1e-4 * scale, max_iterations=10)
+        assert found.state.kernel.layout.number is of_paid
 
 
 def test_there_is_no_other_precision():
@@ -108,6 +126,16 @@ def test_sums_are_complete_at_every_iteration():
         kernel.run(state, rule_of(PCFRPlus()), 1, growth=1e9)
         weights = weights * ((iteration - 1) / iteration) ** 2 + 1.0
         assert state.sums[kernel.layout.bases[0]] == pytest.approx(weights, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-42, 1e42, 1e200])
+def test_payoffs_may_be_larger_and_smaller_than_32_bits_hold(scale):
+    kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix(scale * np.eye(2)), np.float32))
+    state = kernel.initial_state()
+    tilt = kernel.layout.from_user(0, [0.0, scale, 0.0])
+    kernel.run(state, rule_of(CFR()), 1, tilt=tilt, scales=[0, 1])
+    regrets = kernel.layout.to_user(0, state.arrays.regrets)
+    np.testing.assert_allclose(regrets, [0.0, 0.5, -0.5])
 
 
 def test_a_run_goes_on_in_the_other_precision():

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
-from ...seqform.observer import ObserverTree
+from ...seqform.observer import ObserverTree, check_view, is_view_of
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ...seqform.views import observer_tree
 from ..play.log import PlayLog
@@ -18,6 +18,8 @@ from ..problems.side import check_two_players
 from .events import Events, observed_events
 
 Counts = npt.NDArray[np.int64]
+#: Sums of counts have to be whole numbers of 64 bits.
+_MOST_GAMES = 2.0**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Observations:
     Raises
     ------
     InvalidGameError
-        If it is no game.
+        If it is no game, or the view is none, or of another game or seat.
     InvalidStrategyError
         If there is no such seat, or the probe is not of it.
     PlayLogError
@@ -81,6 +83,8 @@ class Observations:
         object.__setattr__(self, "player", checked_player(self.game, self.player))
         if self.view is None:
             object.__setattr__(self, "view", observer_tree(self.game, self.player))
+        else:
+            check_view(self.view, self.game, self.player)
         object.__setattr__(self, "counts", _checked_counts(self.counts, self.view))
         if self.probe is not None:
             self._check_probe(self.probe)
@@ -101,7 +105,7 @@ class Observations:
         Raises
         ------
         PlayLogError
-            If it is no log, or is of what the probe never does.
+            If it is no log, or is of another game, or of what the probe never does.
 
         Examples
         --------
@@ -114,6 +118,8 @@ class Observations:
         """
         if not isinstance(log, PlayLog):
             raise PlayLogError(f"received {shown(log)}, expected a PlayLog, such as read_play_log returns")
+        if isinstance(game, Game) and not is_view_of(log.view, game):
+            raise PlayLogError(f"the log is of another game than {game.spec}")
         return cls(game, log.seat, log.ended, probe, view=log.view)
 
     @property
@@ -208,6 +214,8 @@ def _checked_counts(given: Any, view: ObserverTree) -> Counts:
         first = int(np.argmax(wrong))
         expected = "at least 0" if view.terminal[first] else "0, since no game ends there"
         raise PlayLogError(f"class {first} ({view.name(first)}) has the count {counts[first]}, expected {expected}")
+    if counts.sum(dtype=np.float64) >= _MOST_GAMES:
+        raise PlayLogError(f"the counts are of {counts.sum(dtype=np.float64):.3g} games, expected less than 2^62")
     counts = counts.astype(np.int64)
     counts.flags.writeable = False
     return counts

@@ -71,9 +71,8 @@ def decoded(line: bytes) -> Any:
     except BadLineError:
         raise
     except json.JSONDecodeError as error:
-        raise BadLineError(
-            "no JSON", f"it is no JSON: {error.msg.lower()} at column {error.colno}, expected an object"
-        ) from None
+        reason = error.msg.lower().removesuffix(" at")  # some end so
+        raise BadLineError("no JSON", f"it is no JSON: {reason} at column {error.colno}, expected an object") from None
     except RecursionError:
         raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
     except ValueError:  # an integer of thousands of digits

@@ -176,9 +176,7 @@ class LogLines:
         for key, label in given.items():
             seat = self._seats.get(key)
             if seat is None:
-                raise BadLineError(
-                    "malformed", f"shown has the seat {shown(key, 60)}, expected {_one_of(map(repr, self._seats))}"
-                )
+                raise BadLineError("malformed", f"shown has the seat {shown(key, 60)}, expected {_one_of(self._seats)}")
             if label.__class__ is not str:
                 raise BadLineError("malformed", f"shown has {shown(label, 60)} of seat {seat}, expected a text")
             if seat != self.view.player:

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
+from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.observer import ObserverTree
+from ...seqform.observer import ObserverTree, check_view
 from ...seqform.views import observer_tree
 from .decoding import LONGEST, BadLineError
 from .lines import LogLines
@@ -82,8 +82,8 @@ def read_play_log(
     """
     if view is None:
         view = observer_tree(game, seat)
-    elif not isinstance(view, ObserverTree) or view.player != seat:
-        raise InvalidGameError(f"the view is {shown(view)}, expected observer_tree(game, {shown(seat)})")
+    else:
+        check_view(view, game, seat)
     count = _Count(LogLines(game, view), skip_bad)
     name = "the log"
     if not hasattr(source, "read"):
@@ -91,6 +91,8 @@ def read_play_log(
             name = one_line(os.fspath(source))
         except TypeError:
             raise PlayLogError(f"the log is {shown(source)}, expected a path or a binary file") from None
+        if not name:  # as a path it would be the folder that one is in
+            raise PlayLogError("the log is '', expected a path or a binary file")
     try:
         with ExitStack() as stack:
             file = source if hasattr(source, "read") else _opened(source, stack)

@@ -12,7 +12,7 @@ import numpy as np
 from ...seqform.arrays import Integers
 from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.observer import ObserverTree
+from ...seqform.observer import ObserverTree, check_view
 from .lines import LogLines
 
 
@@ -31,6 +31,8 @@ class PlayLogWriter:
     ------
     PlayLogError
         If the file cannot be written. Errors of a file that is given open pass through.
+    InvalidGameError
+        If the view is none, or of another game.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class PlayLogWriter:
     """
 
     def __init__(self, target: str | os.PathLike[str] | BinaryIO, game: Game, view: ObserverTree) -> None:
+        check_view(view, game, getattr(view, "player", 0))
         lines = LogLines(game, view)
         self._header = lines.header
         # Of each leaf, the line of its class: made once, however often it is written.

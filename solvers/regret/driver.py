@@ -79,6 +79,21 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
     return kernel_of(form, np.float32 if single else np.float64)
 
 
+def _finest(problem: Problem, options: Options) -> float:
+    """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
+
+    Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
+    of violations that single precision does not reach.
+    """
+    if not isinstance(problem, ConstrainedNash):
+        return options.tol
+    linear = [one for one in problem.constraints if isinstance(one, LinearConstraint)]
+    largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
+    # Payoffs that a unit of violation counts as.
+    price = options.tol / (options.violation or 1.0) if problem.penalty is None else float(problem.penalty)
+    return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)
+
+
 def rule_of(method: RegretMethod) -> Rule:
     """Return a method's local rule and averaging as the compiled loop's numbers."""
     power = method.averaging_power
@@ -124,7 +139,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     """Run the compiled loop on a problem as it is."""
     begun = time.perf_counter()
     curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
-    kernel = kernel_for(method, problem.game.sequence_form, options.tol, curved)
+    kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
     _warm(kernel.layout.number, curved)
     begun = time.perf_counter()

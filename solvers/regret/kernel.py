@@ -347,7 +347,9 @@ class Kernel:
         checked, values = np.zeros(rows, dtype=np.int64), np.zeros((rows, 1 + 2 * num_players))
         tilted = tilt is not None
         unit = self.layout.unit
-        tilt_array = np.array(np.zeros(0) if tilt is None else tilt, dtype=self.layout.number) / unit
+        # Divided before it is rounded: the unit may be beyond what 32 bits hold.
+        tilts = np.array(np.zeros(0) if tilt is None else tilt, dtype=np.float64) / unit
+        tilt_array = tilts.astype(self.layout.number)
         scale_array = np.array(np.ones(num_players) if scales is None else scales, dtype=np.float64)
         rows_of = KernelConstraints.none(num_players) if constraints is None else constraints
         at_average = dual.tangents == "average" and not last_iterate

@@ -67,7 +67,7 @@ def whole(text: str) -> int:
         exact = int(text) if text.lstrip("+").isdecimal() else int(number)
     except (ValueError, OverflowError):
         number, exact = math.nan, 0
-    if not (number >= 0 and exact == number and exact < 2**53):
+    if not (number >= 0 and exact == number and exact <= 2**53):
         raise typer.BadParameter(f"{text!r}, expected a whole number from 0 to 2^53, such as 1000")
     return exact
 
