@@ -58,7 +58,20 @@ if TYPE_CHECKING:
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
     from .seqform.views import observer_tree
-    from .solvers import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, Solution, Status
+    from .solvers import (
+        CCFR,
+        CFR,
+        CVXPY,
+        DCFR,
+        CFRPlus,
+        ExternalSamplingMCCFR,
+        HiGHS,
+        OutcomeSamplingMCCFR,
+        PCFRPlus,
+        Rational,
+        Solution,
+        Status,
+    )
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
@@ -80,6 +93,7 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "ExternalSamplingMCCFR",
     "Functional",
     "Game",
     "GameFileError",
@@ -100,6 +114,7 @@ __all__ = [
     "Observations",
     "ObserverTree",
     "OpponentModel",
+    "OutcomeSamplingMCCFR",
     "PCFRPlus",
     "PlayLog",
     "PlayLogError",
@@ -150,6 +165,7 @@ _EXPORTS = {
     "CHANCE": ".seqform.rules",
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
+    "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
     "GameFileError": ".seqform.errors",
@@ -177,6 +193,7 @@ _EXPORTS = {
     "Observations": ".models.observations",
     "ObserverTree": ".seqform.observer",
     "OpponentModel": ".models.observations",
+    "OutcomeSamplingMCCFR": ".solvers",
     "PCFRPlus": ".solvers",
     "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",

@@ -173,6 +173,12 @@ class Strategy:
                 ) from None
         return cls(game, player, vector)
 
+    def with_behaviour(self, behaviour: npt.ArrayLike) -> "Strategy":
+        """Return the strategy of the same player, in the same game, with another behaviour."""
+        other = Strategy(self.sequence_form, self.player, behaviour)
+        other.game_name = self.game_name
+        return other
+
     def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
         number = self.treeplex.find_infoset(infoset)
         if number is None:

@@ -1,6 +1,19 @@
 """How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
 
-from .methods import CCFR, CFR, CVXPY, DCFR, CFRPlus, HiGHS, PCFRPlus, Rational, find_method, method_names
+from .methods import (
+    CCFR,
+    CFR,
+    CVXPY,
+    DCFR,
+    CFRPlus,
+    ExternalSamplingMCCFR,
+    HiGHS,
+    OutcomeSamplingMCCFR,
+    PCFRPlus,
+    Rational,
+    find_method,
+    method_names,
+)
 from .solution import History, Solution
 from .solve import solve
 from .status import Status
@@ -11,8 +24,10 @@ __all__ = [
     "CVXPY",
     "DCFR",
     "CFRPlus",
+    "ExternalSamplingMCCFR",
     "HiGHS",
     "History",
+    "OutcomeSamplingMCCFR",
     "PCFRPlus",
     "Rational",
     "Solution",

@@ -23,8 +23,8 @@ from .status import Status
 DEFAULT_PENALTY = 100.0
 #: Of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
-#: Multipliers below this part of the largest are round-off.
-_NOTHING = 1e-6
+#: What is worth less than this, in units of the game's largest payoff, is worth nothing.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,11 @@ class Evidence:
         The share of games, and the bounds.
     side : {"at least", "at most"}
         The bound that counts.
-    worth : float
+    price : float
         Its multiplier: the payoff that each unit of probability costs by which it is loosened.
+    worth : float
+        The price times by how much an equilibrium opponent misses the bound, in payoff units: what the observation
+        contributes to what the response earns beyond the value of the game.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Evidence:
     lower: float
     upper: float
     side: str
+    price: float
     worth: float
 
 
@@ -169,13 +173,19 @@ class CounterStrategy:
         return float(expected_payoffs(self.model.game, Profile(pair))[self.player])
 
     @cached_property
-    def game_value(self) -> float:
-        """The value of the game to the responder, by linear programming."""
+    def _equilibrium(self) -> Solution:
+        """An equilibrium, by linear programming."""
         found = solve(Nash(self.model.game))
         _check_not_interrupted(found)
         if found.status is not Status.OPTIMAL:
             raise SolverError(f"the value of {self.model.game.spec} was not found: {found.message}")
-        return float(found.value) if self.player == 0 else -float(found.value)
+        return found
+
+    @property
+    def game_value(self) -> float:
+        """The value of the game to the responder, by linear programming."""
+        value = float(self._equilibrium.value)
+        return value if self.player == 0 else -value
 
     @property
     def exploitability(self) -> float:
@@ -183,18 +193,24 @@ class CounterStrategy:
         return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
 
     def informative(self, count: int = 10) -> list[Evidence]:
-        """Return the observations that are worth most, by their multipliers; fewer if no more are worth anything.
+        """Return the observations that are worth most; fewer if no more are worth anything.
 
-        Of an equation's two multipliers the larger counts, less the smaller. Of equal ones, such as those that a
-        penalty bounds, the first are those whose bounds are missed by most.
+        Of an equation's two multipliers the larger counts, less the smaller.
+
+        Notes
+        -----
+        With multipliers λ of the bounds H y ≤ k and an equilibrium strategy y* of the opponent, against whom nobody
+        earns more than the value v, the response x is sure of at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k).
+        Each observation is worth its part of the last sum.
         """
         model, multipliers = self.model, self.solution.multipliers
-        worth, missed = np.zeros(len(model.events)), np.zeros(len(model.events))
-        for name, event in model.event_of.items():
-            worth[event] += multipliers.get(name, 0.0) * (-1.0 if name.endswith("(at least)") else 1.0)
-            missed[event] = max(missed[event], self.solution.certificate.violations[name])
-        # Equal multipliers differ by round-off.
-        order = np.lexsort((-missed, -np.abs(worth).round(9)))[:count]
+        equilibrium = self._equilibrium.profile[model.opponent].plan
+        price, worth = np.zeros(len(model.events)), np.zeros(len(model.events))
+        for constraint in model.constraints:
+            multiplier, event = multipliers.get(constraint.name, 0.0), model.event_of[constraint.name]
+            price[event] += multiplier * (-1.0 if constraint.name.endswith("(at least)") else 1.0)
+            worth[event] += multiplier * float(constraint.value(equilibrium))
+        order = np.argsort(-worth.round(12), kind="stable")[:count]  # equal ones differ by round-off
         return [
             Evidence(
                 name=model.names[event],
@@ -203,11 +219,12 @@ class CounterStrategy:
                 frequency=float(model.frequencies[event]),
                 lower=float(model.lower[event]),
                 upper=float(model.upper[event]),
-                side="at most" if worth[event] > 0.0 else "at least",
-                worth=float(abs(worth[event])),
+                side="at most" if price[event] > 0.0 else "at least",
+                price=float(abs(price[event])),
+                worth=float(worth[event]),
             )
             for event in order.tolist()
-            if abs(worth[event]) > _NOTHING * np.abs(worth).max()
+            if worth[event] > _NOTHING * model.game.sequence_form.payoff_scale
         ]
 
 

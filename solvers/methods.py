@@ -222,7 +222,7 @@ class RegretMethod:
     updates: Updates = "alternating"
     averaging: str | float = "uniform"
     iterate: Iterate = "average"
-    precision: Precision = "double"
+    precision: Precision = dataclasses.field(default="double", kw_only=True)
 
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-4
@@ -396,7 +396,7 @@ class CCFR(RegretMethod):
     step: float = 0.3
     tangents: Literal["average", "iterate"] = "average"
     beta: float | None = None
-    precision: Precision = "auto"
+    precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
     problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
@@ -424,6 +424,117 @@ class CCFR(RegretMethod):
         return method
 
 
+@dataclass(frozen=True)
+class MCCFR:
+    """Monte Carlo counterfactual regret minimisation; its members differ in what is sampled.
+
+    An iteration walks a part of the game for each player in turn, and estimates counterfactual regrets without bias.
+
+    Parameters
+    ----------
+    local_rule : {"regret-matching", "regret-matching+"}
+        With the latter cumulative regrets never fall below zero.
+    averaging : {"simple", "sampled", "full"}, optional
+        How strategies are averaged, each iteration counting alike. ``simple``: when the player before it walks, a
+        player adds its policy at its infosets that are met; this is right for two players, with more of them what the
+        others play weighs in. ``sampled``: by a path of its own a player, on which everybody else plays uniformly.
+        ``full``: every iteration adds the whole realization plan, which takes as long as the game has infosets. By
+        default ``simple`` for two players and ``sampled`` for more.
+    """
+
+    local_rule: Literal["regret-matching", "regret-matching+"] = "regret-matching"
+    averaging: Literal["simple", "sampled", "full"] | None = None
+
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    default_tolerance: ClassVar[float] = 1e-3
+    default_iterations: ClassVar[int] = 100_000_000
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "local_rule", ("regret-matching", "regret-matching+"))
+        if self.averaging is not None:
+            _check_choice(self, "averaging", ("simple", "sampled", "full"))
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Iterate until the certificate meets the tolerance."""
+        from .sampling.driver import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class ExternalSamplingMCCFR(MCCFR):
+    """External sampling: all actions of the player who walks, one of chance and of everybody else at each history.
+
+    Parameters
+    ----------
+    local_rule, averaging
+        As :class:`MCCFR`.
+
+    Notes
+    -----
+    Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
+    2009, section 3.2. Games need histories, which are held as arrays.
+
+    Examples
+    --------
+    >>> from treeplex import ExternalSamplingMCCFR, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), ExternalSamplingMCCFR(), tol=0.02, seed=1)
+    >>> solution.status, bool(solution.exploitability <= 0.02)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    name: ClassVar[str] = "es-mccfr"
+
+
+@dataclass(frozen=True)
+class OutcomeSamplingMCCFR(MCCFR):
+    """Outcome sampling: one path for each player, with baselines that take out most of the noise.
+
+    Parameters
+    ----------
+    local_rule, averaging
+        As :class:`MCCFR`.
+    exploration : float
+        How much of the uniform policy is mixed into that of the player who walks, above 0 and at most 1.
+    baselines : {"history", "infoset", "none"}
+        What is guessed of a player's value before it is sampled: one number after every history's action, those of
+        chance too, or one after every infoset's action, or nothing. The former takes 8 bytes a history and player.
+    baseline_rate : float
+        How far a baseline moves towards each new estimate, above 0 and at most 1.
+
+    Notes
+    -----
+    Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
+    2009, section 3.1. Baselines: Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling, "Variance reduction in Monte
+    Carlo counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI 2019,
+    arXiv:1809.03057: the sampled action a of h counts b(I, a) + (û(ha) − b(I, a)) / ξ(h, a), any other
+    one b(I, a). By history: Davis, Schmid and Bowling, "Low-variance and zero-variance baselines for extensive-form
+    games", ICML 2020, arXiv:1907.09633.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, OutcomeSamplingMCCFR, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), OutcomeSamplingMCCFR(), tol=0.02, seed=1)
+    >>> solution.status, bool(solution.exploitability <= 0.02)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    exploration: float = 0.6
+    baselines: Literal["history", "infoset", "none"] = "history"
+    baseline_rate: float = 0.5
+
+    name: ClassVar[str] = "os-mccfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choice(self, "baselines", ("history", "infoset", "none"))
+        for option in ("exploration", "baseline_rate"):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
+
+
 _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
@@ -433,6 +544,8 @@ _METHODS: dict[str, type[Any]] = {
     "dcfr": DCFR,
     "pcfr+": PCFRPlus,
     "ccfr": CCFR,
+    "es-mccfr": ExternalSamplingMCCFR,
+    "os-mccfr": OutcomeSamplingMCCFR,
 }
 _HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
 

@@ -35,11 +35,14 @@ class History:
         Seconds of solving until then.
     exploitability : ndarray of float64, shape (k,)
         Of the strategies that the method would have returned, in payoff units.
+    touched : ndarray of int64, shape (k,), optional
+        Histories that a method which samples had touched until then: each one that a walk came to.
     """
 
     iterations: np.ndarray[tuple[int], np.dtype[np.int64]]
     seconds: Floats
     exploitability: Floats
+    touched: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
 
     @classmethod
     def empty(cls) -> "History":

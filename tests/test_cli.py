@@ -188,7 +188,9 @@ def test_info_names_infosets_as_constraints_do(capsys: pytest.CaptureFixture[str
 # Solve
 
 
-@pytest.mark.parametrize("method", ["highs", "highs-ipm", "cvxpy", "cfr", "cfr+", "dcfr", "pcfr+"])
+@pytest.mark.parametrize(
+    "method", ["highs", "highs-ipm", "cvxpy", "cfr", "cfr+", "dcfr", "pcfr+", "es-mccfr", "os-mccfr"]
+)
 def test_solve_in_json(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     record = json_of(capsys, "solve", "kuhn", "--problem", "nash", "--method", method, "--tol", "1e-3")
     assert set(record) >= SOLVE_KEYS
@@ -333,7 +335,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr), and --method is highs",
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -344,7 +346,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr), and --method is highs",
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is highs",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],

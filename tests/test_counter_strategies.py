@@ -275,7 +275,7 @@ def test_both_seats_at_once() -> None:
 # What observations are worth
 
 
-def test_the_most_informative_observations_have_the_largest_multipliers() -> None:
+def test_the_most_informative_observations_are_worth_most() -> None:
     model = Seen(LEDUC, 0).model(3_000, seed=2, confidence=0.999)
     response = counter_strategy(model)
     evidence = response.informative()
@@ -283,7 +283,17 @@ def test_the_most_informative_observations_have_the_largest_multipliers() -> Non
     worths = [one.worth for one in evidence]
     assert worths == sorted(worths, reverse=True)
     for one in evidence:
-        assert one.worth == pytest.approx(response.solution.multipliers[f"{one.name} ({one.side})"])
+        assert one.price == pytest.approx(response.solution.multipliers[f"{one.name} ({one.side})"])
+
+
+@pytest.mark.parametrize("penalty", [None, 20.0])
+def test_observations_together_are_worth_what_is_earned_beyond_the_value(penalty: float | None) -> None:
+    for spec, seat, seed in ((LEDUC, 0, 1), (LEDUC, 1, 2), ("kuhn", 0, 3), ("kuhn", 1, 4)):
+        response = counter_strategy(Seen(spec, seat).model(2_000, seed=seed, confidence=0.999), penalty=penalty)
+        lower, upper = response.solution.lower, response.solution.upper
+        gain = (lower if seat == 0 else -upper) - response.game_value
+        together = sum(one.worth for one in response.informative(10_000))
+        assert together >= gain - 1e-7 > 0.0
 
 
 def test_a_multiplier_is_what_a_bound_is_worth() -> None:
@@ -295,7 +305,7 @@ def test_a_multiplier_is_what_a_bound_is_worth() -> None:
     bound = next(one.bound for one in model.constraints if one.name == name)
     loosened = bound + (step if evidence[0].side == "at most" else -step)
     moved = solve(ConstrainedNash(model.game, model.constraints).with_bound(name, loosened), "highs-simplex")
-    assert response.guaranteed - moved.objective == pytest.approx(step * evidence[0].worth, rel=1e-3)
+    assert response.guaranteed - moved.objective == pytest.approx(step * evidence[0].price, rel=1e-3)
 
 
 def test_it_earns_more_than_the_best_response_to_frequencies_of_hands_that_were_shown() -> None:

@@ -97,8 +97,8 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     heading = next(number for number, line in enumerate(lines) if line.startswith("observation"))
     rows = lines[heading + 1 :]
     assert 0 < len(rows) <= 10
-    prices = [float(row.split()[-1]) for row in rows]
-    assert prices == sorted(prices, reverse=True)
+    worths = [float(row.split()[-1]) for row in rows]
+    assert worths == sorted(worths, reverse=True)
     assert all(" reaches " in row and (" at most " in row or " at least " in row) for row in rows)
 
 

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 from test_constrained import BOUNDS, TRANSIT
 
-from treeplex import GameFileError, Nash, SolverError, Status, UnsupportedProblemError, load_game, solve
+from treeplex import GameFileError, Nash, Profile, SolverError, Status, UnsupportedProblemError, load_game, solve
 from treeplex.validation.cli import main
 from treeplex.validation.papers import (
     EXPERIMENTS,
     CCFRFigure2a,
     CCFRFigure2b,
     CCFRFigure2c,
+    CCFRFigure3,
     Reproduction,
     find_experiment,
+    leduc_modelling,
     reproduce,
     transit,
 )
@@ -33,6 +35,7 @@ TINY = {
     "ccfr-figure-2a": CCFRFigure2a(2, (0.05, 0.1, 0.5), 3_000),
     "ccfr-figure-2b": CCFRFigure2b(2, 2_000),
     "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
+    "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
 }
 
 
@@ -131,6 +134,54 @@ def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     assert last.failure.startswith("time_limit after")
 
 
+def test_counter_profiles_earn_ever_more_of_a_best_response(found: dict[str, Reproduction]) -> None:
+    rows = {(row.games, row.confidence): row for row in found["ccfr-figure-3"].rows}
+    low, high = rows[1_000, 0.5], rows[1_000, 0.99]
+    assert rows[20, 0.5].expected < low.expected < low.best_response
+    assert high.equilibrium < high.expected < low.expected
+    assert high.best_response == pytest.approx((0.3602148 + 0.6299327) / 2, abs=1e-5)
+    assert high.equilibrium == pytest.approx((-0.0265513 + 0.1367931) / 2, abs=1e-5)
+    # The frequency model never sees a fold, and is as wrong after many games as after few.
+    assert low.naive < high.equilibrium
+    assert low.naive == high.naive
+    for row in rows.values():
+        assert row.worst <= row.low <= row.expected <= row.high <= row.best_response + 1e-9
+        assert row.exact == pytest.approx(row.expected, abs=0.1)
+        assert (row.excluding == 0.0) == (row.violation == 0.0)
+    assert low.excluding == 1.0
+
+
+def test_logs_of_figure_3_grow_and_are_drawn_by_the_probabilities() -> None:
+    few, many = (leduc_modelling.observed(1, games, 5, 2, known_probe=True) for games in (100, 20_000))
+    assert (few.num_games, many.num_games) == (100, 20_000)
+    assert (few.counts <= many.counts).all()
+    assert not np.array_equal(few.counts, leduc_modelling.observed(1, 100, 5, 3, known_probe=True).counts)
+    profile = Profile([leduc_modelling.target_profile()[0], leduc_modelling.probe(1)])
+    probabilities = np.where(many.view.terminal, many.view.probabilities(profile.plans), 0.0)
+    assert probabilities.sum() == pytest.approx(1.0)
+    spread = np.sqrt(probabilities * (1.0 - probabilities) / many.num_games)
+    assert (np.abs(many.counts / many.num_games - probabilities) <= 5.0 * spread + 1e-3).all()
+    assert many.own_plan is leduc_modelling.probe(1).plan
+
+
+def test_a_counter_profile_that_falls_short_fails() -> None:
+    answer = leduc_modelling.Answer(0.0, 0.0, 0.0, 0.0, 0.0, 1)
+    experiment = CCFRFigure3((10, 50, 1_000, 100_000), (0.5, 0.99))
+    better = dataclasses.replace(answer, iterative=0.4)
+
+    def failures(games: int, low: leduc_modelling.Answer, high: leduc_modelling.Answer) -> list[str]:
+        return [row.failure for row in experiment._judged(games, [[low], [high]], 0.05, 0.41)]
+
+    assert failures(10, answer, better) == ["", ""]
+    assert failures(10, better, answer)[0].startswith("the lowest confidence earns no less than the highest")
+    assert failures(50, answer, answer)[1].startswith("the highest confidence earns no more than the equilibrium")
+    assert failures(1_000, answer, better)[0].startswith("the lowest confidence earns no more than the highest")
+    assert failures(100_000, better, better) == ["", ""]
+    assert "0.0% of a best response" in failures(100_000, answer, better)[0]
+    apart = dataclasses.replace(better, difference=0.03)
+    assert failures(50, apart, better)[0] == "objectives are 3.0e-02 apart, expected at most 2.6e-02"
+
+
 def test_a_wrong_exact_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = transit.risk_problem(2, 0.1)
     uniform = dataclasses.replace(solve(problem, "ccfr", tol=0, max_iterations=2), status=Status.OPTIMAL)
@@ -205,6 +256,12 @@ def test_the_paper_stands_beside_what_was_measured(found: dict[str, Reproduction
         lambda: CCFRFigure2b(2, 0),
         lambda: CCFRFigure2c((2,), precisions=(0.0,)),
         lambda: CCFRFigure2c((True,)),
+        lambda: CCFRFigure3(()),
+        lambda: CCFRFigure3((0,)),
+        lambda: CCFRFigure3((10,), (1.0,)),
+        lambda: CCFRFigure3((10,), (0.0,)),
+        lambda: CCFRFigure3((10,), repetitions=0),
+        lambda: CCFRFigure3((10,), seed=-1),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings) -> None:

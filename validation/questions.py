@@ -46,7 +46,7 @@ _NUMBERS: Mapping[str, int | None] = {"p": 1, "epsilon": None, "penalty": None}
 #: What options that a problem needs take, as is said where they are missing.
 _EXPECTED = {
     "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
-    "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N or a strategy file",
+    "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N, another text of an opponent or a strategy file",
     "p": ", a number from 0 to 1",
     "epsilon": ", a number of at least 0, in payoff units",
 }

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 GAME_HELP = (
     "NAME or NAME:key=value,… as treeplex games lists them; a file (.efg, .graphml, .json, .npz); or openspiel:NAME."
 )
+#: What an opponent may be, for the help of options that take one.
+OPPONENT_HELP = (
+    "uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W*O+W*O, perturbed:O,epsilon=E "
+    "or a strategy file."
+)
 
 
 def tolerance(text: str) -> float:

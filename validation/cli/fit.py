@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, confidence_level, load, seat, seconds, tolerance, whole
+from .arguments import GAME_HELP, OPPONENT_HELP, confidence_level, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .fit_table import fit_record, print_fit
 from .interrupts import deferring_interrupts
@@ -46,8 +46,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="OPPONENT",
-            help="What SEAT played in these games: uniform, random:seed=S, nash, cfr:iterations=N or a strategy file. "
-            "By default it is estimated from the log.",
+            help=f"What SEAT played in these games; estimated from the log if not given: {OPPONENT_HELP}",
         ),
     ] = None,
     method: Annotated[str, typer.Option(metavar="M", help=f"How: {', '.join(_METHODS[:-1])} or ccfr.")] = "highs",

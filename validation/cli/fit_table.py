@@ -112,13 +112,15 @@ def _print_evidence(evidence: list[dict[str, Any]]) -> None:
     if not evidence:
         out.print("no observation changes the strategy: the games are too few", style="dim")
         return
-    heading = "what is worth most: a price is the payoff that a bound saves for each unit of probability"
+    heading = (
+        "what is worth most: its part in what is earned beyond the game's value; prices are of a unit of its bound"
+    )
     out.print(heading, style="bold", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     table.add_column("observation", overflow="fold")
-    for heading in ("games", "from", "to", "what binds", "price"):
+    for heading in ("games", "from", "to", "what binds", "price", "worth"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in evidence:
         ends = (f"{one['lower']:.3g}", f"{one['upper']:.3g}", one["side"])
-        table.add_row(one["event"], f"{one['count']:,}", *ends, price_text(one["worth"]))
+        table.add_row(one["event"], f"{one['count']:,}", *ends, f"{one['price']:.3g}", price_text(one["worth"]))
     show_numbers(out, table)

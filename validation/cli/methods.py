@@ -42,7 +42,7 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
         If there is no such method, or an option is not for it, or has no such value.
     """
     from ...seqform.errors import UnknownMethodError
-    from ...solvers.methods import RegretMethod, find_method, method_names
+    from ...solvers.methods import MCCFR, RegretMethod, find_method, method_names
 
     known = method_names()
     if name not in known:
@@ -53,9 +53,10 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
     for option, does in _CONSTRAINED.items():
         if option in given and name != "ccfr":
             raise CommandLineError(f"--{option} {does} --method ccfr, and --method is {name}")
-    if not isinstance(find_method(name), RegretMethod):
-        for option in [*given, *([] if start is None else ["start"])]:
-            iterative = ", ".join(one for one in known if isinstance(find_method(one), RegretMethod))
+    for option in [*given, *([] if start is None else ["start"])]:
+        takers = (RegretMethod, MCCFR) if option in ("averaging", "start") else RegretMethod
+        if not isinstance(find_method(name), takers):
+            iterative = ", ".join(one for one in known if isinstance(find_method(one), takers))
             raise CommandLineError(f"--{option} is for iterative methods ({iterative}), and --method is {name}")
     try:
         return find_method(name, **given)

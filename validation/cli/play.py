@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, load, seat, whole
+from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows, write_json
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from ...seqform.game import Game
     from ...seqform.strategy import Profile
 
-_OPPONENT_HELP = "uniform, random:seed=S, nash, cfr:iterations=N or a strategy file."
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
 
 
 def play(
     game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
-    seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {_OPPONENT_HELP}")],
+    seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
     seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, as in seat 0.")],
     games: Annotated[int, typer.Option(metavar="N", parser=whole, help="How many games.")],
     seed: Annotated[

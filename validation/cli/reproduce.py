@@ -23,7 +23,7 @@ def reproduce(
         str | None, typer.Argument(metavar="NAME", help="A figure or table as --list names it; without it, the list.")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="In the paper's size or near it, or in less than a minute (default).")
+        bool, typer.Option("--full/--quick", help="In the paper's size or near it, or in a minute or two (default).")
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced.")] = False,
     out: Annotated[

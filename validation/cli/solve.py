@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, load, seat, seconds, tolerance, whole
+from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import check_start, choose_method, load_start
@@ -32,7 +32,8 @@ def solve(
         typer.Option(
             metavar="M",
             help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
-            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr.",
+            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr; by random samples of "
+            "the game by es-mccfr and os-mccfr.",
         ),
     ] = "highs",
     player: Annotated[
@@ -56,7 +57,7 @@ def solve(
         str | None,
         typer.Option(
             metavar="O",
-            help="The model that is responded to: uniform, random:seed=S, nash, cfr:iterations=N or a strategy file.",
+            help=f"The model that is responded to: {OPPONENT_HELP}",
         ),
     ] = None,
     p: Annotated[
@@ -131,7 +132,9 @@ def solve(
     averaging: Annotated[
         str | None,
         typer.Option(
-            metavar="A", help="Weights of iterates: uniform, linear, quadratic, cubic, quartic, or a power of t."
+            metavar="A",
+            help="Weights of iterates: uniform, linear, quadratic, cubic, quartic, or a power of t. In es-mccfr and "
+            "os-mccfr how strategies are averaged: simple, sampled or full.",
         ),
     ] = None,
     iterate: Annotated[

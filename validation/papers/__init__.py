@@ -3,6 +3,7 @@
 from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
 from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
 from .ccfr_figure_2c import CCFRFigure2c, TimeRow
+from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 from .experiment import Claim, Experiment, Paper, Row
 from .registry import EXPERIMENTS, find_experiment
 from .reproduction import Reproduction, reproduce
@@ -12,8 +13,10 @@ __all__ = [
     "CCFRFigure2a",
     "CCFRFigure2b",
     "CCFRFigure2c",
+    "CCFRFigure3",
     "Claim",
     "ConvergenceRow",
+    "CounterProfileRow",
     "Experiment",
     "FrontierRow",
     "Paper",

@@ -1,6 +1,7 @@
 """The figures of the experiments with constrained CFR, by matplotlib."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
     from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
     from .ccfr_figure_2c import CCFRFigure2c, TimeRow
+    from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 _BLACK, _BLUE, _RED, _GREEN, _ORANGE, _GREY = "#333333", "#0072B2", "#D55E00", "#009E73", "#E69F00", "#999999"
+_PINK = "#CC79A7"
 
 
 def draw_frontier(experiment: "CCFRFigure2a", rows: "Sequence[FrontierRow]") -> "Figure":
@@ -119,6 +122,53 @@ def draw_times(experiment: "CCFRFigure2c", rows: "Sequence[TimeRow]") -> "Figure
     axes.set_title(f"risk at most {experiment.bound:g}")
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def draw_counter_profiles(experiment: "CCFRFigure3", rows: "Sequence[CounterProfileRow]") -> "Figure":
+    """Draw payoff against observed games: averages by confidence, and how far the extreme ones spread.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    from matplotlib.ticker import FuncFormatter
+
+    figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
+    looks = zip(experiment.confidences, cycle((_BLUE, _ORANGE, _GREEN, _RED, _PINK)), cycle("os^Dv"), strict=False)
+    for confidence, colour, mark in looks:
+        own = [row for row in rows if row.confidence == confidence]
+        games, means = [row.games for row in own], [row.expected for row in own]
+        averages.plot(
+            games, means, f"{mark}-", color=colour, linewidth=1.4, markersize=4.5, label=f"confidence {confidence:g}"
+        )
+        averages.plot(games, [row.exact for row in own], "x", color=_BLACK, markersize=5, markeredgewidth=0.9)
+        if confidence in (experiment.confidences[0], experiment.confidences[-1]):
+            low, high = [row.low for row in own], [row.high for row in own]
+            spread.fill_between(games, low, high, color=colour, alpha=0.2, linewidth=0)
+            spread.plot(games, means, f"{mark}-", color=colour, linewidth=1.4, markersize=4.5)
+    first = [row for row in rows if row.confidence == experiment.confidences[0]]
+    for axes in (averages, spread):
+        axes.plot(
+            [row.games for row in first], [row.naive for row in first], "--", color=_GREY, linewidth=1.5,
+            label="best response to frequencies",
+        )  # fmt: skip
+        if rows:
+            axes.axhline(rows[0].best_response, color=_BLACK, linewidth=1.0, label="best response")
+            axes.axhline(rows[0].equilibrium, color=_BLACK, linewidth=1.0, linestyle=":", label="best equilibrium")
+            # What frequencies lose at first would press all else together.
+            lowest = min(rows[0].equilibrium, *(row.low for row in rows))
+            axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)
+        axes.set_xscale("log")
+        axes.set_xlim(experiment.games[0] / 1.3, experiment.games[-1] * 1.3)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda games, place: f"{games:,.0f}"))
+        axes.set_xlabel("observed games in each seat")
+    averages.set_ylabel("payoff against the target (antes)")
+    averages.set_title("on average; crosses: by linear programs")
+    spread.set_title("four of five repetitions")
+    handles, labels = averages.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 

@@ -101,7 +101,7 @@ class Experiment(ABC, Generic[R]):
     @classmethod
     @abstractmethod
     def quick(cls) -> "Experiment[R]":
-        """Return it in a size that takes less than a minute."""
+        """Return it in a size that takes a minute or two at most."""
 
     @classmethod
     @abstractmethod

@@ -7,11 +7,12 @@ from ...seqform.errors import UnsupportedProblemError, nearest, shown
 from .ccfr_figure_2a import CCFRFigure2a
 from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
+from .ccfr_figure_3 import CCFRFigure3
 from .experiment import Experiment
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c)
+    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c, CCFRFigure3)
 }
 
 

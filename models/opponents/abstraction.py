@@ -1,0 +1,216 @@
+"""Bucket abstractions: infosets that a player does not tell apart, merged into a smaller game."""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Integers
+from ...seqform.errors import ImperfectRecallError, InvalidGameError, InvalidStrategyError, shown
+from ...seqform.game import Game
+from ...seqform.leaves import LeafTable
+from ...seqform.polytope import Treeplex, is_hashable
+from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import Profile, Strategy, check_same_game
+
+#: From a player and an infoset's label to a bucket.
+Bucket = Callable[[int, Hashable], Hashable]
+
+
+class Abstraction:
+    """A game in which players confuse infosets, and the way back from its strategies.
+
+    Infosets of a player that have the same bucket become one infoset of the abstract game, labelled by the bucket. The
+    abstract game has the same histories, chances and payoffs: only what the players know is less.
+
+    Parameters
+    ----------
+    game : Game
+        Any number of players.
+    buckets : callable or mapping
+        Either a function of the player and the label of one of its infosets, which returns the bucket, any hashable. Or
+        for some players ``{player: {label: bucket}}``: the others, and infosets that are left out, stay as they are, in
+        a bucket of their own label.
+    name : str
+        Of the abstract game, for messages and tables.
+
+    Attributes
+    ----------
+    game : Game
+    abstract_game : Game
+        A sequence form, with no histories to walk.
+    sequences : tuple of ndarray of int32, shape (num_sequences of the player,)
+        For each player, the sequence of the abstract game that each of its sequences becomes.
+
+    Raises
+    ------
+    InvalidGameError
+        If infosets of one bucket have different actions, or a bucket is not hashable.
+    ImperfectRecallError
+        If infosets of one bucket differ in the buckets and actions of the player's own past.
+    UnsupportedProblemError
+        If a player's plans form a flow, not a tree.
+
+    Notes
+    -----
+    An abstract strategy is played in the full game by :meth:`lift`: each infoset plays as its bucket does. Then the
+    payoffs of lifted profiles are those of the abstract game; their best responses in the full game may gain much
+    more, and do not always gain less if the abstraction is finer (K. Waugh, D. Schnizlein, M. Bowling, D. Szafron,
+    "Abstraction pathologies in extensive games", AAMAS 2009).
+
+    The past of merged infosets is compared in buckets: it may have differed in the full game. So perfect recall holds
+    in the abstract game if a later bucket never forgets an earlier one.
+
+    Examples
+    --------
+    Kuhn poker for a player 0 who does not tell a Jack from a Queen:
+
+    >>> from treeplex import Nash, load_game, solve, worst_case
+    >>> from treeplex.models.opponents import Abstraction
+    >>> game = load_game("kuhn")
+    >>> weak = Abstraction(game, {0: {"J_": "low_", "Q_": "low_", "J_pb": "low_pb", "Q_pb": "low_pb"}})
+    >>> weak.abstract_game.sequence_form
+    SequenceForm(sequences=[9, 13], infosets=[4, 6])
+    >>> solution = solve(Nash(weak.abstract_game))
+    >>> lifted = weak.lift(solution.profile[0])
+    >>> round(solution.value, 6), round(worst_case(game, lifted), 6)
+    (-0.111111, -0.111111)
+    """
+
+    def __init__(self, game: Game, buckets: Bucket | Mapping[int, Mapping[Any, Hashable]], name: str = "") -> None:
+        if not isinstance(game, Game):
+            raise InvalidGameError(f"an abstraction needs a Game, received {shown(game)}")
+        form = game.sequence_form
+        bucket_of = _reader(game, buckets)
+        self.game = game
+        merged = [_merge(player, treeplex, bucket_of) for player, treeplex in enumerate(form.treeplexes)]
+        self.sequences: tuple[Integers, ...] = tuple(sequences for _, sequences in merged)
+        treeplexes = [treeplex for treeplex, _ in merged]
+        self.abstract_game = Game(
+            name or f"{game.spec} in buckets",
+            sequence_form=_abstract_form(form, treeplexes, self.sequences),
+            without_histories="it is an abstraction of another game",
+        )
+
+    def __repr__(self) -> str:
+        return f"Abstraction(game={self.game.spec!r}, abstract_game={self.abstract_game.spec!r})"
+
+    def lift(self, strategy: Strategy) -> Strategy:
+        """Return what a strategy of the abstract game plays in the full game.
+
+        Parameters
+        ----------
+        strategy : Strategy
+            Of :attr:`abstract_game`.
+
+        Returns
+        -------
+        Strategy
+            Of :attr:`game`; each infoset has the behaviour of its bucket, also where the strategy does not go.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is a strategy of another game.
+        """
+        check_same_game(strategy, self.abstract_game)
+        return Strategy(self.game, strategy.player, strategy.behaviour[self.sequences[strategy.player]])
+
+    def lift_profile(self, profile: Profile) -> Profile:
+        """Return what a profile of the abstract game plays in the full game; see :meth:`lift`."""
+        if not isinstance(profile, Profile):
+            raise InvalidStrategyError(f"{shown(profile)} is no profile: a Profile of the abstract game is needed")
+        return Profile([self.lift(strategy) for strategy in profile])
+
+
+def _reader(game: Game, buckets: Any) -> Bucket:
+    """Return the buckets as a function, after checking that a mapping names players and infosets of the game."""
+    if not isinstance(buckets, Mapping):
+        if not callable(buckets):
+            raise InvalidGameError(
+                f"the buckets are {shown(buckets)}, expected a function of player and infoset label, or a mapping "
+                "{player: {label: bucket}}"
+            )
+        return buckets  # type: ignore[no-any-return]
+    for player, own in buckets.items():
+        if isinstance(player, bool) or player not in range(game.num_players):
+            raise InvalidGameError(f"buckets for player {shown(player)}: {game.spec} has 0 to {game.num_players - 1}")
+        if not isinstance(own, Mapping):
+            raise InvalidGameError(f"the buckets of player {player} are {shown(own)}, expected a mapping of labels")
+        for label in own:
+            if game.sequence_form.treeplexes[player].find_infoset(label) is None:
+                raise InvalidGameError(f"buckets for player {player}: {game.spec} has no infoset {shown(label)} there")
+    return lambda player, label: buckets.get(player, {}).get(label, label)
+
+
+def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex, Integers]:
+    """Merge a player's infosets by their buckets; return the smaller polytope and each sequence's place in it."""
+    numbers: dict[Hashable, int] = {}  # of the buckets, in the order in which they are met
+    first: list[int] = []  # the first infoset of each
+    parents: list[int] = []
+    actions: list[tuple[Hashable, ...]] = []
+    offsets = [1]
+    sequences = np.zeros(treeplex.num_sequences, dtype=np.int32)
+    tree_parents = treeplex.parents.tolist()
+    for infoset, label in enumerate(treeplex.infoset_labels):
+        bucket = bucket_of(player, label)
+        if not is_hashable(bucket):
+            raise InvalidGameError(
+                f"infoset {shown(label)} of player {player} has bucket {shown(bucket)}, expected a hashable one"
+            )
+        own = treeplex.action_labels[infoset]
+        parent = int(sequences[tree_parents[infoset]])
+        number = numbers.setdefault(bucket, len(first))
+        if number == len(first):
+            first.append(infoset)
+            parents.append(parent)
+            actions.append(own)
+            offsets.append(offsets[-1] + len(own))
+        else:
+            other = treeplex.infoset_labels[first[number]]
+            if set(own) != set(actions[number]) or len(own) != len(actions[number]):
+                raise InvalidGameError(
+                    f"infosets {shown(other)} and {shown(label)} of player {player} have the same bucket "
+                    f"{shown(bucket)}, but actions {shown(actions[number])} and {shown(own)}: give them different "
+                    "buckets"
+                )
+            if parent != parents[number]:
+                pasts = [_past(numbers, actions, offsets, sequence) for sequence in (parents[number], parent)]
+                raise ImperfectRecallError(
+                    f"infosets {shown(other)} and {shown(label)} of player {player} have the same bucket "
+                    f"{shown(bucket)}, but different own pasts, {pasts[0]} and {pasts[1]}: a bucket must not forget "
+                    "an earlier one"
+                )
+        start = int(treeplex.offsets[infoset])
+        place = {action: offsets[number] + order for order, action in enumerate(actions[number])}
+        sequences[start : start + len(own)] = [place[action] for action in own]
+    sequences.flags.writeable = False
+    return Treeplex(parents, [len(own) for own in actions], list(numbers), actions), sequences
+
+
+def _past(
+    numbers: Mapping[Hashable, int], actions: list[tuple[Hashable, ...]], offsets: list[int], sequence: int
+) -> str:
+    """Name a sequence of the abstract game by its bucket and action, for messages."""
+    if sequence == 0:
+        return "no move yet"
+    number = int(np.searchsorted(offsets, sequence, side="right")) - 1
+    bucket = next(bucket for bucket, other in numbers.items() if other == number)
+    return f"{shown(actions[number][sequence - offsets[number]], 40)} in {shown(bucket, 60)}"
+
+
+def _abstract_form(form: SequenceForm, treeplexes: list[Treeplex], sequences: tuple[Integers, ...]) -> SequenceForm:
+    """Return the payoffs of a game by sequences of its abstraction."""
+    if form.leaves is not None:
+        leaves = form.leaves
+        merged = np.column_stack([own[leaves.sequences[:, player]] for player, own in enumerate(sequences)])
+        table = LeafTable(merged, leaves.chance, leaves.payoffs, leaves.exact_chance, leaves.exact_payoffs)
+        return SequenceForm(treeplexes, table, num_nodes=form.num_nodes)
+    # A matrix over pairs of sequences: sum what becomes one pair.
+    sums = [
+        sp.csr_array((np.ones(len(own)), (own, np.arange(len(own)))), shape=(treeplex.num_sequences, len(own)))
+        for own, treeplex in zip(sequences, treeplexes, strict=True)
+    ]
+    matrices = [sums[0] @ form.payoff_matrix(player) @ sums[1].T for player in (0, 1)]
+    return SequenceForm(treeplexes, payoff_matrices=matrices)

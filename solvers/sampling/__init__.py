@@ -1,0 +1,1 @@
+"""Monte Carlo counterfactual regret minimisation: compiled samplers on a game's histories."""

@@ -1,0 +1,251 @@
+"""A game's histories as flat arrays that compiled samplers walk."""
+
+from array import array
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ...seqform.arrays import Floats, Integers
+from ...seqform.budget import Budget, Watch, view_bytes
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.game import Game
+from ...seqform.public_tree import check_order
+from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ...seqform.sequence_form import SequenceForm
+
+#: Columns of the table of histories: who moves, the first child, how many children, and where the rest is found.
+MOVER, CHILD, COUNT, PLACE = 0, 1, 2, 3
+
+
+class TreeArrays(NamedTuple):
+    """The arrays of a :class:`HistoryTree` that compiled functions read."""
+
+    nodes: Any
+    chance: Any
+    payoffs: Any
+    infosets: Any
+    ranges: Any
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryTree:
+    """The histories of a game; all arrays are read-only.
+
+    Sequences of all players are numbered through: sequence ``s`` of player ``i`` has the *position* ``bases[i] + s``.
+
+    Attributes
+    ----------
+    nodes : ndarray of int32, shape (num_nodes, 4)
+        Of each history who moves (:data:`~treeplex.seqform.rules.CHANCE` and
+        :data:`~treeplex.seqform.rules.TERMINAL` included), its first child, after which the others come, and how many
+        there are; then the position of the infoset's first sequence, at a chance node the place of the first outcome
+        in ``chance``, at a leaf its number in the leaf table. The root is history 0.
+    chance : ndarray of float64
+        At each chance node the sums of the probabilities up to each outcome; the last is 1.
+    payoffs : ndarray of float64, shape (num_leaves, num_players)
+        Those of the leaf table.
+    infosets : ndarray of int32, shape (num_infosets, 3)
+        Of each player's infosets in turn: the position of the first sequence, how many there are, and the position of
+        the parent sequence.
+    bases : ndarray of int64, shape (num_players + 1,)
+        The position of each player's empty sequence; the number of positions.
+    ranges : ndarray of int64, shape (num_players + 1,)
+        Player ``i`` has the infosets ``ranges[i]:ranges[i + 1]``.
+    length : int
+        The most moves of a history, those of chance included.
+    depth, width : int
+        The most decisions that one player meets in a row, and how many actions these have together, at most.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> tree = history_tree(load_game("kuhn"))
+    >>> tree.num_nodes, tree.num_positions, tree.depth, tree.width
+    (58, 26, 2, 4)
+    """
+
+    nodes: Integers
+    chance: Floats
+    payoffs: Floats
+    infosets: Integers
+    bases: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ranges: np.ndarray[tuple[int], np.dtype[np.int64]]
+    length: int
+    depth: int
+    width: int
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of histories, the root and the leaves included."""
+        return len(self.nodes)
+
+    @property
+    def num_players(self) -> int:
+        """Number of players, chance not counted."""
+        return int(self.payoffs.shape[1])
+
+    @property
+    def num_positions(self) -> int:
+        """Number of sequences of all players."""
+        return int(self.bases[-1])
+
+    @property
+    def arrays(self) -> TreeArrays:
+        """What compiled functions read."""
+        return TreeArrays(self.nodes, self.chance, self.payoffs, self.infosets, self.ranges)
+
+    def __repr__(self) -> str:
+        return f"HistoryTree(histories={self.num_nodes}, positions={self.num_positions})"
+
+
+def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
+    """Walk a game once and write its histories down as arrays, in 16 bytes a history.
+
+    Parameters
+    ----------
+    game : Game
+    memory : int or str, optional
+        What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
+
+    Returns
+    -------
+    HistoryTree
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no game.
+    UnsupportedProblemError
+        If the game has no histories, or its sequence form does not follow from them.
+    GameTooLargeError
+        If it takes more than the budget.
+    """
+    if not isinstance(game, Game):
+        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    rules = game.rules
+    if rules is None:
+        raise UnsupportedProblemError(
+            f"{game.spec} has no histories, expected rules or a tree: what samples histories needs them"
+        )
+    form = game.sequence_form  # the walk to it checks the rules
+    if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
+        raise UnsupportedProblemError(f"{game.spec} has no table of leaves: what samples histories needs one")
+    budget = Budget(memory)
+    histories = form.num_nodes or len(form.leaves)
+    budget.require(view_bytes(form.num_players, histories, 0), f"{game.spec}: {histories:,} histories as arrays")
+    nodes, chance, num_leaves, length, labels = _walk(rules, game, Watch(budget))
+    check_order(labels, form)
+    if num_leaves != len(form.leaves):
+        _refuse(game)
+    sizes = [treeplex.num_sequences for treeplex in form.treeplexes]
+    bases = np.cumsum([0, *sizes], dtype=np.int64)
+    infosets = np.concatenate(
+        [
+            np.stack([base + treeplex.offsets[:-1], treeplex.num_actions, base + treeplex.parents], axis=1)
+            for base, treeplex in zip(bases[:-1].tolist(), form.treeplexes, strict=True)
+        ]
+    ).astype(np.int32)
+    decisions = nodes[:, MOVER] >= 0
+    nodes[decisions, PLACE] += bases[nodes[decisions, MOVER]].astype(np.int32)
+    depth, width = _longest(form)
+    # Compiled functions are compiled anew for arrays that lie otherwise.
+    payoffs = np.ascontiguousarray(form.leaves.payoffs)
+    for table in (nodes, chance, infosets, payoffs):
+        table.flags.writeable = False
+    return HistoryTree(
+        nodes=nodes,
+        chance=chance,
+        payoffs=payoffs,
+        infosets=infosets,
+        bases=bases,
+        ranges=np.cumsum([0, *(treeplex.num_infosets for treeplex in form.treeplexes)], dtype=np.int64),
+        length=length,
+        depth=depth,
+        width=width,
+    )
+
+
+def _refuse(game: Game) -> NoReturn:
+    raise UnsupportedProblemError(
+        f"the sequence form of {game.spec} has other histories than its rules: what samples histories needs the one "
+        "that follows from the rules"
+    )
+
+
+def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int, int, list[list[Hashable]]]:
+    """Return the table of histories, chance's sums, the number of leaves, the longest history, and the infosets.
+
+    Leaves and infosets are met in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`.
+    """
+    player_at, child, treeplexes = rules.player, rules.child, game.sequence_form.treeplexes
+    numbers: list[dict[Hashable, int]] = [{} for _ in treeplexes]
+    offsets = [treeplex.offsets.tolist() for treeplex in treeplexes]
+    sizes = [treeplex.num_actions.tolist() for treeplex in treeplexes]
+    movers, children, counts, places = array("i", [TERMINAL]), array("i", [0]), array("i", [0]), array("i", [0])
+    columns = (movers, children, counts, places)
+    chance = array("d")
+    visited, num_leaves = 0, 0
+    root = rules.initial_state()
+    who = player_at(root)
+    longest = 0
+    stack: list[tuple[Any, int, int, int]] = []
+    if who == TERMINAL:
+        num_leaves = 1
+    else:
+        stack.append((root, who, 0, 1))
+    while stack:
+        if len(movers) >= watch.next:
+            watch.look_at_view(visited, num_leaves, len(stack), len(treeplexes), len(movers), 0)
+        state, who, here, level = stack.pop()
+        longest = max(longest, level)
+        visited += 1
+        if who == CHANCE:
+            outcomes = rules.chance_outcomes(state)
+            labels = [label for label, _ in outcomes]
+            places[here] = len(chance)
+            chance.extend(_sums([float(probability) for _, probability in outcomes]))
+        else:
+            labels = list(rules.actions(state))
+            known = numbers[who]
+            infoset = known.setdefault(rules.infoset(state), len(known))
+            if infoset >= treeplexes[who].num_infosets or len(labels) != sizes[who][infoset]:
+                _refuse(game)
+            places[here] = offsets[who][infoset]
+        first = len(movers)
+        movers[here], children[here], counts[here] = who, first, len(labels)
+        for column in columns:
+            column.extend([0] * len(labels))
+        for number in range(len(labels) - 1, -1, -1):
+            follower = child(state, labels[number])
+            following = player_at(follower)
+            if following == TERMINAL:
+                movers[first + number], places[first + number] = TERMINAL, num_leaves
+                num_leaves += 1
+            else:
+                stack.append((follower, following, first + number, level + 1))
+    table = np.stack([np.frombuffer(column, dtype=np.intc) for column in columns], axis=1).astype(np.int32)
+    return table, np.array(chance, dtype=np.float64), num_leaves, longest, [list(known) for known in numbers]
+
+
+def _sums(probabilities: list[float]) -> list[float]:
+    """Return the sums up to each outcome, such that a number below 1 never falls on an outcome of probability 0."""
+    sums = np.cumsum(probabilities)
+    return np.where(sums >= sums[-1], 1.0, sums / sums[-1]).tolist()  # type: ignore[no-any-return]
+
+
+def _longest(form: SequenceForm) -> tuple[int, int]:
+    """Return the most decisions of a player in a row, and the most actions that these have together."""
+    depth, width = 0, 0
+    for treeplex in form.treeplexes:
+        if not treeplex.num_infosets:
+            continue
+        actions_before = np.zeros(treeplex.num_sequences, dtype=np.int64)
+        for level in treeplex.levels:
+            parents = treeplex.parents[level.infosets]
+            here = actions_before[parents] + treeplex.num_actions[level.infosets]
+            actions_before[level.sequences] = np.repeat(here, level.counts)
+        depth = max(depth, len(treeplex.levels))
+        width = max(width, int(actions_before.max()))
+    return depth, width
