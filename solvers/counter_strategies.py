@@ -21,6 +21,8 @@ from .status import Status
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
+#: Of a sum of products, relative to their size.
+_ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
 #: What is worth less than this, in units of the game's largest payoff, is worth nothing.
 _NOTHING = 1e-9
 
@@ -105,13 +107,19 @@ class CounterStrategy:
         """What the response is proven to earn against every opponent that fits the observations.
 
         Where none does: against every one whose violations sum to V* at most. The certificate of the penalised problem
-        proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*.
+        proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*, less what
+        round-off may be, or what the response earns against everybody, if that is more.
         """
         lower, upper = self.solution.lower, self.solution.upper
         if lower is None or upper is None:
             return None
         proven = lower if self.player == 0 else -upper
-        return proven if self.penalty is None else proven - self.penalty * self.least_violation
+        if self.penalty is None:
+            return proven
+        # The difference of large numbers: what round-off may have added is taken off.
+        size = self.least_violation + sum(abs(one.limit) for one in self.model.constraints)
+        proven -= self.penalty * (self.least_violation + _ROUND_OFF * size)
+        return max(proven, worst_case(self.model.game, self.strategy))
 
     @cached_property
     def infeasibility(self) -> Infeasibility | None:

@@ -173,6 +173,20 @@ def test_observations_that_exclude_each_other_are_paid_for(player: int) -> None:
     assert violated == pytest.approx(response.least_violation)
 
 
+@pytest.mark.parametrize("penalty", [1e4, 1e8, 1e12, 1e15, 1e20])
+@pytest.mark.parametrize("player", [0, 1])
+def test_round_off_of_large_penalties_promises_nothing(player: int, penalty: float) -> None:
+    """With 1e20 the difference of bounds and penalties was 4096, in a game for two."""
+    _, model = contradictory(player)
+    known = counter_strategy(model).guaranteed
+    response = counter_strategy(model, penalty=penalty)
+    assert (
+        response.guaranteed is None or worst_case(model.game, response.strategy) <= response.guaranteed <= known + 1e-9
+    )
+    if response.solution.status is Status.OPTIMAL and penalty < 1e15:
+        assert response.guaranteed == pytest.approx(known, abs=1e-2)
+
+
 def test_the_observations_that_clash_are_named() -> None:
     _, model = contradictory()
     response = counter_strategy(model)

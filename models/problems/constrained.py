@@ -425,4 +425,6 @@ class ConstrainedNash:
     def error(self, certificate: Certificate) -> float:
         """Return the larger of the gap and, unless violations are paid for, the violation: a tolerance bounds it."""
         assert certificate.gap is not None
-        return certificate.gap if self.penalty is not None else max(certificate.gap, certificate.violation)
+        if self.penalty is not None:
+            return abs(certificate.gap)  # below zero it is round-off of what a large penalty multiplies
+        return max(certificate.gap, certificate.violation)
