@@ -29,10 +29,10 @@ validate: $(STAMPS)/core $(STAMPS)/package  ## exact against iterative on the qu
 	$(VENV)/bin/treeplex validate $(ARGS)
 
 test: lint types  ## lint, types, and the tests that are not marked slow
-	$(PY) -m pytest -m "not slow" $(ARGS)
+	$(PY) -m pytest -n auto -m "not slow" $(ARGS)
 
 test-slow: lint types  ## the same with the slow tests
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n auto $(ARGS)
 
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .
