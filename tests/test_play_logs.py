@@ -250,8 +250,8 @@ def test_fractions_stand_in_headers_and_results():
         "   " + text_of() + "   ",
         json.dumps(GOOD, separators=(" ,  ", " :\t")),
         text_of().replace('"J"', '"\\u004a"'),
-        gzip.compress(text_of(, mtime=0).encode()),
-        gzip.compress(b"\n", mtime=0) + gzip.compress(text_of().encode()),
+        gzip.compress(text_of().encode(), mtime=0),
+        gzip.compress(b"\n", mtime=0) + gzip.compress(text_of().encode(), mtime=0),
     ],
 )
 def test_what_is_harmless_is_read(content):
@@ -524,7 +524,7 @@ def test_lines_that_are_too_long_end_at_their_breaks():
 
 
 def test_files_that_are_none_are_refused(tmp_path):
-    (tmp_path / "damaged.gz").write_bytes(gzip.compress(LINES.header + text_of(, mtime=0).encode() * 1000)[:60])
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(LINES.header + text_of().encode() * 1000)[:60])
     (tmp_path / "bits.gz").write_bytes(b"\x1f\x8b" + bytes(range(100)))
     for path, message in {
         tmp_path / "none": "none: it cannot be read: no such file or directory",
