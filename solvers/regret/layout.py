@@ -2,8 +2,9 @@
 
 The kernel keeps all players' sequences in one array. A player's part starts with the empty sequence and goes on with
 one *bucket* per level (own decisions above) and number of actions. Inside a bucket sequences are action-major: action
-``j`` of the bucket's ``i``-th infoset stands at ``start + j * count + i``, so that a pass over a bucket is a few loops
-over contiguous memory. Index arrays are unsigned, because numba tests every signed index for wrap-around.
+``j`` of the bucket's ``i``-th infoset stands at ``start + j * count + i``, so that a vector register takes the same
+action of neighbouring infosets; buckets are filled up to whole registers. Index arrays are unsigned, because numba
+tests every signed index for wrap-around.
 """
 
 from __future__ import annotations
