@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -197,7 +198,7 @@ def test_ctrl_c_before_the_first_game_leaves_no_log(monkeypatch, capsys):
 
 
 def test_a_reader_that_goes_ends_the_games():
-    command = f"{sys.executable} -P -m treeplex play kuhn {' '.join(UNIFORM)} --games 1e9"
+    command = f"{shlex.quote(sys.executable)} -P -m treeplex play kuhn {' '.join(UNIFORM)} --games 1e9"
     ran = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} | head -n 3"],
         capture_output=True,
