@@ -213,10 +213,11 @@ class RegretMethod:
     iterate : {"average", "last"}
         Which strategies are returned and certified.
     precision : {"double", "single", "auto"}
-        Of the numbers that are iterated on. Single ones take half the memory and, in games too large for the nearest
-        caches, half the time; exploitability falls to some 1e-6 of the largest payoff with them, not further. ``auto``
-        is single for tolerances from 1e-5 of the largest payoff on, in games of 2,000 sequences or more. Certificates
-        are in double precision always, and so is all under constraints that are not linear.
+        Of the numbers that are iterated on. Single ones take two thirds of the memory and, in games too large for the
+        nearest caches, of the time; exploitability falls to some 1e-6 of the largest payoff with them, not further.
+        ``auto`` is single for tolerances from 1e-5 of the largest payoff on, in games of 2,000 sequences or more, if
+        neither violations nor a penalty want more digits. Certificates are in double precision always, and so is all
+        under constraints that are not linear.
     """
 
     updates: Updates = "alternating"

@@ -81,6 +81,16 @@ class Outcome:
     proof: tuple[Profile, Certificate] | None = None
 
 
+def reported(options: Options, iterations: int, seconds: float, error: float | None) -> bool:
+    """Tell the listeners where the solve stands; whether one of them wants it to stop."""
+    if options.progress is None and options.callback is None:
+        return False
+    report = Progress(iterations, seconds, error, options.tol, options.max_iterations)
+    if options.progress is not None:
+        options.progress(report)
+    return options.callback is not None and bool(options.callback(report))
+
+
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
     """Return the strategies that play in the proportions of a solver's vectors, round-off and all."""
     treeplexes = game.sequence_form.treeplexes

@@ -19,7 +19,7 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..infeasibility import excluded
 from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress, certified_error, nearest_profile
+from ..outcome import Options, Outcome, certified_error, nearest_profile, reported
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
@@ -220,7 +220,8 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
             if now - begun >= options.time_limit:
                 stopped = Status.TIME_LIMIT
                 break
-            if _reported(options, state.iteration, now - begun, errors):
+            latest = next((float(values[-1]) for values in reversed(errors) if len(values)), None)
+            if reported(options, state.iteration, now - begun, latest):
                 stopped = Status.INTERRUPTED
                 break
             chunk = _next_chunk(chunk, now - started, options.time_limit - (now - begun))
@@ -321,17 +322,6 @@ def _next_chunk(chunk: int, took: float, left: float) -> int:
     """Return how many iterations fill a call, growing at most fourfold, and no longer than the time that is left."""
     fit = chunk * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
     return max(1, min(4 * chunk, int(fit)))
-
-
-def _reported(options: Options, iterations: int, seconds: float, errors: "list[Floats]") -> bool:
-    """Tell the listeners where the solve stands; whether one of them wants it to stop."""
-    if options.progress is None and options.callback is None:
-        return False
-    last = next((float(values[-1]) for values in reversed(errors) if len(values)), None)
-    report = Progress(iterations, seconds, last, options.tol, options.max_iterations)
-    if options.progress is not None:
-        options.progress(report)
-    return options.callback is not None and bool(options.callback(report))
 
 
 def _start(

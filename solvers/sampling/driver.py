@@ -15,7 +15,7 @@ from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import MCCFR, OutcomeSamplingMCCFR
-from ..outcome import Options, Outcome, Progress, certified_error
+from ..outcome import Options, Outcome, certified_error, reported
 from ..solution import History, Solution
 from ..status import Status
 from .sampler import Sampler, SamplerState, SamplingRule
@@ -101,7 +101,7 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
             if now - begun >= options.time_limit:
                 stopped = Status.TIME_LIMIT
                 break
-            if _reported(options, state.iterations, now - begun, rows):
+            if reported(options, state.iterations, now - begun, rows[-1][2] if rows else None):
                 stopped = Status.INTERRUPTED
                 break
             before = state.iterations
@@ -146,17 +146,6 @@ def _history(rows: list[tuple[int, float, float, int]]) -> History:
     return History(
         np.array(iterations, dtype=np.int64), np.array(seconds), np.array(errors), np.array(touched, dtype=np.int64)
     )
-
-
-def _reported(options: Options, iterations: int, seconds: float, rows: list[tuple[int, float, float, int]]) -> bool:
-    """Tell the listeners where the solve stands; whether one of them wants it to stop."""
-    if options.progress is None and options.callback is None:
-        return False
-    error = rows[-1][2] if rows else None
-    report = Progress(iterations, seconds, error, options.tol, options.max_iterations)
-    if options.progress is not None:
-        options.progress(report)
-    return options.callback is not None and bool(options.callback(report))
 
 
 def _checked_seed(seed: int | None) -> int:

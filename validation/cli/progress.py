@@ -10,6 +10,7 @@ from .output import console
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as Display
 
     from ...solvers.outcome import Progress
 
@@ -36,6 +37,22 @@ def fraction_done(report: "Progress", first_error: float | None, time_limit: flo
     return min(1.0, max(0.0, *done))
 
 
+def _display(redirect_stdout: bool = True) -> "Display":
+    """Return a bar on standard error, gone when it is done."""
+    from rich import progress as bars
+
+    return bars.Progress(
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(bar_width=20),
+        bars.TextColumn("{task.fields[standing]}"),
+        bars.TimeElapsedColumn(),
+        console=console(stderr=True),
+        transient=True,
+        redirect_stdout=redirect_stdout,
+    )
+
+
 @contextlib.contextmanager
 def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[Callable[[Progress], None] | None]":
     """Show a bar while a solve runs, and yield what to call with its progress.
@@ -50,16 +67,7 @@ def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[C
     if not (shown and sys.stderr.isatty()):
         yield None
         return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(bar_width=20),
-        bars.TextColumn("{task.fields[standing]}"),
-        bars.TimeElapsedColumn(),
-    )
-    with bars.Progress(*columns, console=console(stderr=True), transient=True) as display:
+    with _display() as display:
         task = display.add_task(title, total=None, standing="")
         first_error: list[float] = []
 
@@ -106,16 +114,7 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
     if not (shown and sys.stderr.isatty()):
         yield None
         return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(bar_width=20),
-        bars.TextColumn("{task.fields[standing]}"),
-        bars.TimeElapsedColumn(),
-    )
-    with bars.Progress(*columns, console=console(stderr=True), transient=True, redirect_stdout=False) as display:
+    with _display(redirect_stdout=False) as display:
         task = display.add_task(title, total=None, standing="")
 
         def update(done: int, part: float | None) -> None:
