@@ -445,7 +445,7 @@ class CFVFP(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equation 14 with δ = 1.
 
     Examples
@@ -490,7 +490,7 @@ class PrefCFR(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
     :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
 
@@ -525,6 +525,8 @@ class PrefCFR(RegretMethod):
         _check_choice(self, "base", ("cfr", "cfr+", "dcfr", "pcfr+"))
         _check_number(self, "vulnerability", 0.0)
         object.__setattr__(self, "prefer", tuple(wishes_of(self.prefer)))
+        if self.vulnerability and not self.prefer:
+            raise UnknownMethodError(f"{self.name} got vulnerability={self.vulnerability!r} without anything preferred")
         if self.averaging is None:
             object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
         super().__post_init__()
