@@ -32,6 +32,17 @@ class StateArrays(NamedTuple):
     clock: Any  # iterations, histories touched, and the state of the random numbers
 
 
+class PreferenceArrays(NamedTuple):
+    """What Pref-CFR's local rule reads beside the regrets, over positions."""
+
+    degrees: Any  # of each sequence, at least 1
+    vulnerability: Any  # of an infoset, where its first sequence stands
+    divisors: Any  # where the number stands that an infoset's regrets are averaged over: also where its first one stands
+    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
+    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
+    greedy: Any  # whether all weight is on the best action
+
+
 class ScratchArrays(NamedTuple):
     """Room to work in: one entry a decision on the way, or one an action there."""
 
@@ -68,10 +79,7 @@ def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
 
 @compiled
 def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset: the local rule, regret matching, plays in proportion to positive regrets.
-
-    Every walk asks here what is played, so that another rule is another way to fill these numbers from the state.
-    """
+    """Write the policy of an infoset by regret matching: in proportion to positive regrets."""
     regrets, total = state.regrets, 0.0
     for action in range(count):
         positive = max(regrets[start + action], 0.0)
@@ -83,6 +91,34 @@ def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> No
     else:
         for action in range(count):
             policies[place + action] = 1.0 / np.float64(count)
+
+
+@compiled
+def _preferred_policy(state: Any, preference: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
+    """Write the policy of an infoset by a preference: regrets count as much as their degrees say, above a threshold.
+
+    All play in proportion, or the best action takes all.
+    """
+    regrets, degrees = state.regrets, preference.degrees
+    # Regrets are sums: an average above β is a sum above β times the number that it is averaged over.
+    least = preference.vulnerability[start] * preference.counts[np.uint64(preference.divisors[start])]
+    total, most, best = 0.0, 0.0, ZERO
+    for action in range(count):
+        positive = degrees[start + action] * max(regrets[start + action] - least, 0.0)
+        policies[place + action] = positive
+        total += positive
+        if positive > most:
+            most, best = positive, np.uint64(action)
+    if preference.greedy and total > 0.0:
+        for action in range(count):
+            policies[place + action] = 0.0
+        policies[place + best] = total
+    elif not total > 0.0:
+        for action in range(count):
+            policies[place + action] = degrees[start + action] - 1.0
+            total += policies[place + action]
+    for action in range(count):
+        policies[place + action] = policies[place + action] / total if total > 0.0 else 1.0 / np.float64(count)
 
 
 @compiled
@@ -102,7 +138,9 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
 
 
 @compiled
-def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any) -> None:
+def _traverse_external(
+    tree: Any, player: Any, floor: Any, average: Any, state: Any, preference: Any, target: Any, scratch: Any
+) -> None:
     """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
 
     With ``average`` a player who follows adds its policy to its sums at the infosets met.
@@ -123,7 +161,10 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
             if mover == CHANCE:
                 action = _outcome(tree.chance, place, count, clock)
             else:
-                _policy(state, place, count, policies, top)
+                if preference is None:
+                    _policy(state, place, count, policies, top)
+                else:
+                    _preferred_policy(state, preference, place, count, policies, top)
                 if mover == player:
                     frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO] = node, ZERO, top
                     depth += ONE
@@ -153,6 +194,8 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
                 value += policies[first + each] * values[first + each]
             for each in range(count):
                 target[place + each] = max(target[place + each] + (values[first + each] - value), floor)
+            if preference is not None:
+                preference.visits[place] += 1.0
             depth, top = frame, first
         if depth == ZERO:
             break
@@ -162,7 +205,7 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
 @compiled
 def _traverse_outcome(
     tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
-    target: Any, scratch: Any,
+    preference: Any, target: Any, scratch: Any,
 ) -> None:  # fmt: skip
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``."""
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
@@ -183,7 +226,10 @@ def _traverse_outcome(
                 frames[depth, ZERO], frames[depth, ONE] = node, action
                 depth += ONE
         else:
-            _policy(state, place, count, policies, top)
+            if preference is None:
+                _policy(state, place, count, policies, top)
+            else:
+                _preferred_policy(state, preference, place, count, policies, top)
             values[depth] = reach
             if mover == player:
                 action = _choice(policies, top, count, exploration, clock)
@@ -232,12 +278,14 @@ def _traverse_outcome(
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[place + each] = max(target[place + each] + weight * (own - mean), floor)
+            if preference is not None:
+                preference.visits[place] += weight
         value = mean
     clock[ONE] += touched
 
 
 @compiled
-def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None:
+def _average_on_a_path(tree: Any, player: Any, state: Any, preference: Any, scratch: Any) -> None:
     """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
     nodes, clock, policies = tree.nodes, state.clock, scratch.policies
     node, touched = ZERO, np.uint64(1)
@@ -246,7 +294,10 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None
         if mover == CHANCE:
             action = _outcome(tree.chance, place, count, clock)
         elif mover == player:
-            _policy(state, place, count, policies, ZERO)
+            if preference is None:
+                _policy(state, place, count, policies, ZERO)
+            else:
+                _preferred_policy(state, preference, place, count, policies, ZERO)
             for each in range(count):
                 state.sums[place + each] += policies[each]
             action = _choice(policies, ZERO, count, 0.0, clock)
@@ -258,7 +309,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None
 
 
 @compiled
-def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: Any) -> None:
+def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, preference: Any, scratch: Any) -> None:
     """Add a player's realization plan to its sums."""
     infosets, plan, policies = tree.infosets, scratch.plan, scratch.policies
     plan[np.uint64(bases[player])] = 1.0
@@ -266,7 +317,10 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
         start, count = np.uint64(infosets[i, ZERO]), np.uint64(infosets[i, ONE])
         reach = plan[np.uint64(infosets[i, TWO])]
         if reach > 0.0:
-            _policy(state, start, count, policies, ZERO)
+            if preference is None:
+                _policy(state, start, count, policies, ZERO)
+            else:
+                _preferred_policy(state, preference, start, count, policies, ZERO)
             for action in range(count):
                 plan[start + action] = reach * policies[action]
                 state.sums[start + action] += plan[start + action]
@@ -277,8 +331,8 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: An
 
 
 def run_samplers(
-    tree: Any, bases: Any, state: Any, target: Any, scratch: Any, iterations: Any, until: Any, player: Any,
-    sampling: Any, averaging: Any, numbers: Any,
+    tree: Any, bases: Any, state: Any, preference: Any, target: Any, scratch: Any, iterations: Any, until: Any,
+    player: Any, sampling: Any, averaging: Any, numbers: Any,
 ) -> None:  # fmt: skip
     """Do up to ``iterations`` more, and stop after the one that has touched ``until`` histories in all.
 
@@ -294,14 +348,18 @@ def run_samplers(
             if player >= 0 and actor != player:
                 continue
             if player < 0 and averaging == SAMPLED:
-                _average_on_a_path(tree, actor, state, scratch)
+                _average_on_a_path(tree, actor, state, preference, scratch)
             elif player < 0 and averaging == FULL:
-                _average_in_full(tree, bases, actor, state, scratch)
+                _average_in_full(tree, bases, actor, state, preference, scratch)
             average = player < 0 and averaging == SIMPLE
             if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, target, scratch)
+                _traverse_external(tree, actor, floor, average, state, preference, target, scratch)
             else:
-                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
+                _traverse_outcome(
+                    tree, actor, floor, average, exploration, rate, by_history, state, preference, target, scratch
+                )
+            if preference is not None:
+                preference.visits[np.uint64(bases[actor])] += 1.0
         clock[ZERO] += ONE
 
 
