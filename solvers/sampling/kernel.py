@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ..regret.loop import compiled
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
 SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged
 CHANCE, TERMINAL = -1, -2
+#: What an overloaded function is compiled with, as :func:`compiled` does the others.
+_LIKE_COMPILED = {"error_model": "numpy", "boundscheck": False}
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -37,10 +40,27 @@ class PreferenceArrays(NamedTuple):
 
     degrees: Any  # of each sequence, at least 1
     vulnerability: Any  # of an infoset, where its first sequence stands
-    divisors: Any  # where the number stands that an infoset's regrets are averaged over: also where its first one stands
+    divisors: (
+        Any  # where the number stands that an infoset's regrets are averaged over: also where its first one stands
+    )
     counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
     visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
     greedy: Any  # whether all weight is on the best action
+
+
+class PreferringStateArrays(NamedTuple):
+    """A state with a preference in it: :class:`StateArrays` and then :class:`PreferenceArrays`."""
+
+    regrets: Any
+    sums: Any
+    baselines: Any
+    clock: Any
+    degrees: Any
+    vulnerability: Any
+    divisors: Any
+    counts: Any
+    visits: Any
+    greedy: Any
 
 
 class ScratchArrays(NamedTuple):
@@ -77,9 +97,21 @@ def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
     return low
 
 
-@compiled
 def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset by regret matching: in proportion to positive regrets."""
+    """Write the policy of an infoset: every walk asks here what is played. The state's type decides what is compiled.
+
+    Without a preference that is regret matching: in proportion to positive regrets. With one regrets count as much as
+    their degrees say, above what is tolerated; all play in proportion, or the best action takes all.
+    """
+    raise NotImplementedError  # compiled code calls one of the two below
+
+
+def _count(state: Any, place: Any, weight: Any) -> None:
+    """Count a walk or a visit, if there is a preference that wants to know."""
+    raise NotImplementedError
+
+
+def _match_regrets(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
     regrets, total = state.regrets, 0.0
     for action in range(count):
         positive = max(regrets[start + action], 0.0)
@@ -93,15 +125,10 @@ def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> No
             policies[place + action] = 1.0 / np.float64(count)
 
 
-@compiled
-def _preferred_policy(state: Any, preference: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset by a preference: regrets count as much as their degrees say, above a threshold.
-
-    All play in proportion, or the best action takes all.
-    """
-    regrets, degrees = state.regrets, preference.degrees
+def _follow_preference(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
+    regrets, degrees = state.regrets, state.degrees
     # Regrets are sums: an average above β is a sum above β times the number that it is averaged over.
-    least = preference.vulnerability[start] * preference.counts[np.uint64(preference.divisors[start])]
+    least = state.vulnerability[start] * state.counts[np.uint64(state.divisors[start])]
     total, most, best = 0.0, 0.0, ZERO
     for action in range(count):
         positive = degrees[start + action] * max(regrets[start + action] - least, 0.0)
@@ -109,7 +136,7 @@ def _preferred_policy(state: Any, preference: Any, start: Any, count: Any, polic
         total += positive
         if positive > most:
             most, best = positive, np.uint64(action)
-    if preference.greedy and total > 0.0:
+    if total > 0.0 and state.greedy:
         for action in range(count):
             policies[place + action] = 0.0
         policies[place + best] = total
@@ -117,8 +144,35 @@ def _preferred_policy(state: Any, preference: Any, start: Any, count: Any, polic
         for action in range(count):
             policies[place + action] = degrees[start + action] - 1.0
             total += policies[place + action]
-    for action in range(count):
-        policies[place + action] = policies[place + action] / total if total > 0.0 else 1.0 / np.float64(count)
+    if total > 0.0:
+        for action in range(count):
+            policies[place + action] /= total
+    else:
+        for action in range(count):
+            policies[place + action] = 1.0 / np.float64(count)
+
+
+def _count_nothing(state: Any, place: Any, weight: Any) -> None:
+    pass
+
+
+def _count_visit(state: Any, place: Any, weight: Any) -> None:
+    state.visits[place] += weight
+
+
+def _prefers(state: Any) -> bool:
+    """Whether the type of a state is that of one with a preference."""
+    return bool(state.instance_class is PreferringStateArrays)
+
+
+@overload(_policy, jit_options=_LIKE_COMPILED)
+def _compile_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> Any:
+    return _follow_preference if _prefers(state) else _match_regrets
+
+
+@overload(_count, jit_options=_LIKE_COMPILED)
+def _compile_count(state: Any, place: Any, weight: Any) -> Any:
+    return _count_visit if _prefers(state) else _count_nothing
 
 
 @compiled
@@ -138,9 +192,7 @@ def _choice(policies: Any, place: Any, count: Any, uniform: Any, clock: Any) -> 
 
 
 @compiled
-def _traverse_external(
-    tree: Any, player: Any, floor: Any, average: Any, state: Any, preference: Any, target: Any, scratch: Any
-) -> None:
+def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: Any, target: Any, scratch: Any) -> None:
     """Walk all actions of a player and one of everybody else's, and add the sampled regrets to ``target``.
 
     With ``average`` a player who follows adds its policy to its sums at the infosets met.
@@ -161,10 +213,7 @@ def _traverse_external(
             if mover == CHANCE:
                 action = _outcome(tree.chance, place, count, clock)
             else:
-                if preference is None:
-                    _policy(state, place, count, policies, top)
-                else:
-                    _preferred_policy(state, preference, place, count, policies, top)
+                _policy(state, place, count, policies, top)
                 if mover == player:
                     frames[depth, ZERO], frames[depth, ONE], frames[depth, TWO] = node, ZERO, top
                     depth += ONE
@@ -194,8 +243,7 @@ def _traverse_external(
                 value += policies[first + each] * values[first + each]
             for each in range(count):
                 target[place + each] = max(target[place + each] + (values[first + each] - value), floor)
-            if preference is not None:
-                preference.visits[place] += 1.0
+            _count(state, place, 1.0)
             depth, top = frame, first
         if depth == ZERO:
             break
@@ -205,7 +253,7 @@ def _traverse_external(
 @compiled
 def _traverse_outcome(
     tree: Any, player: Any, floor: Any, average: Any, exploration: Any, rate: Any, by_history: Any, state: Any,
-    preference: Any, target: Any, scratch: Any,
+    target: Any, scratch: Any,
 ) -> None:  # fmt: skip
     """Walk one path, a player on its policy mixed with the uniform one, and add the sampled regrets to ``target``."""
     nodes, clock, baselines = tree.nodes, state.clock, state.baselines
@@ -226,10 +274,7 @@ def _traverse_outcome(
                 frames[depth, ZERO], frames[depth, ONE] = node, action
                 depth += ONE
         else:
-            if preference is None:
-                _policy(state, place, count, policies, top)
-            else:
-                _preferred_policy(state, preference, place, count, policies, top)
+            _policy(state, place, count, policies, top)
             values[depth] = reach
             if mover == player:
                 action = _choice(policies, top, count, exploration, clock)
@@ -278,14 +323,13 @@ def _traverse_outcome(
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[place + each] = max(target[place + each] + weight * (own - mean), floor)
-            if preference is not None:
-                preference.visits[place] += weight
+            _count(state, place, weight)
         value = mean
     clock[ONE] += touched
 
 
 @compiled
-def _average_on_a_path(tree: Any, player: Any, state: Any, preference: Any, scratch: Any) -> None:
+def _average_on_a_path(tree: Any, player: Any, state: Any, scratch: Any) -> None:
     """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
     nodes, clock, policies = tree.nodes, state.clock, scratch.policies
     node, touched = ZERO, np.uint64(1)
@@ -294,10 +338,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, preference: Any, scra
         if mover == CHANCE:
             action = _outcome(tree.chance, place, count, clock)
         elif mover == player:
-            if preference is None:
-                _policy(state, place, count, policies, ZERO)
-            else:
-                _preferred_policy(state, preference, place, count, policies, ZERO)
+            _policy(state, place, count, policies, ZERO)
             for each in range(count):
                 state.sums[place + each] += policies[each]
             action = _choice(policies, ZERO, count, 0.0, clock)
@@ -309,7 +350,7 @@ def _average_on_a_path(tree: Any, player: Any, state: Any, preference: Any, scra
 
 
 @compiled
-def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, preference: Any, scratch: Any) -> None:
+def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, scratch: Any) -> None:
     """Add a player's realization plan to its sums."""
     infosets, plan, policies = tree.infosets, scratch.plan, scratch.policies
     plan[np.uint64(bases[player])] = 1.0
@@ -317,10 +358,7 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, preference:
         start, count = np.uint64(infosets[i, ZERO]), np.uint64(infosets[i, ONE])
         reach = plan[np.uint64(infosets[i, TWO])]
         if reach > 0.0:
-            if preference is None:
-                _policy(state, start, count, policies, ZERO)
-            else:
-                _preferred_policy(state, preference, start, count, policies, ZERO)
+            _policy(state, start, count, policies, ZERO)
             for action in range(count):
                 plan[start + action] = reach * policies[action]
                 state.sums[start + action] += plan[start + action]
@@ -331,10 +369,12 @@ def _average_in_full(tree: Any, bases: Any, player: Any, state: Any, preference:
 
 
 def run_samplers(
-    tree: Any, bases: Any, state: Any, preference: Any, target: Any, scratch: Any, iterations: Any, until: Any,
-    player: Any, sampling: Any, averaging: Any, numbers: Any,
+    tree: Any, bases: Any, state: Any, target: Any, scratch: Any, iterations: Any, until: Any, player: Any,
+    sampling: Any, averaging: Any, numbers: Any,
 ) -> None:  # fmt: skip
     """Do up to ``iterations`` more, and stop after the one that has touched ``until`` histories in all.
+
+    The state is :class:`StateArrays` or :class:`PreferringStateArrays`.
 
     In an iteration each player walks once, in turn; with a ``player`` of 0 or more, that one alone, which leaves the
     averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
@@ -348,18 +388,15 @@ def run_samplers(
             if player >= 0 and actor != player:
                 continue
             if player < 0 and averaging == SAMPLED:
-                _average_on_a_path(tree, actor, state, preference, scratch)
+                _average_on_a_path(tree, actor, state, scratch)
             elif player < 0 and averaging == FULL:
-                _average_in_full(tree, bases, actor, state, preference, scratch)
+                _average_in_full(tree, bases, actor, state, scratch)
             average = player < 0 and averaging == SIMPLE
             if sampling == EXTERNAL:
-                _traverse_external(tree, actor, floor, average, state, preference, target, scratch)
+                _traverse_external(tree, actor, floor, average, state, target, scratch)
             else:
-                _traverse_outcome(
-                    tree, actor, floor, average, exploration, rate, by_history, state, preference, target, scratch
-                )
-            if preference is not None:
-                preference.visits[np.uint64(bases[actor])] += 1.0
+                _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
+            _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 
 

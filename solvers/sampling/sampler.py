@@ -8,7 +8,7 @@ import numpy as np
 
 from ...seqform.arrays import Floats, Integers
 from . import kernel
-from .kernel import PreferenceArrays, ScratchArrays, StateArrays
+from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
 from .tree import HistoryTree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
@@ -250,8 +250,7 @@ class Sampler:
         kernel.run_samplers(
             self.tree.arrays,
             self.tree.bases,
-            state.arrays,
-            state.preference,
+            state.arrays if state.preference is None else PreferringStateArrays(*state.arrays, *state.preference),
             target,
             self._scratch,
             np.uint64(iterations),
