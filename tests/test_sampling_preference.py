@@ -137,17 +137,16 @@ def test_averaged_sampled_regrets_match_those_of_whole_walks(game, rule, units):
     assert np.abs(differences).max() > 0.1  # a single run is noisy
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_preferred_actions_are_played_more_at_no_loss(rule):
-    played = {"0/b@first:10": 0.0, "0/p@first:10": 0.0}
-    for prefer in played:
-        for seed in range(4):
-            method = ESPrefCFR(prefer=prefer, rule=rule)
-            solution = solve(Nash(KUHN), method, tol=4e-3, max_iterations=500_000, seed=seed)
-            assert solution.status is Status.CONVERGED
-            assert exploitability(KUHN, solution.profile) <= 4e-3
-            played[prefer] += solution.profile[0]["K_"]["b"] / 4
-    assert played["0/b@first:10"] - played["0/p@first:10"] > 0.2
+@pytest.mark.parametrize(("rule", "least"), [("rm", 0.03), ("br", 0.12)])
+def test_preferred_actions_are_played_more_at_no_loss(rule, least):
+    # In Kuhn poker's equilibria player 0 bets the jack with any probability from 0 to 1/3.
+    played = {"0/b@first:10": [], "0/p@first:10": []}
+    for prefer, bets in played.items():
+        for seed in range(12):
+            solution = solve(Nash(KUHN), ESPrefCFR(prefer=prefer, rule=rule), tol=0, max_iterations=30_000, seed=seed)
+            assert exploitability(KUHN, solution.profile) < 0.015
+            bets.append(solution.profile[0]["J_"]["b"])
+    assert np.mean(played["0/b@first:10"]) - np.mean(played["0/p@first:10"]) > least
 
 
 @pytest.mark.parametrize(("units", "bound"), [("conditional", 0.05), ("counterfactual", 0.15)])
