@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     )
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.frontier import restricted_nash_frontier
+    from .solvers.sampling.streamed import StreamedMCCFR
+    from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
@@ -134,6 +136,9 @@ __all__ = [
     "SolverError",
     "Status",
     "Strategy",
+    "StreamedMCCFR",
+    "StreamedProfile",
+    "StreamedStrategy",
     "StyledNash",
     "Treeplex",
     "TreeplexError",
@@ -216,6 +221,9 @@ _EXPORTS = {
     "SolverError": ".seqform.errors",
     "Status": ".solvers",
     "Strategy": ".seqform.strategy",
+    "StreamedMCCFR": ".solvers.sampling.streamed",
+    "StreamedProfile": ".solvers.sampling.streamed_strategy",
+    "StreamedStrategy": ".solvers.sampling.streamed_strategy",
     "TERMINAL": ".seqform.rules",
     "Treeplex": ".seqform.polytope",
     "TreeplexError": ".seqform.errors",

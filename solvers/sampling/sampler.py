@@ -9,6 +9,7 @@ import numpy as np
 from ...seqform.arrays import Floats, Integers
 from . import kernel
 from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
+from .splitmix import first_random_state
 from .tree import HistoryTree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
@@ -297,11 +298,6 @@ class Sampler:
             totals > 0.0, weights[self._inside] / np.where(totals > 0.0, totals, 1.0), otherwise
         )
         return [behaviour[start:stop] for start, stop in zip(bases[:-1].tolist(), bases[1:].tolist(), strict=True)]
-
-
-def first_random_state(seed: int) -> int:
-    """Return the state in which the random numbers of a seed begin, of 64 bits."""
-    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
 def _first_largest(weights: Floats, starts: Integers, counts: Integers) -> Floats:
