@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RestrictedNash,
         StyledNash,
     )
+    from .seqform.empirical_play import EmpiricalPlay, cce_gap
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -76,8 +77,10 @@ if TYPE_CHECKING:
         Status,
     )
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sampling.streamed import StreamedMCCFR
+    from .solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
     from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
@@ -98,6 +101,8 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "ESPrefCFR",
+    "EmpiricalPlay",
+    "EmpiricalRun",
     "EpsilonSafeResponse",
     "ExternalSamplingMCCFR",
     "Functional",
@@ -148,6 +153,7 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "cce_gap",
     "counter_profile",
     "counter_strategy",
     "expected_payoffs",
@@ -163,6 +169,8 @@ __all__ = [
     "restricted_nash_frontier",
     "simulate",
     "solve",
+    "streamed_gain",
+    "streamed_payoffs",
     "style_range",
     "value_function",
     "worst_case",
@@ -178,6 +186,8 @@ _EXPORTS = {
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
     "ESPrefCFR": ".solvers",
+    "EmpiricalPlay": ".seqform.empirical_play",
+    "EmpiricalRun": ".solvers.empirical_run",
     "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
@@ -232,6 +242,7 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "cce_gap": ".seqform.empirical_play",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
@@ -247,6 +258,8 @@ _EXPORTS = {
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
+    "streamed_gain": ".solvers.sampling.streamed_play",
+    "streamed_payoffs": ".solvers.sampling.streamed_play",
     "style_range": ".solvers.styles",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",

@@ -87,7 +87,7 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     runs.
     """
     begun = time.perf_counter()
-    seed = _checked_seed(options.seed)
+    seed = checked_seed(options.seed)
     tree = tree_for(problem.game)
     sampler, rule = Sampler(tree), rule_of(method, tree.num_players)
     preference = preference_of(method, problem.game)
@@ -164,7 +164,14 @@ def _history(rows: list[tuple[int, float, float, int]]) -> History:
     )
 
 
-def _checked_seed(seed: int | None) -> int:
+def checked_seed(seed: int | None) -> int:
+    """Return a seed, 0 if there is none.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is no whole number of at least 0.
+    """
     if seed is None:
         return 0
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:

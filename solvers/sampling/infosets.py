@@ -55,8 +55,8 @@ class Infosets:
     """
 
     __slots__ = (
-        "_menus", "_vulnerability", "_wishes", "baselines", "degrees", "matched", "menus", "numbers", "parents", "player",
-        "prefers", "regrets", "size", "starts", "sums", "thresholds", "visits",
+        "_menus", "_vulnerability", "_wishes", "baselines", "degrees", "matched", "menus", "numbers", "parents",
+        "player", "prefers", "regrets", "size", "starts", "sums", "thresholds", "visits",
     )  # fmt: skip
 
     def __init__(
@@ -99,9 +99,7 @@ class Infosets:
         menu = tuple(actions)
         count = len(menu)
         if not is_hashable(label):
-            raise InvalidGameError(
-                f"player {self.player} has infoset {shown(label)}, expected a label that is hashable"
-            )
+            raise InvalidGameError(f"player {self.player} has infoset {shown(label)}, expected a hashable label")
         if not count or not is_hashable(menu) or len(set(menu)) < count:
             raise InvalidGameError(
                 f"infoset {shown(label)} of player {self.player} has actions {shown(menu)}, expected distinct labels"

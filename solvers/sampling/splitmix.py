@@ -31,7 +31,7 @@ class SplitMix64:
     >>> from treeplex.solvers.sampling.splitmix import SplitMix64
     >>> numbers = SplitMix64(0)
     >>> round(numbers.random(), 6), round(numbers.random(), 6)
-    (0.883311, 0.431527)
+    (0.883311, 0.431528)
     """
 
     __slots__ = ("state",)

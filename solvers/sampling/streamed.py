@@ -103,9 +103,9 @@ class StreamedMCCFR:
         seed: int | None = None,
         memory: int | str | None = None,
     ) -> None:
-        self.rules, self.game_name, words = _rules_of(game)
+        self.rules, self.game_name, words = rules_of(game)
         self.method = _method(method, self.rules)
-        self.seed = _whole(0 if seed is None else seed, "seed")
+        self.seed = checked_whole(0 if seed is None else seed, "seed")
         wishes: list[Prefer | PreferStrategy] | None = None
         vulnerability = 0.0
         if isinstance(self.method, ESPrefCFR):
@@ -118,7 +118,7 @@ class StreamedMCCFR:
         ]
         self._wishes = wishes or []
         self._budget, self._resident = Budget(memory), resident_memory()
-        self._before = self._resident()
+        self._before = 0
         self._walker = Walker(self.rules, self._tables, settings, SplitMix64(first_random_state(self.seed)), self._look)
         self._turn = 0
         self._pending: Update | None = None
@@ -165,8 +165,8 @@ class StreamedMCCFR:
     ) -> StreamedRun:
         """Go on where the last run stopped, until a limit comes.
 
-        Ctrl-C stops it too, and what has been learned by then stays. A walk that is broken off by Ctrl-C, time or memory
-        leaves no trace, so that a run that goes on is the same as one that was never stopped.
+        Ctrl-C stops it too, and what has been learned by then stays. A walk that is broken off, by Ctrl-C, time or
+        memory, leaves no trace, so that a run that goes on is the same as one that was never stopped.
 
         Parameters
         ----------
@@ -194,9 +194,10 @@ class StreamedMCCFR:
         begun = time.perf_counter()
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
-        last = None if iterations is None else self.iterations + _whole(iterations, "iterations")
-        most = None if touched is None else self.touched + _whole(touched, "touched")
-        self._walker.deadline = float("inf") if seconds is None else begun + _seconds(seconds)
+        last = None if iterations is None else self.iterations + checked_whole(iterations, "iterations")
+        most = None if touched is None else self.touched + checked_whole(touched, "touched")
+        self._walker.deadline = float("inf") if seconds is None else begun + checked_seconds(seconds)
+        self._before = self._resident() - self.memory  # what else grows between runs is none of their infosets
         report_at, first = begun + REPORT_SECONDS, self.iterations
         stopped: Stop
         try:
@@ -216,7 +217,7 @@ class StreamedMCCFR:
                     if progress(self._report(None, now - begun)):
                         stopped = "interrupted"
                         break
-                self._pending = self._walker.turn(self._turn)
+                self._pending = self._walker.turn(self._turn, self.touched)
                 self._write()
         except OutOfTimeError:
             stopped = "time"
@@ -229,16 +230,18 @@ class StreamedMCCFR:
         return self._report(stopped, time.perf_counter() - begun, self.iterations == first)
 
     def _write(self) -> None:
-        """Write what a turn changes: again from the beginning, if Ctrl-C broke into it."""
+        """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
+
+        What stands there afterwards does not depend on how often that is done.
+        """
         update = self._pending
         assert update is not None
         self._walker.apply(update)
-        # Where all this stands afterwards does not depend on how often it is done.
-        done = self.touched if self._walker.turns[update.player] > self.iterations else self.touched + update.touched
-        self.touched, self._walker.turns[update.player] = done, float(self.iterations + 1)
+        self.touched = update.before + update.touched
+        self._walker.turns[update.player] = update.turns
         self._turn = (update.player + 1) % len(self._tables)
-        if not self._turn:
-            self.iterations = int(self._walker.turns[update.player])
+        # The last player's turn ends an iteration.
+        self.iterations = int(update.turns) - bool(self._turn)
         self._pending = None
 
     def _look(self) -> None:
@@ -276,11 +279,9 @@ class StreamedMCCFR:
             If there is no such player.
         """
         table = self._table(player)
-        count = len(table)
-        starts = table.starts[: count + 1]
         shares = array("d")
-        for number in range(count):
-            start, stop = starts[number], starts[number + 1]
+        for number in range(len(table)):
+            start, stop = table.starts[number], table.starts[number + 1]
             weights = table.sums[start:stop]
             total = 0.0
             for weight in weights:
@@ -289,7 +290,7 @@ class StreamedMCCFR:
                 shares.extend([weight / total for weight in weights])
             else:
                 shares.extend(self._walker.policy(table, number))
-        return StreamedStrategy(table.player, table.numbers, table.menus, starts, shares)
+        return StreamedStrategy.of(table, shares)
 
     @property
     def profile(self) -> StreamedProfile:
@@ -352,7 +353,7 @@ _MESSAGES: dict[Stop, str] = {
     "iterations": "all iterations are done",
     "touched": "so many histories have been touched",
     "time": "the time limit came",
-    "memory": "the infosets that walks have met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
+    "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
     "interrupted": "stopped by the user: the strategies are the latest",
 }
 
@@ -370,8 +371,16 @@ def settings_of(method: MCCFR, num_players: int) -> Settings:
     return Settings(False, averaging == "simple", floor, 0.0, None, greedy, conditional)
 
 
-def _rules_of(game: Any) -> tuple[Rules, str, Any]:
-    """Return rules, the name and the longer words for actions of a game."""
+def rules_of(game: Any) -> tuple[Rules, str, Any]:
+    """Return rules, the name and the longer words for actions of a game.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no game.
+    UnsupportedProblemError
+        If it has no rules.
+    """
     if isinstance(game, Game):
         if game.rules is None:
             raise UnsupportedProblemError(
@@ -403,18 +412,30 @@ def _method(method: Any, rules: Rules) -> MCCFR:
         )
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
         raise UnknownMethodError(
-            f"{chosen.name} got baselines='history', expected infoset or none: one for each history takes the whole game"
+            f"{chosen.name} got baselines='history', expected infoset or none: by history they take the whole game"
         )
     return chosen
 
 
-def _whole(value: Any, name: str) -> int:
+def checked_whole(value: Any, name: str) -> int:
+    """Return a whole number of at least 0, or refuse what is none.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise UnknownMethodError(f"{name} is {shown(value)}, expected a whole number of at least 0")
     return int(value)
 
 
-def _seconds(value: Any) -> float:
+def checked_seconds(value: Any) -> float:
+    """Return a number of seconds, or refuse what is none.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0.0:
         raise UnknownMethodError(f"seconds are {shown(value)}, expected a number of at least 0")
     return float(value)

@@ -13,9 +13,10 @@ import numpy as np
 
 from ...seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.interchange.encoding import decode, encode, from_json, to_json
+from ...seqform.interchange.encoding import decode, encode, from_json
 from ...seqform.interchange.files import check_memory, reason_of, regular_size, writing_whole
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
+from .infosets import Infosets
 
 _VERSION = 1
 #: Bytes of memory for each byte of a file.
@@ -62,6 +63,11 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         self.player = player
         self._numbers, self._menus, self._starts, self._shares = numbers, menus, starts, shares
         self._count = len(starts) - 1
+
+    @classmethod
+    def of(cls, table: Infosets, shares: "array[float]") -> "StreamedStrategy":
+        """Return the strategy with these probabilities at the infosets that have been met so far."""
+        return cls(table.player, table.numbers, table.menus, table.starts[: len(table) + 1], shares)
 
     def __len__(self) -> int:
         return self._count
@@ -193,7 +199,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
         header = {"treeplex_strategies": _VERSION, "game": game, "players": len(self)}
         try:
             with writing_whole(path) as passing, passing.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(to_json(header) + "\n")
+                file.write(_line(header))
                 for strategy in self:
                     for label in strategy:
                         played = strategy[label]
@@ -203,7 +209,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
                             "actions": [encode(action) for action in played],
                             "probabilities": list(played.values()),
                         }
-                        file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+                        file.write(_line(line))
         except InvalidGameError as error:  # a label
             raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {error}") from None
         except (OSError, TypeError, ValueError) as error:
@@ -233,6 +239,10 @@ class StreamedProfile(Sequence[StreamedStrategy]):
             if isinstance(error, InvalidStrategyError):
                 raise
             raise InvalidStrategyError(f"{name} cannot be read: {reason_of(error)}") from None
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 class _Lines:

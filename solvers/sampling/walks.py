@@ -11,13 +11,16 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, InvalidGameError, shown
 from ...seqform.rules import CHANCE, TERMINAL, Rules
 from .infosets import Infosets
 from .splitmix import SplitMix64, cumulative
+
+if TYPE_CHECKING:
+    from .streamed_strategy import StreamedProfile
 
 #: Histories between two looks at the clock, and how long a history may become without a leaf.
 _LOOK, _LONGEST = 256, 1_000_000
@@ -43,7 +46,8 @@ class Update(NamedTuple):
     baselines: list[tuple[Any, int, float]]
     sums: dict[int, list[float]]
     touched: int
-    random_state: int
+    before: int = 0  # histories touched before it
+    turns: float = 0.0  # of the player, this one included
 
 
 class Settings(NamedTuple):
@@ -93,9 +97,16 @@ class Walker:
         self._root = rules.initial_state()
         self._look, self._met = look, 0
         self._chances: dict[Any, list[float]] = {}
+        self._players = frozenset(range(len(tables)))
 
-    def turn(self, player: int) -> Update:
+    def turn(self, player: int, before: int = 0) -> Update:
         """Walk for one player, as its turn in an iteration is, and return what changes.
+
+        Parameters
+        ----------
+        player : int
+        before : int
+            How many histories have been touched before.
 
         Raises
         ------
@@ -104,7 +115,7 @@ class Walker:
             If the rules are none; the message shows the state.
         """
         settings = self.settings
-        before, touched, sums = self.numbers.state, 0, None
+        random_state, touched, sums = self.numbers.state, 0, None
         averaged = (player + 1) % len(self.tables) if settings.simple else player
         try:
             if not settings.simple:
@@ -112,11 +123,12 @@ class Walker:
             walk = self._outcome if settings.outcome else self._external
             update = walk(player, averaged)
         except BaseException:
-            self.numbers.state = before
+            self.numbers.state = random_state
             raise
-        if sums is not None:
-            update = update._replace(sums=sums, touched=update.touched + touched)
-        return update
+        turns = self.turns[player] + 1.0
+        if sums is None:
+            return update._replace(before=before, turns=turns)
+        return update._replace(sums=sums, touched=update.touched + touched, before=before, turns=turns)
 
     def apply(self, update: Update) -> None:
         """Write what a turn changes."""
@@ -129,6 +141,42 @@ class Walker:
             baselines[place] = value
         for start, new in update.sums.items():
             averaged.sums[start : start + len(new)] = array("d", new)
+
+    def learn(self, player: int) -> Update:
+        """Walk for one player and average nothing.
+
+        Raises
+        ------
+        OutOfTimeError, OutOfMemoryError, InvalidGameError
+            As :meth:`turn`.
+        """
+        return (self._outcome if self.settings.outcome else self._external)(player, player)
+
+    def play(self, profile: "StreamedProfile") -> list[float]:
+        """Play one game at random, each player by its strategy, and return everybody's payoff.
+
+        Raises
+        ------
+        InvalidGameError
+            If the rules are none; the message shows the state.
+        InvalidStrategyError
+            If a strategy knows an infoset with other actions.
+        """
+        rules = self.rules
+        state, moves = self._root, 0
+        while True:
+            who = rules.player(state)
+            if who == TERMINAL:
+                return [self._payoff(state, player) for player in range(len(self.tables))]
+            if who == CHANCE:
+                state = self._after_chance(state)
+            else:
+                menu = tuple(rules.actions(state))
+                policy = profile[self._mover(state, who)].probabilities(rules.infoset(state), menu)
+                state = rules.child(state, menu[self._chosen(policy, 0.0)])
+            moves += 1
+            if not moves % _LOOK:
+                self._pause(moves, 0)
 
     # What is played.
 
@@ -209,24 +257,27 @@ class Walker:
         try:
             first = outcomes[0][1]
             chances = [chance for _, chance in outcomes]
-            # Most often one object stands at every outcome; to look at each fraction takes longer than all the rest.
-            same = all(chance is first for chance in chances)
-            key: Any = (first, len(chances)) if same else tuple(chances)
-            sums = self._chances.get(key)
-            if sums is None:
+            # Most often one object stands at every outcome, and then sums are known: fractions are slow numbers.
+            if all(chance is first for chance in chances):
+                key = (first, len(chances))
+                sums = self._chances.get(key)
+                if sums is None:
+                    if len(self._chances) >= _KEPT:
+                        self._chances.clear()
+                    sums = self._chances[key] = self._checked_sums(state, [float(chance) for chance in chances])
+            else:
                 sums = self._checked_sums(state, [float(chance) for chance in chances])
-                if len(self._chances) >= _KEPT:
-                    self._chances.clear()
-                self._chances[key] = sums
-        except (TypeError, ValueError, IndexError, OverflowError):
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            if isinstance(error, InvalidGameError):
+                raise
             raise InvalidGameError(
-                f"the state {shown(state)} has chance outcomes {shown(outcomes)}, expected pairs of a label and a number"
+                f"the state {shown(state)} has chance outcomes {shown(outcomes)}, expected pairs of a label and a "
+                "number"
             ) from None
         return self.rules.child(state, outcomes[bisect_right(sums, number)][0])
 
     def _checked_sums(self, state: Any, chances: list[float]) -> list[float]:
-        total = math.fsum(chances)
-        if min(chances) < 0.0 or not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
+        if min(chances) < 0.0 or not abs(sum(chances) - 1.0) <= PROBABILITY_TOLERANCE:
             raise InvalidGameError(
                 f"the state {shown(state)} has chance probabilities {shown(chances)}, expected numbers of at least 0 "
                 "that sum to 1"
@@ -248,7 +299,7 @@ class Walker:
 
     def _mover(self, state: Any, who: Any) -> int:
         """Return a player's number, or refuse what is none."""
-        if not isinstance(who, Integral) or isinstance(who, bool) or not 0 <= who < len(self.tables):
+        if not isinstance(who, Integral) or isinstance(who, bool) or who not in self._players:
             self._refuse_mover(state, who)
         return int(who)
 
@@ -270,7 +321,7 @@ class Walker:
     def _external(self, player: int, averaged: int) -> Update:
         """Walk all actions of a player and one of everybody else's."""
         rules, play, floor = self.rules, self._play, self.settings.floor
-        player_at, child = rules.player, rules.child
+        player_at, child, players = rules.player, rules.child, self._players
         own, other = self.tables[player], self.tables[averaged]
         average = averaged != player
         regrets: list[tuple[int, list[float]]] = []
@@ -288,7 +339,8 @@ class Walker:
                 if who == CHANCE:
                     state = self._after_chance(state)
                 else:
-                    who = self._mover(state, who)
+                    if who.__class__ is not int or who not in players:
+                        who = self._mover(state, who)
                     number, menu, policy = play(who, state, lasts[who])
                     start = self.tables[who].starts[number] if number >= 0 else -1
                     action = 0
@@ -332,7 +384,7 @@ class Walker:
                     visits.append((number, own.visits[number] + 1.0))
                 frames.pop()
             else:
-                return Update(player, averaged, regrets, visits, [], sums, touched, self.numbers.state)
+                return Update(player, averaged, regrets, visits, [], sums, touched)
 
     def _outcome(self, player: int, averaged: int) -> Update:
         """Walk one path, a player on its policy mixed with the uniform one."""
@@ -400,7 +452,7 @@ class Walker:
                 if table.prefers:
                     visits.append((number, table.visits[number] + scale))
             value = mean
-        return Update(player, averaged, regrets, visits, moved, sums, touched, self.numbers.state)
+        return Update(player, averaged, regrets, visits, moved, sums, touched)
 
     def _average(self, player: int) -> tuple[dict[int, list[float]], int]:
         """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
