@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RestrictedNash,
         StyledNash,
     )
+    from .seqform.empirical_play import EmpiricalPlay, cce_gap
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         CVXPY,
         DCFR,
         CFRPlus,
+        ESPrefCFR,
         ExternalSamplingMCCFR,
         HiGHS,
         OutcomeSamplingMCCFR,
@@ -77,7 +79,11 @@ if TYPE_CHECKING:
         Status,
     )
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
+    from .solvers.sampling.streamed import StreamedMCCFR
+    from .solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
+    from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
@@ -97,6 +103,9 @@ __all__ = [
     "CFRPlus",
     "ConstrainedNash",
     "DataBiasedResponse",
+    "ESPrefCFR",
+    "EmpiricalPlay",
+    "EmpiricalRun",
     "EpsilonSafeResponse",
     "ExternalSamplingMCCFR",
     "Functional",
@@ -136,6 +145,9 @@ __all__ = [
     "SolverError",
     "Status",
     "Strategy",
+    "StreamedMCCFR",
+    "StreamedProfile",
+    "StreamedStrategy",
     "StyledNash",
     "Treeplex",
     "TreeplexError",
@@ -145,6 +157,7 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "cce_gap",
     "counter_profile",
     "counter_strategy",
     "expected_payoffs",
@@ -160,6 +173,8 @@ __all__ = [
     "restricted_nash_frontier",
     "simulate",
     "solve",
+    "streamed_gain",
+    "streamed_payoffs",
     "style_range",
     "value_function",
     "worst_case",
@@ -175,6 +190,9 @@ _EXPORTS = {
     "CHANCE": ".seqform.rules",
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
+    "ESPrefCFR": ".solvers",
+    "EmpiricalPlay": ".seqform.empirical_play",
+    "EmpiricalRun": ".solvers.empirical_run",
     "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
@@ -219,6 +237,9 @@ _EXPORTS = {
     "SolverError": ".seqform.errors",
     "Status": ".solvers",
     "Strategy": ".seqform.strategy",
+    "StreamedMCCFR": ".solvers.sampling.streamed",
+    "StreamedProfile": ".solvers.sampling.streamed_strategy",
+    "StreamedStrategy": ".solvers.sampling.streamed_strategy",
     "TERMINAL": ".seqform.rules",
     "Treeplex": ".seqform.polytope",
     "TreeplexError": ".seqform.errors",
@@ -227,6 +248,7 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "cce_gap": ".seqform.empirical_play",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
@@ -242,6 +264,8 @@ _EXPORTS = {
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
+    "streamed_gain": ".solvers.sampling.streamed_play",
+    "streamed_payoffs": ".solvers.sampling.streamed_play",
     "style_range": ".solvers.styles",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
