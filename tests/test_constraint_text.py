@@ -215,7 +215,7 @@ REFUSED = {
     "an unknown infoset": ("0/A_:b <= 1", "column 3: player 0 has no infoset 'A_'; expected J_, J_pb, Q_"),
     "an infoset of the other": ("0/J_b:b <= 1", "player 0 has no infoset 'J_b' (did you mean J_pb?)"),
     "an infoset in small letters": ("0/k_:b <= 1", "player 0 has no infoset 'k_' (did you mean K_?)"),
-    "an unknown action": ("0/K_:bet <= 1", "column 6: infoset 0/K_ has no action 'bet'; expected p, b"),
+    "an unknown action": ("0/K_:call <= 1", "column 6: infoset 0/K_ has no action 'call'; expected p, b, pass, bet"),
     "no action": ("0/K_ <= 1", "column 6: received '<=', expected : after the infoset"),
     "no infoset": ("0/:b <= 1", "received ':', expected the label of an infoset"),
     "no seat": ("plan(K_:b) <= 1", "received the seat 'K_', expected 0 or 1"),

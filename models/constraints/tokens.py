@@ -11,7 +11,7 @@ from ...seqform.sequence_names import SPECIAL
 from .linear import check_name
 
 #: What may stand between terms and bounds, longer ones first.
-_SYMBOLS = ("<=", ">=", "==", "+", "/", ":", "(", ")", "<", ">", "=")
+_SYMBOLS = ("<=", ">=", "==", "+", "/", ":", "@", "(", ")", "<", ">", "=")
 _COMPARISONS = ("<=", ">=", "==")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
