@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
+    from .solvers.targets import reach_style
+    from .solvers.trade_off import trade_off
 
 __version__ = "0.1.0"
 
@@ -147,11 +149,13 @@ __all__ = [
     "load_game",
     "nash_conv",
     "observer_tree",
+    "reach_style",
     "read_play_log",
     "restricted_nash_frontier",
     "simulate",
     "solve",
     "style_range",
+    "trade_off",
     "value_function",
     "worst_case",
     "write_play_log",
@@ -225,10 +229,12 @@ _EXPORTS = {
     "nash_conv": ".seqform.evaluate",
     "observer_tree": ".seqform.views",
     "read_play_log": ".models.play",
+    "reach_style": ".solvers.targets",
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
     "style_range": ".solvers.styles",
+    "trade_off": ".solvers.trade_off",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
     "write_play_log": ".models.play",
