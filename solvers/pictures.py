@@ -160,7 +160,7 @@ def draw_trade_off(
         label = f"{reached[0]:.4g} for {reached[1]:.4g}"
         axes.plot(*reached, "o", color=_RED, markersize=8, zorder=3, clip_on=False, label=label)
     if asked is not None or max_loss is not None:
-        axes.legend(frameon=False)
+        figure.legend(loc="outside upper center", ncols=3, frameon=False)
     axes.set(xlabel=curve.description, ylabel="least loss", xlim=(curve.knots[0], curve.knots[-1]))
     axes.set_ylim(bottom=0.0)
     return figure
