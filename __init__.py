@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .models.games import families, load_game
     from .models.observations import Observations, OpponentModel, frequency_model
     from .models.play import PlayLog, read_play_log, simulate, write_play_log
+    from .models.preferences import Prefer, PreferStrategy
     from .models.problems import (
         BestNash,
         BestResponse,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         InvalidConstraintError,
         InvalidGameError,
         InvalidMemoryError,
+        InvalidPreferenceError,
         InvalidStrategyError,
         MissingExtraError,
         PlayLogError,
@@ -107,6 +109,7 @@ __all__ = [
     "InvalidConstraintError",
     "InvalidGameError",
     "InvalidMemoryError",
+    "InvalidPreferenceError",
     "InvalidStrategyError",
     "KLDistance",
     "L1Distance",
@@ -120,6 +123,8 @@ __all__ = [
     "PCFRPlus",
     "PlayLog",
     "PlayLogError",
+    "Prefer",
+    "PreferStrategy",
     "Profile",
     "Rational",
     "RestrictedNash",
@@ -181,6 +186,7 @@ _EXPORTS = {
     "InvalidConstraintError": ".seqform.errors",
     "InvalidGameError": ".seqform.errors",
     "InvalidMemoryError": ".seqform.errors",
+    "InvalidPreferenceError": ".seqform.errors",
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
     "BestNash": ".models.problems",
@@ -201,6 +207,8 @@ _EXPORTS = {
     "PCFRPlus": ".solvers",
     "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",
+    "Prefer": ".models.preferences",
+    "PreferStrategy": ".models.preferences",
     "Profile": ".seqform.strategy",
     "Rational": ".solvers",
     "Rules": ".seqform.rules",
