@@ -139,8 +139,9 @@ class _Search:
         self.exact = bool(getattr(method, "is_exact", False))
         self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
         scale = game.sequence_form.payoff_scale
-        self.tolerance = 0.0 if self.exact else method.default_tolerance * scale
-        self.round_off = 0.0 if self.exact else ROUND_OFF * scale
+        # Whole numbers, which leave fractions what they are.
+        self.tolerance = 0 if self.exact else method.default_tolerance * scale
+        self.round_off = 0 if self.exact else ROUND_OFF * scale
         self.functionals = _functionals(constraints, self.treeplex.num_sequences)
 
     @property
@@ -230,7 +231,8 @@ class _Search:
         least, lower, upper = self.least_loss
         if least is None:
             return Status.INFEASIBLE
-        if upper <= self.max_loss + self.tolerance and self.best.violation <= self.tolerance:
+        met = self.exact or self.best.violation <= self.tolerance
+        if met and upper <= self.max_loss + self.tolerance:
             return Status.OPTIMAL
         return Status.INFEASIBLE if lower > self.max_loss + self.round_off else Status.UNCERTIFIED
 

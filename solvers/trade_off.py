@@ -65,7 +65,7 @@ class TradeOff:
     >>> bets
     TradeOff('how often player 0 takes b at its first decision', free 0 to 0.444444, 3 pieces, gap=...)
     >>> bets.knots.round(6) + 0.0, bets.losses.round(6) + 0.0
-    (array([0.      , 0.444444, 0.777778, 1.      ]), array([0.      , 0.      , 0.055556, 0.25...    ]))
+    (array([0.      , 0.444444, 0.777778, 1.      ]), array([0.      , 0.      , 0.055556, 0.277778]))
     >>> round(bets.loss(0.6), 6), [round(end, 6) + 0.0 for end in bets.range(0.02)]
     (0.025926, [0.0, 0.564444])
     """

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class TermReader(Tokens):
         How the others play where it is asked how often an action is taken; uniformly by default.
     """
 
+    symbols: ClassVar[tuple[str, ...]] = (*Tokens.symbols, "@")
+    plain: ClassVar[str] = ""
+
     def __init__(
         self, what: str, text: str, game: Game, player: int = 0, others: Profile | Strategy | None = None
     ) -> None:
@@ -72,6 +75,7 @@ class TermReader(Tokens):
             raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
         self._game, self._player, self._others = game, player, others
         self._labels: dict[int, dict[str, list[int]]] = {}
+        self._counts: dict[tuple[int, str, str, str], Functional] = {}
 
     def read_sum(self) -> list[Term]:
         """Read terms with plus signs between them."""
@@ -137,17 +141,20 @@ class TermReader(Tokens):
         if not everywhere:
             number = self._infoset(player, where, also=("first", "all"))
             infosets = [self._game.sequence_form.treeplexes[player].infoset_labels[number]]
-        first = everywhere and where.text == "first"
-        try:
-            counted = frequency(self._game, player, [label], infosets=infosets, first=first, others=self._others)
-        except InvalidGameError:
-            place = "first decision" if first else f"infoset {player}/{one_line(quoted_label(where.text), 60)}"
-            raise self.error(start, f"player {player} has no action {action.shown} at its {place}") from None
-        except UnsupportedProblemError as error:
-            raise self.error(start, str(error)) from None
-        place = f" at {where.text}" if not everywhere else " at its first decision" if first else ""
-        named = replace(counted, description=f"how often player {player} takes {action.text}{place}")
-        return FunctionalTerm(player, start, named, counts=True)
+        key = (player, action.text, where.kind, where.text)
+        if key not in self._counts:
+            first = everywhere and where.text == "first"
+            try:
+                counted = frequency(self._game, player, [label], infosets=infosets, first=first, others=self._others)
+            except InvalidGameError:
+                place = "first decision" if first else f"infoset {player}/{one_line(quoted_label(where.text), 60)}"
+                raise self.error(start, f"player {player} has no action {action.shown} at its {place}") from None
+            except UnsupportedProblemError as error:
+                raise self.error(start, str(error)) from None
+            place = f" at {where.text}" if not everywhere else " at its first decision" if first else ""
+            named = replace(counted, description=f"how often player {player} takes {action.text}{place}")
+            self._counts[key] = named
+        return FunctionalTerm(player, start, self._counts[key], counts=True)
 
     def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
         """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
