@@ -91,20 +91,12 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         capsys, "kuhn", "--target", "bet@first>=3/5", "--max-loss", "1/50", "--method", "rational", status=1
     )
     assert exact["least_loss_exact"] == "7/270"
-    seat = json_of(capsys, "kuhn", "--target", "bet@first>=0.6", "--player", "1", "--max-loss", "1")
-    assert seat["player"] == json_of(capsys, "kuhn", "--target", "1/bet@first>=0.6", "--max-loss", "1")["player"] == 1
-    other = json_of(
-        capsys,
-        "kuhn",
-        "--target",
-        "1/bet@first>=0.6",
-        "--player",
-        "1",
-        "--max-loss",
-        "1",
-        "--reference",
-        "random:seed=1",
-    )
+    asked = ("kuhn", "--target", "bet@first>=0.5", "--player", "1", "--max-loss", "1")
+    seat = json_of(capsys, *asked)
+    named = json_of(capsys, "kuhn", "--target", "1/bet@first>=0.5", "--max-loss", "1")
+    assert (seat["player"], named["player"]) == (1, 1)
+    assert seat["least_loss"] == named["least_loss"]
+    other = json_of(capsys, *asked, "--reference", "random:seed=1")
     assert other["least_loss"] != pytest.approx(seat["least_loss"], abs=1e-3)
 
 
