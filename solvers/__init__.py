@@ -3,6 +3,7 @@
 from .methods import (
     CCFR,
     CFR,
+    CFVFP,
     CVXPY,
     DCFR,
     CFRPlus,
@@ -10,6 +11,7 @@ from .methods import (
     HiGHS,
     OutcomeSamplingMCCFR,
     PCFRPlus,
+    PrefCFR,
     Rational,
     find_method,
     method_names,
@@ -21,6 +23,7 @@ from .status import Status
 __all__ = [
     "CCFR",
     "CFR",
+    "CFVFP",
     "CVXPY",
     "DCFR",
     "CFRPlus",
@@ -29,6 +32,7 @@ __all__ = [
     "History",
     "OutcomeSamplingMCCFR",
     "PCFRPlus",
+    "PrefCFR",
     "Rational",
     "Solution",
     "Status",
