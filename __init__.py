@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         Solution,
         Status,
     )
+    from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sensitivity import value_function
@@ -147,6 +148,7 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "calibrate_style",
     "counter_profile",
     "counter_strategy",
     "expected_payoffs",
@@ -231,6 +233,7 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "calibrate_style": ".solvers.calibration",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",

@@ -96,13 +96,15 @@ def reach_style(
     if not isinstance(game, Game):
         raise InvalidGameError(f"targets need a Game, received {shown(game)}")
     check_two_players("a style", game)
-    constraints = _read(targets, game, checked_player(game, player), others)
+    constraints = read_targets(targets, game, checked_player(game, player), others)
     allowed = checked_number("a style", "max_loss", max_loss, 0.0)
     chosen = find_method(method) if isinstance(method, str) else method
     return _Search(game, constraints, allowed, chosen).run()
 
 
-def _read(given: Any, game: Game, player: int, others: Profile | Strategy | None) -> tuple[LinearConstraint, ...]:
+def read_targets(
+    given: Any, game: Game, player: int, others: Profile | Strategy | None
+) -> tuple[LinearConstraint, ...]:
     """Return the targets as constraints of one player."""
     entries = [given] if isinstance(given, str | LinearConstraint) else given
     if not isinstance(entries, Iterable):
@@ -142,7 +144,7 @@ class _Search:
         # Whole numbers, which leave fractions what they are.
         self.tolerance = 0 if self.exact else method.default_tolerance * scale
         self.round_off = 0 if self.exact else ROUND_OFF * scale
-        self.functionals = _functionals(constraints, self.treeplex.num_sequences)
+        self.functionals = target_functionals(constraints, self.treeplex.num_sequences)
 
     @property
     def treeplex(self) -> Treeplex:
@@ -289,7 +291,7 @@ class _Search:
     def outcome(self, place: int, strategy: Strategy) -> TargetOutcome:
         one, functional = self.constraints[place], self.functionals[place]
         known = None if functional is None else self.ranges[id(functional)]
-        asked, reached = _probability(one, strategy)
+        asked, reached = probability(one, strategy)
         return TargetOutcome(
             name=one.name,
             sense=one.sense,
@@ -329,7 +331,7 @@ class _Search:
         return f"{told}; {', '.join(beyond)} alone is too much" if beyond else f"{told}; each alone can be had"
 
 
-def _functionals(constraints: Sequence[LinearConstraint], size: int) -> list[Functional | None]:
+def target_functionals(constraints: Sequence[LinearConstraint], size: int) -> list[Functional | None]:
     """Return what constraints bound, one object for equal functionals; nothing where the bound is in coefficients."""
     known: dict[bytes, Functional] = {}
     found: list[Functional | None] = []
@@ -347,7 +349,7 @@ def _functionals(constraints: Sequence[LinearConstraint], size: int) -> list[Fun
     return found
 
 
-def _probability(constraint: LinearConstraint, strategy: Strategy) -> tuple[float, float | None]:
+def probability(constraint: LinearConstraint, strategy: Strategy) -> tuple[float, float | None]:
     """Return the bound on a probability at an infoset, and the probability; nothing where the plan is not there.
 
     The constraint compares Σ x(I, a) − c · (what comes to I) with 0, where I is the infoset of its last sequence.

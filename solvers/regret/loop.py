@@ -264,9 +264,7 @@ def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: 
 
 
 @compiled
-def _price_infosets(
-    pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any, kept: Any
-) -> None:
+def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any, kept: Any) -> None:
     """Write down what a player's infosets are to cost, by the others' plans of late.
 
     Of two players it is the mean over the latest block of iterations, of which the sums of plans are known; what stood
