@@ -130,7 +130,8 @@ class _Sampled:
     """A method that walks samples of the game."""
 
     def __init__(self, game: Game, method: MCCFR, seed: int | None) -> None:
-        from .sampling.driver import checked_seed, preference_of, rule_of, tree_for
+        from .outcome import checked_seed
+        from .sampling.driver import preference_of, rule_of, tree_for
         from .sampling.sampler import Sampler
 
         self._game = game

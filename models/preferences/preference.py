@@ -114,7 +114,7 @@ def preference_on(
         raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
     default = checked(vulnerability, "vulnerability", 0.0, "a number of at least 0")
     # A game may have longer words for its actions.
-    words = getattr(game, "action_words", {})
+    words = game.action_words
     wishes = [wish.known_as(words) for wish in wishes_of(prefer)]
     _check_distinct(wishes)
     for wish in wishes:
@@ -202,7 +202,7 @@ def _nothing(game: Game, wish: Prefer | PreferStrategy) -> str:
     whose = "nobody" if wish.player is None else f"player {wish.player}"
     for label in wish.labels:
         if str(label) not in known:
-            words = sorted({*known, *getattr(game, "action_words", {})})
+            words = sorted({*known, *game.action_words})
             hint = nearest(str(label), words)
             listed = f"; expected one of {', '.join(map(quoted_label, words))}" if len(words) <= 12 else ""
             has = "has" if wish.player is None else "has no"
