@@ -167,7 +167,8 @@ class KernelState:
         if preferences is not None:
             local, pricing = preferences.local, preferences.pricing
             preferences = preferences._replace(
-                local=local._replace(costs=local.costs.copy()), pricing=pricing._replace(seen=pricing.seen.copy())
+                local=local._replace(costs=local.costs.copy()),
+                pricing=pricing._replace(seen=pricing.seen.copy(), summed=pricing.summed.copy()),
             )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 

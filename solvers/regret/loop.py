@@ -25,7 +25,8 @@ from .registers import add_at, any_nonzero, at_least, gather, larger, load, spre
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
-BLOCK = 16  # iterations over which the reaches that vulnerabilities count by are averaged
+# Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
+BLOCK, LATE_BLOCK, EARLY = 16, 64, 1024
 FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
@@ -176,6 +177,7 @@ class PricingArrays(NamedTuple):
 
     reaching: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
     seen: Any  # what infosets would cost at the sums of plans of a block ago, and at bases the weight of these
+    summed: Any  # by player, how many plans these were
     infosets: Any  # any other number of players: the position of the first action of each history's infoset
     histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
     ranges: Any  # each player's histories
@@ -911,9 +913,11 @@ def run_loop(
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
             if preferences is not None:
-                if preferences.depending[0] != 0 and (num_players != TWO or t % BLOCK == 1):
-                    summed = t if alternating and actor > ZERO else t - 1
-                    kept = (np.float64(max(summed - BLOCK, 0)) / np.float64(max(summed, 1))) ** power
+                block = BLOCK if t <= EARLY else LATE_BLOCK
+                if preferences.depending[0] != 0 and (num_players != TWO or t % block == 1):
+                    summed, last_summed = t if alternating and actor > ZERO else t - 1, preferences.pricing.summed
+                    kept = (np.float64(last_summed[actor]) / np.float64(max(summed, 1))) ** power
+                    last_summed[actor] = summed
                     costs = preferences.local.costs
                     _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
                 if preferences.leaning[actor] != 0:
