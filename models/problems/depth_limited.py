@@ -48,8 +48,9 @@ class CDBR(DepthLimitedResponse):
     Step d, with x settled at own decisions above level d and ŷ the opponent's play at levels up to d + lookahead:
     max over x of xᵀ M ŷ_top + f · q such that q bounds what the opponent leaves below, Fᵀ q ≤ Mᵀ x there, with f the
     weights with which ŷ comes there. The value function is exact: the rest of the game is in the program. Optima never
-    fall from step to step, begin at the value of the game or above, and the last is xᵀ M ŷ; so the gain is never
-    negative. It need not grow with the lookahead, and can be below that of an equilibrium strategy.
+    fall from step to step, begin at the value of the game or above, and the last is at most xᵀ M ŷ, and equal to it if
+    the last step sees all of the opponent's decisions; so the gain is never negative. It need not grow with the
+    lookahead, and can be below that of an equilibrium strategy.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 3.
@@ -71,9 +72,7 @@ class CDBR(DepthLimitedResponse):
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
-        last = self.steps[len(steps) - 1] if steps else None
-        proven = self.along == "levels" and last is not None and len(steps) == len(self.steps)
-        return certificate.opponent_value, max(steps[-1].upper, certificate.opponent_value) if proven else None
+        return certificate.opponent_value, self._last_bound(certificate.opponent_value, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +114,10 @@ class CDRNR(DepthLimitedResponse):
     -----
     With the ``full`` gadget the whole game stays in each step: max over x of p times the objective of :class:`CDBR`
     plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step, begin at the value of the game or above, and
-    the last is p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So the gain is never negative, and exploitability is at most
-    p / (1 − p) times the gain (:meth:`safety_bound`). This is proven for steps along levels; along paths steps that are
-    optimal one by one may together be a little worse.
+    the last is at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So the gain is never negative, and exploitability is at
+    most p / (1 − p) times the gain (:meth:`safety_bound`). This holds of steps along levels. Along paths each step
+    takes it that the player plays elsewhere as suits its own decision best; where two steps count on each other to
+    make up for what they risk, neither does, and there is no bound.
 
     Other gadgets solve the subgames of a step alone, from what the step before has found: ``none`` takes the opponent's
     play above as it was found (unsafe resolving), with ``resolving`` the opponent may stop at the root of a subgame and
@@ -167,7 +167,7 @@ class CDRNR(DepthLimitedResponse):
         Raises
         ------
         UnsupportedProblemError
-            If there is no bound: with p = 1, and with gadgets that bound nothing.
+            If there is no bound: with p = 1, with gadgets that bound nothing, and along paths.
         """
         if self.p == 1:
             raise UnsupportedProblemError(f"{self.name} bounds no exploitability with p = 1: expected p below 1")
@@ -175,6 +175,8 @@ class CDRNR(DepthLimitedResponse):
             raise UnsupportedProblemError(
                 f"{self.name} bounds no exploitability with the gadget {self.gadget}: expected the gadget full"
             )
+        if self.along != "levels":
+            raise UnsupportedProblemError(f"{self.name} bounds no exploitability along paths: expected along levels")
         return float(self.p) / (1.0 - float(self.p)) * gain
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
@@ -182,9 +184,7 @@ class CDRNR(DepthLimitedResponse):
         p = float(self.p)
         worst = self.known_value() - certificate.exploitability
         objective = p * certificate.opponent_value + (1.0 - p) * worst
-        whole = self.gadget == "full" or p == 1.0
-        proven = whole and self.along == "levels" and len(steps) == len(self.steps)
-        return objective, max(steps[-1].upper, objective) if proven and steps else None
+        return objective, self._last_bound(objective, steps) if self.gadget == "full" or p == 1.0 else None
 
 
 @dataclass(frozen=True, eq=False)

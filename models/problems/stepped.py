@@ -92,7 +92,9 @@ class SteppedResponse(ResponseProblem):
 
     def error(self, certificate: Certificate) -> float:
         """Return the largest gap of a step, which a tolerance bounds; infinite where no step is proven."""
-        return max((step.gap for step in certificate.steps), default=math.inf)
+        if certificate.steps:
+            return max(step.gap for step in certificate.steps)
+        return math.inf if certificate.gap is None else certificate.gap
 
     def evidence(
         self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: Found | None = None
@@ -132,8 +134,11 @@ class SteppedResponse(ResponseProblem):
             program = run.program(number)
             # What the step decided and what was settled before it is the response's own, whatever the evidence says.
             kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
-            plan = own.plan(np.where(kept, decided, own.behaviour(evidence[f"plan {number}"])))
-            reply = program.flow(program.reply.behaviour(np.maximum(evidence[f"reply {number}"], 0.0)))
+            given, answered = (
+                np.maximum(np.nan_to_num(evidence[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
+            )
+            plan = own.plan(np.where(kept, decided, own.behaviour(given)))
+            reply = program.flow(program.reply.behaviour(answered))
             objective = program.guaranteed(plan)
             steps.append(StepBounds(step.level, objective, max(objective, program.allowed(reply))))
             run.decide(number, program, StepAnswer(plan, reply))
@@ -170,7 +175,24 @@ class DepthLimitedResponse(SteppedResponse):
         if self.along not in ("levels", "paths"):
             raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
 
+    def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
+        """Return what no plan exceeds that agrees with all decisions but the last step's; ``None`` if it is not proven.
+
+        The last step is about the answer itself where steps go along levels, all of them were made, and the last one
+        sees the other player's decisions to the end.
+        """
+        if not self.steps:
+            return objective
+        if self.along != "levels" or len(steps) != len(self.steps) or not self.steps[-1].modelled.all():
+            return None
+        return max(steps[-1].upper, objective)
+
     @cached_property
     def steps(self) -> tuple[DecisionStep, ...]:
         """The steps, each after the one that it goes on from."""
         return decision_steps(self.game.public_tree, self.player, self.lookahead, self.along)
+
+
+def _weights(given: Floats) -> Floats:
+    """Return evidence as weights in whose proportions a strategy can play: finite, and at least 0."""
+    return np.maximum(np.nan_to_num(given), 0.0)

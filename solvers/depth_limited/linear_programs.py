@@ -35,7 +35,7 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
     answers, stopped = _solve_steps(steps, solver, options, begun)
     ended = time.perf_counter()
     plans = None
-    if answers:
+    if answers or not steps.steps:
         decided = steps.plan if len(answers) == len(steps.steps) else _rest(steps, answers)
         own = problem.response(decided, equilibrium)
         model = problem.opponent.plan
