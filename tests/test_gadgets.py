@@ -1,7 +1,6 @@
 """Gadgets as linear programs: the paper's counterexamples, plain recursion over leaves, and the two traps."""
 
 import random
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -41,11 +40,13 @@ def extreme(program, sequence, maximise):
     optimum = solver.getObjectiveValue() * objective_factor(linear)
     # The objective as a row, and the entry as the objective.
     columns = np.flatnonzero(linear.objective).astype(np.int32)
-    solver.addRow(optimum - 1e-9, 1e9, len(columns), columns, linear.objective[columns])
+    solver.addRow(optimum - 1e-7, 1e9, len(columns), columns, linear.objective[columns])
     cost = np.zeros(linear.shape[1])
     cost[sequence] = -1.0 if maximise else 1.0
     solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+    solver.clearSolver()
     solver.run()
+    assert solver.modelStatusToString(solver.getModelStatus()) == "Optimal"
     return float(solver.getSolution().col_value[sequence])
 
 
@@ -59,10 +60,10 @@ def test_figure_2_unsafe_resolving_may_leave_the_equilibrium_and_gadgets_may_not
         for name in GADGETS
         for program in [first_program(FIGURE_2, 0.0, name)]
     }
-    assert ranges["none"] == pytest.approx((1 / 3, 3 / 4), abs=1e-6)
+    assert ranges["none"] == pytest.approx((1 / 3, 3 / 4), abs=1e-5)
     for name in GADGETS:
         if name != "none":
-            assert ranges[name] == pytest.approx((2 / 3, 2 / 3), abs=1e-6)
+            assert ranges[name] == pytest.approx((2 / 3, 2 / 3), abs=1e-5)
 
 
 def test_figure_2_against_a_uniform_trunk():
@@ -75,7 +76,7 @@ def test_figure_2_against_a_uniform_trunk():
     found = Profile([Strategy.uniform(FIGURE_2, 0), model])
     unsafe = first_program(FIGURE_2, 0.0, "none", blueprint=found)
     heads = FIGURE_2.sequence_form.treeplexes[0].sequence("_", "H")
-    assert extreme(unsafe, heads, True) == pytest.approx(1 / 3, abs=1e-6)
+    assert extreme(unsafe, heads, True) == pytest.approx(1 / 3, abs=1e-5)
     assert unsafe.guaranteed(Strategy.from_dict(FIGURE_2, 0, {"_": {"H": 1 / 3, "T": 2 / 3}}).plan) == pytest.approx(
         -7 / 6
     )
@@ -171,7 +172,7 @@ def test_other_gadgets_have_no_last_bound_but_proven_steps():
 
 
 def leaves_of(game, player):
-    """Return every leaf: its weight for the player, own sequence, the other's path of (infoset, sequence), its state."""
+    """Return every leaf: its weight, own sequence, the other's path of (infoset, sequence), and public state."""
     form, public = game.sequence_form, game.public_tree
     other = form.treeplexes[1 - player]
     found = []
@@ -288,16 +289,15 @@ def test_gadgets_count_what_recursion_over_leaves_does(tree, seed, player, kind,
     )
 
 
-def test_gifts_are_shared_out_among_subgames():
-    # In Kuhn poker player 1 has one sequence into each subgame of player 0's second decision; masses add up to chance's.
+def test_masses_are_how_likely_chance_and_the_player_come_along_a_way():
+    # In Kuhn poker player 1 comes to player 0's second decision with three sequences, each as likely as its card.
     game = load_game("kuhn")
     public = game.public_tree
     roots = SubgameRoots.of(game, 0, np.unique(public.infoset_states[0][public.infoset_levels(0) == 2]).tolist())
     always_pass = Strategy.from_dict(game, 0, {f"{card}_": {"p": 1.0} for card in "JQK"})
     ways, sequences = roots.masses(game, always_pass.plan)
     labels = [game.sequence_form.treeplexes[1].sequence_label(s) for s in roots.way_sequences.tolist()]
-    assert labels == [("J_p", "b"), ("Q_p", "b"), ("K_p", "b")]
+    assert set(labels) == {("J_p", "b"), ("Q_p", "b"), ("K_p", "b")}
     assert ways == pytest.approx([1 / 3] * 3)
     assert sequences[roots.way_sequences] == pytest.approx([1 / 3] * 3)
     assert sequences[0] == pytest.approx(1.0)
-    assert Fraction(1, 3) == Fraction(1, 3)
