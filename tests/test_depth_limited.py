@@ -416,6 +416,17 @@ def test_a_time_limit_and_a_callback_stop_between_steps():
     assert stopped.opponent_value >= stopped.steps[-1] - 1e-9  # the model errs below the limit
 
 
+def test_an_iteration_limit_stops_and_a_start_is_refused():
+    problem = CDBR(LEDUC, uniform(LEDUC), lookahead=1, game_value=LEDUC_VALUE)
+    needed = solve(problem).iterations
+    few = solve(problem, max_iterations=needed // 2)
+    assert few.status is Status.ITERATION_LIMIT
+    assert few.steps is None or len(few.steps) < 7
+    assert solve(problem, max_iterations=2 * needed).status is Status.OPTIMAL
+    with pytest.raises(UnknownMethodError, match="lp takes no start"):
+        solve(problem, start=Profile.uniform(LEDUC))
+
+
 def test_the_record_has_steps_and_the_bound():
     record = solve(CDRNR(KUHN, uniform(KUHN), p=0.5, lookahead=1)).to_dict()
     assert record["step_levels"] == [0, 2]

@@ -10,7 +10,7 @@ from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
-from ...seqform.errors import SolverError
+from ...seqform.errors import SolverError, UnknownMethodError
 from ..methods import HiGHS
 from ..outcome import Options, Outcome, reported
 from ..status import Status
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) -> Outcome:
     """Solve a response step by step; see :class:`~treeplex.solvers.DepthLimitedLP`."""
+    if options.start is not None:
+        raise UnknownMethodError(f"{method.name} takes no start: its steps begin with what those before have decided")
     built = time.perf_counter()
     form = problem.game.sequence_form
     large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
@@ -63,7 +65,8 @@ def _solve_steps(
             assert step.before is not None
             answer = answers[step.before]
         else:
-            answer = solver.solve(program, max(0.0, options.time_limit - (time.perf_counter() - begun)))
+            seconds = max(0.0, options.time_limit - (time.perf_counter() - begun))
+            answer = solver.solve(program, seconds, max(0, options.max_iterations - solver.iterations))
         if isinstance(answer, Status):
             return answers, answer
         answers.append(answer)

@@ -14,6 +14,7 @@ from ..status import Status
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
 _LIMITS = {
     highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
     highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
 }
 
@@ -46,7 +47,7 @@ class StepSolver:
         self._solver: Any = None
         self._factor = 1.0
 
-    def solve(self, program: StepProgram, seconds: float) -> StepAnswer | Status:
+    def solve(self, program: StepProgram, seconds: float, iterations: int) -> StepAnswer | Status:
         """Solve a step.
 
         Parameters
@@ -54,6 +55,8 @@ class StepSolver:
         program : StepProgram
         seconds : float
             How long it may take.
+        iterations : int
+            How many it may take.
 
         Returns
         -------
@@ -70,10 +73,10 @@ class StepSolver:
             self._change(program)
         else:
             self._load(program)
-        status = self._run(seconds)
+        status = self._run(seconds, iterations)
         if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             self._load(program)
-            status = self._run(seconds)
+            status = self._run(seconds, iterations)
         self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
         if status in _LIMITS:
             return _LIMITS[status]
@@ -87,9 +90,11 @@ class StepSolver:
             {name: dual[part] for name, part in self._program.rows.items()},
         )
 
-    def _run(self, seconds: float) -> Any:
+    def _run(self, seconds: float, iterations: int) -> Any:
         # HiGHS counts the time of all runs of an instance against its limit.
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        for limit in ("simplex_iteration_limit", "ipm_iteration_limit"):
+            self._solver.setOptionValue(limit, min(iterations, 2**31 - 1))
         if run_solver(self._solver, self.interruptible):
             return highspy.HighsModelStatus.kInterrupt
         info = self._solver.getInfo()

@@ -37,7 +37,9 @@ def draw_gains(rows: "Sequence[GainRow]") -> "Figure":
         marked = "printed in the paper (left: learnt)" if method == methods[-1] else None
         axes.plot(where, printed, "_", color="#D55E00", markersize=11, markeredgewidth=1.6, label=marked)
     axes.set_xticks(range(len(games)), games)
-    axes.set(ylabel="gain, percent of a best response's", title="responses to the uniform strategy, seat 0")
+    axes.set(
+        xlabel="game", ylabel="gain, percent of a best response's", title="responses to the uniform strategy, seat 0"
+    )
     axes.set_ylim(0.0, 128.0)
     if rows:
         axes.legend(frameon=False, loc="upper center", ncols=3, fontsize="small")
