@@ -58,6 +58,8 @@ class Method(Protocol):
         ...
 
 
+# Depth-limited problems, which are solved step by step.
+_STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
 # The problems with a linear program.
 _EXACT = frozenset(
     {
@@ -225,7 +227,7 @@ class DepthLimitedLP:
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
 
     name: ClassVar[str] = "lp"
-    problems: ClassVar[frozenset[str]] = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
+    problems: ClassVar[frozenset[str]] = _STEPPED
     default_tolerance: ClassVar[float] = 1e-7
     default_iterations: ClassVar[int] = 2**31 - 1
 
@@ -302,6 +304,10 @@ class RegretMethod:
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Iterate until the certificate meets the tolerance."""
+        if problem.name in _STEPPED:
+            from .depth_limited.regret_minimisation import run as run_steps
+
+            return run_steps(self, problem, options)  # type: ignore[arg-type]
         from .regret.driver import run
 
         return run(self, problem, options)
@@ -318,6 +324,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -332,6 +339,7 @@ class CFRPlus(RegretMethod):
     averaging: str | float = "linear"
 
     name: ClassVar[str] = "cfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -356,6 +364,7 @@ class DCFR(RegretMethod):
     beta: float = 0.0
 
     name: ClassVar[str] = "dcfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -378,6 +387,7 @@ class PCFRPlus(RegretMethod):
     averaging: str | float = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
