@@ -1,7 +1,9 @@
 """Depth-limited responses step by step: what each step decides, and the program that it solves."""
 
+from .border import Border
 from .continual import Continual
 from .decision_steps import DecisionStep, decision_steps
+from .depth_limit import DepthLimit, depth_limit
 from .gadgets import GADGETS, Found, Gadget
 from .search import Search
 from .step_program import StepAnswer, StepProgram
@@ -9,8 +11,10 @@ from .subgame_roots import SubgameRoots, roots_after_chance, roots_at_level
 
 __all__ = [
     "GADGETS",
+    "Border",
     "Continual",
     "DecisionStep",
+    "DepthLimit",
     "Found",
     "Gadget",
     "Search",
@@ -18,6 +22,7 @@ __all__ = [
     "StepProgram",
     "SubgameRoots",
     "decision_steps",
+    "depth_limit",
     "roots_after_chance",
     "roots_at_level",
 ]
