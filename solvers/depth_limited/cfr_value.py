@@ -91,6 +91,10 @@ class CFRValue:
         """How tables and messages call it."""
         return f"{self.method.name}:iterations={self.iterations}"
 
+    def anew(self) -> "CFRValue":
+        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
+        return CFRValue(self.iterations, self.method, self.warm, self.tolerance)
+
     def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what all ways in of a border are worth; see :class:`ValueFunction`."""
         self.queries += 1

@@ -72,6 +72,11 @@ class RegretStepSolver:
         self._kernel: Kernel | None = None
         self._state: KernelState | None = None
 
+    @property
+    def said(self) -> str:
+        """What there is to say of a solve besides its iterations."""
+        return ""
+
     def solve(
         self,
         program: StepProgram,

@@ -82,6 +82,13 @@ class ValueStepSolver(RegretStepSolver):
         self.errors: list[float] = []
         self._above: tuple[np.ndarray, np.ndarray] | None = None
 
+    @property
+    def said(self) -> str:
+        """How often the value function was asked, and how far it was off in the step where that was most."""
+        measured = [error for error in self.errors if not np.isnan(error)]
+        error = f", off by {max(measured):.3g} on average at most" if len(measured) == len(self.errors) else ""
+        return f", {self.queries} queries of value function {self.value.name}{error}"
+
     def solve_to(
         self,
         limit: DepthLimit | None,
