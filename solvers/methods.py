@@ -433,7 +433,8 @@ class DepthLimitedCFR(RegretMethod):
     averaging: str | float | None = dataclasses.field(default=None, kw_only=True)  # type: ignore[assignment]
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
-    problems: ClassVar[frozenset[str]] = _STEPPED
+    #: The one step of ses sees the game to its end.
+    problems: ClassVar[frozenset[str]] = _STEPPED - {"ses"}
     default_iterations: ClassVar[int] = 1_000
 
     def __post_init__(self) -> None:

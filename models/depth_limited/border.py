@@ -1,6 +1,8 @@
 """Where play passes a depth limit, and the game that is left below it: what a value function is asked about."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -105,6 +107,29 @@ class Border:
         """The number of each player's ways in."""
         return len(self.way_sequences[0]), len(self.way_sequences[1])
 
+    @cached_property
+    def _losses(self) -> sp.csr_array:
+        """What pairs of sequences pay player 1, in its own rows."""
+        return sp.csr_array(-self.payoffs.T)
+
+    def way_labels(self, player: int) -> list[Hashable]:
+        """Return the label of the last sequence on each of a player's ways in: infoset and action.
+
+        Parameters
+        ----------
+        player : int
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> from treeplex.models.depth_limited import Border
+        >>> kuhn = load_game("kuhn")
+        >>> Border.of(kuhn, kuhn.public_tree.levels <= 1).way_labels(1)
+        [('Q_p', 'b'), ('K_p', 'b'), ('J_p', 'b')]
+        """
+        treeplex = self.game.sequence_form.treeplexes[player]
+        return [treeplex.sequence_label(sequence) for sequence in self.way_sequences[player].tolist()]
+
     def plan(self, player: int, behaviour: Floats, weights: Floats) -> Floats:
         """Return the weights of a player's sequences in the rest, given its range.
 
@@ -139,14 +164,13 @@ class Border:
         ndarray of float64, shape (num_ways,)
             Counterfactual: chance and the other player's range multiplied in, payoff units.
         """
-        gradient = self.payoffs @ plan if player == 0 else -(self.payoffs.T @ plan)
-        gradient[0] = 0.0
+        gradient = self.payoffs @ plan if player == 0 else self._losses @ plan
         values = sequence_values(self.rest[player], gradient)
         return values[1 : 1 + self.num_ways[player]]
 
 
 def _rest_of(roots: SubgameRoots) -> tuple[Treeplex, Numbers, Numbers]:
-    """Return the rest of the player who comes in, the game's numbers of its sequences, and the sequence of each leaf."""
+    """Return the rest of the player who comes in, the game's numbers of its sequences, and each leaf's sequence."""
     other, ways = roots.other, roots.num_ways
     sizes = other.num_actions[roots.infosets].astype(np.int64)
     inner = np.repeat(other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())

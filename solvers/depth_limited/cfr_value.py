@@ -7,7 +7,7 @@ import numpy as np
 from ...models.depth_limited import Border
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, shown
-from ..methods import CFR, CFRPlus, DCFR, PCFRPlus, RegretMethod, find_method
+from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
 from ..regret.driver import rule_of
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
@@ -35,8 +35,8 @@ class CFRValue:
     """A value function that solves the rest by so many iterations of regret minimisation.
 
     All public states of a border are solved at once, on arrays that hold the rest alone. Values are those of best
-    replies to the average strategies, so that they are right at ways in along which a player never comes, and the sum of
-    range times value over both players is the gap of the average strategies: the error of the query.
+    replies to the average strategies: so they are right at ways in along which a player never comes, too, and the sum
+    of range times value over both players is the gap of the average strategies, the error of the query.
 
     Parameters
     ----------
@@ -61,9 +61,11 @@ class CFRValue:
     >>> from treeplex.models.depth_limited import Border
     >>> kuhn = load_game("kuhn")
     >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)  # player 0 passed, player 1 bet
-    >>> answer = CFRValue(500).query(border, (np.ones(3), np.array([1 / 3, 0.0, 1.0])))
+    >>> [label for label, _ in map(tuple, border.way_labels(1))]
+    ['Q_p', 'K_p', 'J_p']
+    >>> answer = CFRValue(500).query(border, (np.ones(3), np.array([0.0, 1.0, 1 / 3])))  # a bluff in three jacks
     >>> [round(float(value), 3) for value in answer.values[0]], answer.error < 1e-3
-    ([-0.222, -0.222, 0.111], True)
+    ([-0.167, -0.222, 0.111], True)
     """
 
     def __init__(

@@ -86,7 +86,8 @@ class ValueStepSolver(RegretStepSolver):
     def said(self) -> str:
         """How often the value function was asked, and how far it was off in the step where that was most."""
         measured = [error for error in self.errors if not np.isnan(error)]
-        error = f", off by {max(measured):.3g} on average at most" if len(measured) == len(self.errors) else ""
+        known = measured and len(measured) == len(self.errors)
+        error = f", off by {max(measured):.3g} on average at most" if known else ""
         return f", {self.queries} queries of value function {self.value.name}{error}"
 
     def solve_to(
