@@ -190,7 +190,7 @@ def check_steps(game, p, iterations, value, share, **options):
     [("kuhn", 500, 2e-3), ("leduc:merge_suits=true", 20, 4e-3), ("goofspiel:cards=4", 20, 5e-3)],
 )
 def test_steps_are_within_their_measured_error(spec, queried, share, p):
-    check_steps(load_game(spec), p, 100, CFRValue(queried), share)
+    check_steps(load_game(spec), p, 400 if spec == "kuhn" else 100, CFRValue(queried), share)
 
 
 @pytest.mark.slow
@@ -231,18 +231,19 @@ def test_a_step_is_as_good_as_its_regrets_and_queries():
 
 def test_values_without_strategies_are_completed_for_the_certificate():
     problem = CDRNR(LEDUC, Strategy.uniform(LEDUC, 1), p=0.5, lookahead=1)
-    exact = solve(problem)
+    solved = CFRValue(20)
 
     def known(border, ranges):
-        return CFRValue(300).query(border, ranges).values
+        return solved.query(border, ranges).values
 
-    good = solve(problem, DepthLimitedCFR("cfr+", known), tol=0, max_iterations=30)
-    bad = solve(problem, DepthLimitedCFR("cfr+", nothing), tol=0, max_iterations=30)
-    assert good.steps[0] == pytest.approx(exact.steps[0], abs=0.05)
-    assert bad.certificate.steps[0].gap > 3 * good.certificate.steps[0].gap
-    for solution in (good, bad):
-        first = solution.certificate.steps[0]
-        assert first.objective - 1e-9 <= exact.steps[0] <= first.upper + 1e-9
+    gaps = []
+    for function in (known, nothing):
+        lower, upper, optimum, solver = next(steps_with_value(problem, "cfr+", 100, CallableValue(function)))
+        assert lower - 1e-9 <= optimum <= upper + 1e-9
+        assert math.isnan(solver.errors[0])
+        gaps.append(upper - lower)
+    assert gaps[0] < 0.05
+    assert gaps[1] > 3 * gaps[0]
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 3), st.integers(0, 1))
@@ -295,7 +296,7 @@ def test_limits_and_listeners():
     hurried = solve(problem, method, tol=0, time_limit=0.5)
     assert not hurried.status.is_success
     assert hurried.seconds < 3.0
-    assert hurried.iterations < 1000
+    assert hurried.iterations < 3000
     heard = []
 
     def listen(progress):

@@ -222,7 +222,8 @@ class LinearValue(LearnedValue):
         features = _features(inputs, sizes)
         products = features.transpose(0, 2, 1) @ features
         products += ridge * inputs.shape[1] * np.eye(features.shape[2])
-        return {"weights": np.linalg.solve(products, features.transpose(0, 2, 1) @ targets)}
+        weights: Floats = np.asarray(np.linalg.solve(products, features.transpose(0, 2, 1) @ targets), dtype=np.float64)
+        return {"weights": weights}
 
     @classmethod
     def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:

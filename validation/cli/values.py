@@ -57,7 +57,9 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
     base: Any = chosen.name
     if chosen.iterate != "average":
         raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average")
-    return DepthLimitedCFR(base, value, updates=chosen.updates, averaging=chosen.averaging)
+    return DepthLimitedCFR(
+        base, value, updates=chosen.updates, averaging=chosen.averaging, precision=chosen.precision
+    )
 
 
 def _parsed(text: str) -> tuple[str, int]:
@@ -70,8 +72,7 @@ def _parsed(text: str) -> tuple[str, int]:
     if not options:
         return method, 500
     name, _, number = options.partition("=")
-    if name != "iterations" or not number.isascii() or not number.isdecimal() or not 1 <= len(number) <= 9:
-        raise CommandLineError(f"--value {text}: expected {method}:iterations=N, N a whole number from 1 to 999999999")
-    if not int(number):
+    whole = number.isascii() and number.isdecimal() and len(number) <= 9
+    if name != "iterations" or not whole or not int(number):
         raise CommandLineError(f"--value {text}: expected {method}:iterations=N, N a whole number from 1 to 999999999")
     return method, int(number)
