@@ -183,11 +183,11 @@ def calibrate_style(
     Notes
     -----
     Preferred are the actions that add to the target, or for an upper bound those that do not; where these are several
-    at an infoset, in the shares in which the run before played them (:func:`preference_for`). A run without a
-    preference comes first, then one with δ alone, and then β is raised: it doubles until the target is met or the loss
-    is more than allowed, and is bisected from there. More vulnerability means more of the preferred actions and more
-    loss, as measurements say; a theorem that they rise together is not known, so that what is returned is judged by
-    what its own run reached. Runs begin anew: starting from the strategies of the last one was not quicker.
+    at an infoset, in the shares in which the last run within the loss played them (:func:`preference_for`). A run
+    without a preference comes first, then one with δ alone, and then β is raised: it doubles until the target is met or
+    the loss is more than allowed, and is bisected from there. More vulnerability means more of the preferred actions
+    and more loss, as measurements say; a theorem that they rise together is not known, so that what is returned is
+    judged by what its own run reached. Runs begin anew: to start from the last strategies was not quicker.
 
     Examples
     --------
@@ -272,9 +272,9 @@ class _Search:
             within = [run.vulnerability for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
             if any(map(self.is_good, self.runs)) or not within or self.iterations >= self.max_iterations:
                 return
-            # Longer runs lose less, which may be spent.
+            # Longer runs lose less, which may be spent; from a little below, for they differ.
             self.iterations = min(2 * self.iterations, self.max_iterations)
-            near = max(within)
+            near = max(within) / _SMALL_STEP**2
             if not self.is_spent:
                 self.climb(self.attempt(self.degree, near), _SMALL_STEP * near, _SMALL_STEP)
 
@@ -295,8 +295,9 @@ class _Search:
         preferred = degree > 1.0
         method: Any = self.method.base_method
         if preferred:
-            last: Strategy = self.runs[-1].solution.profile[self.player]
-            wishes = preference_for(self.game, self.constraint, self.degree, last)
+            within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
+            shares = within[-1].solution.profile[self.player]
+            wishes = preference_for(self.game, self.constraint, self.degree, shares)
             method = replace(self.method, prefer=wishes, vulnerability=beta)
         solution = solve(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
         if solution.status is Status.INTERRUPTED:
