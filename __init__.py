@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RestrictedNash,
         StyledNash,
     )
+    from .seqform.empirical_play import EmpiricalPlay, cce_gap
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         CVXPY,
         DCFR,
         CFRPlus,
+        ESPrefCFR,
         ExternalSamplingMCCFR,
         HiGHS,
         OutcomeSamplingMCCFR,
@@ -78,7 +80,11 @@ if TYPE_CHECKING:
     )
     from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
+    from .solvers.sampling.streamed import StreamedMCCFR
+    from .solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
+    from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
@@ -100,6 +106,9 @@ __all__ = [
     "CFRPlus",
     "ConstrainedNash",
     "DataBiasedResponse",
+    "ESPrefCFR",
+    "EmpiricalPlay",
+    "EmpiricalRun",
     "EpsilonSafeResponse",
     "ExternalSamplingMCCFR",
     "Functional",
@@ -139,6 +148,9 @@ __all__ = [
     "SolverError",
     "Status",
     "Strategy",
+    "StreamedMCCFR",
+    "StreamedProfile",
+    "StreamedStrategy",
     "StyledNash",
     "Treeplex",
     "TreeplexError",
@@ -149,6 +161,7 @@ __all__ = [
     "best_response",
     "best_response_values",
     "calibrate_style",
+    "cce_gap",
     "counter_profile",
     "counter_strategy",
     "expected_payoffs",
@@ -165,6 +178,8 @@ __all__ = [
     "restricted_nash_frontier",
     "simulate",
     "solve",
+    "streamed_gain",
+    "streamed_payoffs",
     "style_range",
     "trade_off",
     "value_function",
@@ -181,6 +196,9 @@ _EXPORTS = {
     "CHANCE": ".seqform.rules",
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
+    "ESPrefCFR": ".solvers",
+    "EmpiricalPlay": ".seqform.empirical_play",
+    "EmpiricalRun": ".solvers.empirical_run",
     "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
@@ -225,6 +243,9 @@ _EXPORTS = {
     "SolverError": ".seqform.errors",
     "Status": ".solvers",
     "Strategy": ".seqform.strategy",
+    "StreamedMCCFR": ".solvers.sampling.streamed",
+    "StreamedProfile": ".solvers.sampling.streamed_strategy",
+    "StreamedStrategy": ".solvers.sampling.streamed_strategy",
     "TERMINAL": ".seqform.rules",
     "Treeplex": ".seqform.polytope",
     "TreeplexError": ".seqform.errors",
@@ -233,6 +254,7 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "cce_gap": ".seqform.empirical_play",
     "calibrate_style": ".solvers.calibration",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
@@ -250,6 +272,8 @@ _EXPORTS = {
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
+    "streamed_gain": ".solvers.sampling.streamed_play",
+    "streamed_payoffs": ".solvers.sampling.streamed_play",
     "style_range": ".solvers.styles",
     "trade_off": ".solvers.trade_off",
     "value_function": ".solvers.sensitivity",

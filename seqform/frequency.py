@@ -137,7 +137,7 @@ def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
     return result
 
 
-def leaves_below(game: Game, player: int, infosets: Any) -> tuple[Any, Any]:
+def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, Any]:
     """Return infosets of a player and leaves below each, to all of which the player's first actions lead.
 
     They stand for the histories of the infoset: what chance and the others do on the way to them sums to what they do

@@ -445,7 +445,7 @@ class CFVFP(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equation 14 with δ = 1.
 
     Examples
@@ -490,7 +490,7 @@ class PrefCFR(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
     :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
 
@@ -518,13 +518,8 @@ class PrefCFR(RegretMethod):
     name: ClassVar[str] = "pref-cfr"
 
     def __post_init__(self) -> None:
-        from ..models.preferences import UNITS, wishes_of
-
-        _check_choice(self, "units", UNITS)
-        _check_choice(self, "rule", ("rm", "br"))
+        _settle_preferences(self)
         _check_choice(self, "base", ("cfr", "cfr+", "dcfr", "pcfr+"))
-        _check_number(self, "vulnerability", 0.0)
-        object.__setattr__(self, "prefer", tuple(wishes_of(self.prefer)))
         if self.averaging is None:
             object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
         super().__post_init__()
@@ -647,6 +642,59 @@ class OutcomeSamplingMCCFR(MCCFR):
                 raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
 
 
+@dataclass(frozen=True)
+class ESPrefCFR(ExternalSamplingMCCFR):
+    """Preference-CFR on external samples: equilibria in a chosen style, by the regrets of sampled walks.
+
+    Parameters
+    ----------
+    local_rule : {"regret-matching"}
+        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
+        against them.
+    averaging
+        As :class:`MCCFR`.
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Where δ is not 1; see :class:`~treeplex.Prefer`.
+    vulnerability : float
+        β of the infosets that a preference is about, in payoff units, if it has none of its own.
+    rule : {"rm", "br"}
+        Whether actions are played in proportion to δ (R̄ − β)⁺, or the one where that is largest, the first of equal
+        ones, alone. Where no regret is above β the policy is (δ − 1) / Σ (δ − 1), and uniform where δ is 1.
+    units : {"conditional", "counterfactual"}
+        What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
+        the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
+        estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16, on external samples (:class:`ExternalSamplingMCCFR`). The paper's own code divides by
+    visits on the walks of the *others*, on which the player follows its own policy: these are in proportion to its own
+    reach too, and then β has no unit below a player's first decision. Without preferences and with ``rule="rm"`` this
+    is external-sampling MCCFR, bit for bit; with ``rule="br"`` it is fictitious play like sampled CFVFP.
+
+    Examples
+    --------
+    >>> from treeplex import ESPrefCFR, Nash, load_game, solve
+    >>> bold = ESPrefCFR(prefer="0/b@first:5")
+    >>> solution = solve(Nash(load_game("kuhn")), bold, tol=0.01, seed=1)
+    >>> solution.status, bool(solution.profile[0]["K_"]["b"] > 0.6)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    prefer: Any = ()
+    vulnerability: float = 0.0
+    rule: Literal["rm", "br"] = "rm"
+    units: Literal["conditional", "counterfactual"] = "conditional"
+
+    name: ClassVar[str] = "es-pref-cfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choice(self, "local_rule", ("regret-matching",))
+        _settle_preferences(self)
+
+
 _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
@@ -660,6 +708,7 @@ _METHODS: dict[str, type[Any]] = {
     "pref-cfr": PrefCFR,
     "es-mccfr": ExternalSamplingMCCFR,
     "os-mccfr": OutcomeSamplingMCCFR,
+    "es-pref-cfr": ESPrefCFR,
 }
 _HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
 
@@ -747,3 +796,15 @@ def _check_number(method: Any, option: str, least: float) -> None:
     value = getattr(method, option)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
         raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected a number of at least {least:g}")
+
+
+def _settle_preferences(method: Any) -> None:
+    """Check the options of a method that leans to a style, and keep its preferences as a tuple."""
+    from ..models.preferences import UNITS, wishes_of
+
+    _check_choice(method, "units", UNITS)
+    _check_choice(method, "rule", ("rm", "br"))
+    _check_number(method, "vulnerability", 0.0)
+    object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
+    if method.vulnerability and not method.prefer:
+        raise UnknownMethodError(f"{method.name} got vulnerability={method.vulnerability!r} without anything preferred")

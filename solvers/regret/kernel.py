@@ -165,9 +165,10 @@ class KernelState:
         multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
         preferences = self.preferences
         if preferences is not None:
-            local, pricing = preferences
-            copied = local._replace(costs=local.costs.copy()), pricing._replace(seen=pricing.seen.copy())
-            preferences = PreferenceArrays(*copied)
+            local, pricing = preferences.local, preferences.pricing
+            preferences = preferences._replace(
+                local=local._replace(costs=local.costs.copy()), pricing=pricing._replace(seen=pricing.seen.copy())
+            )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 
     def average_anew(self) -> None:
@@ -232,14 +233,14 @@ class Kernel:
         """
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         number, size = self.layout.number, self.layout.size
-        regrets, behaviour, plan, plan_sums, gradient, average = (_zeros((size,), number) for _ in range(6))
-        arrays = StateArrays(
-            regrets, behaviour, plan, plan_sums, gradient, average,
-            factors=_zeros((self.layout.num_factors,), number),
-            older=_zeros((size if number is np.float32 else 0,)),
-            lag=np.ones(1),
-            clock=np.array([0, 1], dtype=np.int64),
-        )  # fmt: skip
+        vectors = [_zeros((size,), number) for _ in range(6)]
+        arrays = StateArrays._make([
+            *vectors,
+            _zeros((self.layout.num_factors,), number),
+            _zeros((size if number is np.float32 else 0,)),
+            np.ones(1),
+            np.array([0, 1], dtype=np.int64),
+        ])  # fmt: skip
         state = KernelState(arrays, constraints.initial_multipliers(), preferences=preferences)
         if regrets is not None:
             state.arrays.regrets[:] = regrets / self.layout.unit
@@ -260,7 +261,7 @@ class Kernel:
             otherwise = np.full((arity, count), 1.0 / arity)
             if preferences is not None:
                 otherwise = preferences.local.fallback[place].reshape(arity, count)
-                if preferences.local.flags[0]:
+                if preferences.local.on_one[0]:
                     shares = np.where(np.arange(arity)[:, None] == shares.argmax(axis=0), shares, 0.0)
             totals = shares.sum(axis=0)
             chosen = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)

@@ -165,11 +165,10 @@ class CurveArrays(NamedTuple):
 class LeaningArrays(NamedTuple):
     """What the local rule leans to; vectors are over positions."""
 
-    leaning: Any  # of each bucket, whether any of its infosets has a preference
     degrees: Any  # δ
     fallback: Any  # what is played where no regret is above the vulnerability
     costs: Any  # at the first action of each infoset, what is taken from its instantaneous regrets
-    flags: Any  # whether all is played on one action, and whether costs depend on plans
+    on_one: Any  # whether all is played on one action
 
 
 class PricingArrays(NamedTuple):
@@ -186,6 +185,8 @@ class PricingArrays(NamedTuple):
 class PreferenceArrays(NamedTuple):
     """Preferences for actions."""
 
+    leaning: Any  # of each player, whether it has any
+    depending: Any  # whether costs depend on plans
     local: LeaningArrays
     pricing: PricingArrays
 
@@ -283,7 +284,8 @@ def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, play
             share = real(1.0) / weight
             for s in range(base, end):
                 until_now = costs[s]
-                costs[s] = (until_now - real(kept) * seen[s]) * share
+                # What did not happen is to cost nothing, round-off or not.
+                costs[s] = max((until_now - real(kept) * seen[s]) * share, real(0.0))
                 seen[s] = until_now
             costs[base], seen[base] = real(0.0), summed
         else:
@@ -316,17 +318,14 @@ def _bottom_up(
     # Without preferences these are None, and what follows from them is not compiled.
     on_one = False
     if preferences is not None:
-        on_one = preferences.flags[0] != 0
-        leanings, degrees = preferences.leaning, preferences.degrees
-        fallback, vulnerability = preferences.fallback, preferences.costs
+        on_one = preferences.on_one[0] != 0
+        degrees, fallback, vulnerability = preferences.degrees, preferences.fallback, preferences.costs
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
         start, size = np.uint64(polytopes.buckets[b, 0]), np.uint64(polytopes.buckets[b, 1])
         arity, first = np.uint64(polytopes.buckets[b, 2]), np.uint64(polytopes.buckets[b, 3])
-        uniform, leaning = spread(real(1.0) / real(arity)), False
-        if preferences is not None:
-            leaning = leanings[b] != 0
+        uniform = spread(real(1.0) / real(arity))
         for i in range(ZERO, size, lanes):
             here = start + i
             values = load(behaviour, here) * load(gradient, here)
@@ -334,30 +333,24 @@ def _bottom_up(
                 there = here + action * size
                 values = values + load(behaviour, there) * load(gradient, there)
             totals = zeros
-            costs, idle = zeros, False
-            if preferences is not None:  # noqa: SIM102
-                if leaning:
-                    costs = load(vulnerability, here)
+            if preferences is not None:
+                costs = load(vulnerability, here)
             for action in range(arity):
                 there = here + action * size
                 instantaneous = load(gradient, there) - values
-                if preferences is not None:  # noqa: SIM102
-                    if leaning:
-                        instantaneous = instantaneous - costs
+                if preferences is not None:
+                    instantaneous = instantaneous - costs
                 store(gradient, there, zeros)
                 regret = load(regrets, there)
                 regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
                 store(regrets, there, regret)
                 chosen = larger(regret + predictions * instantaneous, zeros)
-                if preferences is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
-                    if leaning:
-                        chosen = chosen * load(degrees, there)
+                if preferences is not None:
+                    chosen = chosen * load(degrees, there)
                 store(behaviour, there, chosen)
                 totals = totals + chosen
             if preferences is not None:
-                idle = leaning and any_nonzero(where_positive(totals, zeros, ones))
-                if idle:
-                    uniform = load(fallback, here)
+                uniform = load(fallback, here)
             divisors = where_positive(totals, totals, ones)
             shares = where_positive(totals, zeros, uniform)
             if on_one:
@@ -369,9 +362,8 @@ def _bottom_up(
                     there = here + action * size
                     taken = at_least(load(behaviour, there), best, left, zeros)
                     left = left - taken
-                    if preferences is not None:  # noqa: SIM102
-                        if idle:
-                            uniform = load(fallback, there)
+                    if preferences is not None:
+                        uniform = load(fallback, there)
                     store(behaviour, there, where_positive(best, taken, uniform))
             elif arity == TWO:
                 probability = load(behaviour, here) / divisors + shares
@@ -380,9 +372,8 @@ def _bottom_up(
             else:
                 for action in range(arity):
                     there = here + action * size
-                    if preferences is not None:  # noqa: SIM102
-                        if idle:
-                            shares = where_positive(totals, zeros, load(fallback, there))
+                    if preferences is not None:
+                        shares = where_positive(totals, zeros, load(fallback, there))
                     store(behaviour, there, load(behaviour, there) / divisors + shares)
             if flow:
                 there = here + arity * size  # what the reaches of infosets are paid
@@ -919,16 +910,19 @@ def run_loop(
             _add_gradient(game.payoffs, game.runs, num_players, actor, plan, scale, gradient)
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
-            if preferences is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
-                if preferences.local.flags[1] != 0 and (num_players != TWO or t % BLOCK == 1):
+            if preferences is not None:
+                if preferences.depending[0] != 0 and (num_players != TWO or t % BLOCK == 1):
                     summed = t if alternating and actor > ZERO else t - 1
                     kept = (np.float64(max(summed - BLOCK, 0)) / np.float64(max(summed, 1))) ** power
                     costs = preferences.local.costs
                     _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
-            _bottom_up(
-                game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
-                None if preferences is None else preferences.local,
-            )  # fmt: skip
+                if preferences.leaning[actor] != 0:
+                    _bottom_up(
+                        game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                        preferences.local,
+                    )  # fmt: skip
+                    continue
+            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction, None)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
 

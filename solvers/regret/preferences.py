@@ -53,17 +53,16 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
             costs[layout.positions[player][treeplex.offsets[:-1]]] = preference.vulnerability[player] / layout.unit
     reaching = _reaching(game, preference, layout) if depends and two else Runs.none(layout.number)
     infosets, histories, ranges, weights = _histories(game, preference, layout, depends and not two)
-    vulnerable = np.zeros(layout.size, dtype=bool)
-    for player, treeplex in enumerate(treeplexes):
-        vulnerable[layout.positions[player][treeplex.offsets[:-1]]] = preference.vulnerability[player] > 0.0
-    marked = vulnerable | (degrees != 1.0)
-    leaning = [marked[start : start + count * arity].any() for start, count, arity, _ in layout.buckets.tolist()]
+    # The best-response rule is another one without preferences too.
+    leaning = [
+        on_one or bool((delta != 1.0).any() or beta.any())
+        for delta, beta in zip(preference.degrees, preference.vulnerability, strict=True)
+    ]
     local = LeaningArrays(
-        leaning=np.array(leaning, dtype=np.uint8),
         degrees=_aligned(degrees, layout),
         fallback=_aligned(fallback, layout),
         costs=_aligned(costs, layout),
-        flags=np.array([on_one, depends], dtype=np.int64),
+        on_one=np.array([on_one], dtype=np.uint8),
     )
     pricing = PricingArrays(
         reaching=reaching,
@@ -73,7 +72,7 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
         ranges=unsigned(ranges),
         weights=weights.astype(layout.number),
     )
-    return PreferenceArrays(local, pricing)
+    return PreferenceArrays(np.array(leaning, dtype=np.uint8), np.array([depends], dtype=np.uint8), local, pricing)
 
 
 def _aligned(vector: Floats, layout: KernelLayout) -> Any:
