@@ -209,7 +209,7 @@ def calibrate_style(
         game=game,
         constraint=constraints[0],
         max_loss=allowed,
-        degree=float(checked_number("a style", "degree", degree, 1.0)),
+        degree=_above_one(degree),
         method=PrefCFR(base="dcfr", updates="alternating") if method is None else method,
         iterations=_count("iterations", iterations),
         max_iterations=_count("max_iterations", max_iterations),
@@ -471,6 +471,13 @@ def _covered(wish: Prefer, treeplex: Treeplex) -> set[int]:
         if len(actions) > 1
         and wish.degrees(wish.player or 0, label, actions, bool(treeplex.parents[infoset] == 0)) is not None
     }
+
+
+def _above_one(degree: Any) -> float:
+    number = float(checked_number("a style", "degree", degree))
+    if not number > 1.0:
+        raise InvalidGameError(f"degree is {shown(degree)}, expected a number above 1")
+    return number
 
 
 def _count(name: str, number: Any) -> int:

@@ -1,5 +1,7 @@
 """What became of targets, as JSON and as tables."""
 
+import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from .curves import print_numbers
@@ -82,6 +84,7 @@ def _calibrated(answer: "Calibration") -> dict[str, Any]:
         "prefer": [str(one) for one in answer.prefer],
         "degree": best.degree,
         "vulnerability": best.vulnerability,
+        "iterations": best.iterations,
         **{name: getattr(method, name) for name in ("units", "rule", "base", "updates") if answer.prefer},
     }
     return {
@@ -174,11 +177,19 @@ def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
     """Return how much which actions were preferred."""
     chosen = record["preference"]
     runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
-    return {
+    rows = {
         "prefer": ", ".join(chosen["prefer"]) or "nothing: no preference is needed",
         "vulnerability": f"{chosen['vulnerability']:.6g}",
         "runs": runs,
     }
+    # Preferences for actions can be typed, those for shares of several actions cannot.
+    if chosen["prefer"] and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
+        words = ["solve", record["game"], "--method", "pref-cfr"]
+        words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
+        words += ["--vulnerability", repr(chosen["vulnerability"]), "--base", chosen["base"]]
+        words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
+        rows["again by"] = shlex.join(["treeplex", *words])
+    return rows
 
 
 def _print_targets(record: dict[str, Any]) -> None:
