@@ -20,7 +20,7 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.constraints import functional_bound, parse_constraint
-from treeplex.solvers.calibration import preference_for
+from treeplex.solvers.preferred_actions import preference_for
 from treeplex.validation.cli import main
 
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")
