@@ -200,6 +200,46 @@ class Rational:
 
 
 @dataclass(frozen=True)
+class DepthLimitedLP:
+    """The linear program of each step of a depth-limited response, by HiGHS; the value function is exact.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
+        ``auto`` is the simplex method up to :attr:`HiGHS.large` sequences of both players together, which goes on from
+        step to step, and the interior point method without crossover above.
+
+    Notes
+    -----
+    Where a step has several optimal plans, it takes the one at which the algorithm ends: a vertex, by the simplex
+    method. What later steps gain, and the exploitability, may depend on that; what is proven does not.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> round(solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "lp").objective, 6)
+    0.5
+    """
+
+    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
+
+    name: ClassVar[str] = "lp"
+    problems: ClassVar[frozenset[str]] = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
+    default_tolerance: ClassVar[float] = 1e-7
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve step after step."""
+        from .depth_limited.linear_programs import run
+
+        return run(self, problem, options)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class RegretMethod:
     """Counterfactual regret minimisation; its members differ in how regrets accumulate and iterates are averaged.
 
@@ -477,8 +517,8 @@ class PrefCFR(RegretMethod):
     vulnerability : float
         β ≥ 0 at the infosets that preferences are about, payoff units.
     units : {"conditional", "counterfactual"}
-        What β is held against: the averaged regret given that chance and the others allow the infoset, counting how
-        often they did so in the sixteen iterations before, or the averaged counterfactual regret itself.
+        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
+        as often as in the latest iterations, or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
         In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
@@ -699,6 +739,7 @@ _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
     "rational": Rational,
+    "lp": DepthLimitedLP,
     "cfr": CFR,
     "cfr+": CFRPlus,
     "dcfr": DCFR,
@@ -776,7 +817,8 @@ def default_method(problem: "Problem") -> str:
     A problem may prefer another one.
     """
     linear = getattr(problem, "is_linear", True)
-    return str(getattr(problem, "preferred_method", "highs" if linear else "cvxpy"))
+    usual = getattr(problem, "default_method", "highs" if linear else "cvxpy")
+    return str(getattr(problem, "preferred_method", usual))
 
 
 def _serves(method: Method, problem: "Problem") -> bool:
