@@ -235,7 +235,6 @@ def solve(
     if out is not None and Path(out).suffix.lower() != ".npz":
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
     shown = json != STANDARD_OUTPUT
-    method = usual_method(problem) if method is None else method
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -245,6 +244,8 @@ def solve(
             from ..questions import Question
             from . import curves
 
+            method = usual_method(problem) if method is None else method
+        known["method"] = method
         options = {
             "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
             "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
