@@ -3,6 +3,7 @@
 from .methods import (
     CCFR,
     CFR,
+    CFVFP,
     CVXPY,
     DCFR,
     CFRPlus,
@@ -11,6 +12,7 @@ from .methods import (
     HiGHS,
     OutcomeSamplingMCCFR,
     PCFRPlus,
+    PrefCFR,
     Rational,
     find_method,
     method_names,
@@ -22,6 +24,7 @@ from .status import Status
 __all__ = [
     "CCFR",
     "CFR",
+    "CFVFP",
     "CVXPY",
     "DCFR",
     "CFRPlus",
@@ -31,6 +34,7 @@ __all__ = [
     "History",
     "OutcomeSamplingMCCFR",
     "PCFRPlus",
+    "PrefCFR",
     "Rational",
     "Solution",
     "Status",

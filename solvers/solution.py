@@ -297,7 +297,7 @@ class Solution:
             "parameters": game.parameters,
             "problem": self.problem.name,
             "method": self.method.name,
-            "options": dataclasses.asdict(self.method),
+            "options": {field.name: getattr(self.method, field.name) for field in dataclasses.fields(self.method)},
             "tolerance": self.tolerance,
             "player": self.player,
             "status": str(self.status),

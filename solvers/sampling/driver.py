@@ -4,19 +4,18 @@ import functools
 import math
 import time
 from dataclasses import dataclass
-from numbers import Integral
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...models.preferences import preference_on
 from ...models.problems import Certificate, Problem
-from ...seqform.errors import InvalidStrategyError, UnknownMethodError, shown
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import MCCFR, ESPrefCFR, OutcomeSamplingMCCFR
-from ..outcome import Options, Outcome, certified_error, reported
+from ..outcome import Options, Outcome, certified_error, checked_seed, reported
 from ..solution import History, Solution
 from ..status import Status
 from .sampler import LocalPreference, Sampler, SamplerState, SamplingRule
@@ -162,21 +161,6 @@ def _history(rows: list[tuple[int, float, float, int]]) -> History:
     return History(
         np.array(iterations, dtype=np.int64), np.array(seconds), np.array(errors), np.array(touched, dtype=np.int64)
     )
-
-
-def checked_seed(seed: int | None) -> int:
-    """Return a seed, 0 if there is none.
-
-    Raises
-    ------
-    UnknownMethodError
-        If it is no whole number of at least 0.
-    """
-    if seed is None:
-        return 0
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise UnknownMethodError(f"seed is {shown(seed)}, expected a whole number of at least 0")
-    return int(seed)
 
 
 def _start(
