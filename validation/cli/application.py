@@ -13,6 +13,7 @@ from .games import games
 from .info import info
 from .play import play
 from .reproduce import reproduce
+from .sample import sample
 from .solve import solve
 from .validate import validate
 
@@ -95,7 +96,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, play, fit, validate, reproduce, export):
+for command in (games, info, solve, sample, play, fit, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import nearest
 from .errors import CommandLineError
@@ -25,6 +25,10 @@ _CONSTRAINED = {
 }
 
 
+#: Options of methods that sample alone.
+_SAMPLING = ("local_rule", "exploration", "baselines", "baseline_rate")
+
+
 def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":
     """Return a method with its options.
 
@@ -41,8 +45,7 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
     CommandLineError
         If there is no such method, or an option is not for it, or has no such value.
     """
-    from ...seqform.errors import UnknownMethodError
-    from ...solvers.methods import MCCFR, RegretMethod, find_method, method_names
+    from ...solvers.methods import MCCFR, OutcomeSamplingMCCFR, RegretMethod, find_method, method_names
 
     known = method_names()
     if name not in known:
@@ -53,16 +56,37 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
     for option, does in _CONSTRAINED.items():
         if option in given and name != "ccfr":
             raise CommandLineError(f"--{option} {does} --method ccfr, and --method is {name}")
+    sampling = dict.fromkeys(_SAMPLING, OutcomeSamplingMCCFR) | {"local_rule": MCCFR}
     for option in [*given, *([] if start is None else ["start"])]:
-        takers = (RegretMethod, MCCFR) if option in ("averaging", "start") else RegretMethod
+        takers = (RegretMethod, MCCFR) if option in ("averaging", "start") else sampling.get(option, RegretMethod)
         if not isinstance(find_method(name), takers):
-            iterative = ", ".join(one for one in known if isinstance(find_method(one), takers))
-            raise CommandLineError(f"--{option} is for iterative methods ({iterative}), and --method is {name}")
+            able = ", ".join(one for one in known if isinstance(find_method(one), takers))
+            kind = "methods that sample" if option in sampling else "iterative methods"
+            raise CommandLineError(f"{flag_of(option)} is for {kind} ({able}), and --method is {name}")
+    return make_method(name, given)
+
+
+def make_method(name: str, options: Mapping[str, Any]) -> "Method":
+    """Return a method with options that it has; what is wrong with their values is told by their flags.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    from ...seqform.errors import UnknownMethodError
+    from ...solvers.methods import find_method
+
     try:
-        return find_method(name, **given)
+        return find_method(name, **options)
     except UnknownMethodError as error:
-        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", r"--\1 \2", str(error), count=1)
+        pattern = r"\b(\w+)=('[^']*'|[-+.\w]+)"
+        spelled = re.sub(pattern, lambda found: f"{flag_of(found[1])} {found[2]}", str(error), count=1)
         raise CommandLineError(spelled.removesuffix(", or None")) from None
+
+
+def flag_of(option: str) -> str:
+    """Return how an option is written on the command line."""
+    return f"--{option.replace('_', '-')}"
 
 
 def check_start(path: str | None) -> None:

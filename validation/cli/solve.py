@@ -33,7 +33,7 @@ def solve(
             metavar="M",
             help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
             "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ or, under constraints, ccfr; by random samples of "
-            "the game by es-mccfr and os-mccfr.",
+            "the game by es-mccfr, os-mccfr and es-pref-cfr.",
         ),
     ] = "highs",
     player: Annotated[
@@ -144,6 +144,26 @@ def solve(
         str | None,
         typer.Option(metavar="P", help="Of the numbers in iterative methods: double, single, or auto by tolerance."),
     ] = None,
+    local_rule: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="In methods that sample: regret-matching or regret-matching+."),
+    ] = None,
+    exploration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", parser=tolerance, help="How much of the uniform policy os-mccfr mixes in, up to 1 (0.6)."
+        ),
+    ] = None,
+    baselines: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="What os-mccfr guesses of values: by history, by infoset, or none."),
+    ] = None,
+    baseline_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R", parser=tolerance, help="How far these guesses move towards each new value, up to 1 (0.5)."
+        ),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
@@ -181,6 +201,7 @@ def solve(
     options = {
         "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
         "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
+        "local_rule": local_rule, "exploration": exploration, "baselines": baselines, "baseline_rate": baseline_rate,
     }  # fmt: skip
     try:
         with deferring_interrupts():
