@@ -123,7 +123,7 @@ class _Whole:
         return [np.array(layout.to_user(player, plan)) for player in range(layout.num_players)]
 
     def weight(self, iteration: int) -> float:
-        return float(iteration) ** self._power
+        return float(iteration**self._power)
 
     def step(self, iterations: int) -> None:
         self._kernel.run(self._state, self._rule, iterations, growth=np.inf, alternating=self._alternating)

@@ -233,13 +233,14 @@ class Kernel:
         """
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         number, size = self.layout.number, self.layout.size
-        arrays = StateArrays(
-            *(_zeros((size,), number) for _ in range(6)),
-            factors=_zeros((self.layout.num_factors,), number),
-            older=_zeros((size if number is np.float32 else 0,)),
-            lag=np.ones(1),
-            clock=np.array([0, 1], dtype=np.int64),
-        )  # fmt: skip
+        vectors = [_zeros((size,), number) for _ in range(6)]
+        arrays = StateArrays._make([
+            *vectors,
+            _zeros((self.layout.num_factors,), number),
+            _zeros((size if number is np.float32 else 0,)),
+            np.ones(1),
+            np.array([0, 1], dtype=np.int64),
+        ])  # fmt: skip
         state = KernelState(arrays, constraints.initial_multipliers(), preferences=preferences)
         if regrets is not None:
             state.arrays.regrets[:] = regrets / self.layout.unit

@@ -342,7 +342,7 @@ class StreamedMCCFR:
         return whole / max(self._walker.turns[table.player], 1.0)
 
     def _table(self, player: Any) -> Infosets:
-        if not isinstance(player, Integral) or isinstance(player, bool) or not 0 <= player < len(self._tables):
+        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(len(self._tables)):
             raise InvalidGameError(
                 f"player {shown(player)} is none of the game's: it has players 0 to {len(self._tables) - 1}"
             )
