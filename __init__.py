@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         Solution,
         Status,
     )
+    from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
@@ -87,6 +88,8 @@ if TYPE_CHECKING:
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
+    from .solvers.targets import reach_style
+    from .solvers.trade_off import trade_off
 
 __version__ = "0.1.0"
 
@@ -157,6 +160,7 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "calibrate_style",
     "cce_gap",
     "counter_profile",
     "counter_strategy",
@@ -169,6 +173,7 @@ __all__ = [
     "load_game",
     "nash_conv",
     "observer_tree",
+    "reach_style",
     "read_play_log",
     "restricted_nash_frontier",
     "simulate",
@@ -176,6 +181,7 @@ __all__ = [
     "streamed_gain",
     "streamed_payoffs",
     "style_range",
+    "trade_off",
     "value_function",
     "worst_case",
     "write_play_log",
@@ -249,6 +255,7 @@ _EXPORTS = {
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
     "cce_gap": ".seqform.empirical_play",
+    "calibrate_style": ".solvers.calibration",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
@@ -261,12 +268,14 @@ _EXPORTS = {
     "nash_conv": ".seqform.evaluate",
     "observer_tree": ".seqform.views",
     "read_play_log": ".models.play",
+    "reach_style": ".solvers.targets",
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
     "streamed_gain": ".solvers.sampling.streamed_play",
     "streamed_payoffs": ".solvers.sampling.streamed_play",
     "style_range": ".solvers.styles",
+    "trade_off": ".solvers.trade_off",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
     "write_play_log": ".models.play",

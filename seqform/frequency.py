@@ -1,6 +1,8 @@
 """How often a player takes an action, as a linear functional of its plan."""
 
+import math
 from collections.abc import Collection, Hashable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,11 @@ from .functional import Functional
 from .game import Game
 from .polytope import is_hashable
 from .strategy import Profile, Strategy, check_same_game, checked_player
+
+# What floats may be off, and up to which denominators fractions are recognised in spite of it; of how many at most.
+_ROUND_OFF, _LARGEST, _MANY = 1e-14, 10**6, 1000
+# Sums of thousands of whole numbers below this are exact in floats.
+_EXACT = 2**40
 
 
 def reach_of_others(game: Game, player: int, others: Profile | Strategy | None = None) -> Floats:
@@ -57,13 +64,14 @@ def reach_of_others(game: Game, player: int, others: Profile | Strategy | None =
     for other, plan in enumerate(_plans(game, player, others)):
         if other != player:
             reach *= plan[leaves.sequences[:, other]]
+    shares, unit = _over_one_denominator(reach)
     # Any behaviour of the player's own leads to all leaves below an infoset together once.
-    totals = np.bincount(leaves.sequences[:, player], weights=reach, minlength=treeplex.num_sequences).astype(float)
+    totals = np.bincount(leaves.sequences[:, player], weights=shares, minlength=treeplex.num_sequences).astype(float)
     result = np.zeros(treeplex.num_infosets)
     for level in reversed(treeplex.levels):
         result[level.infosets] = np.add.reduceat(totals[level.sequences], level.starts) / level.counts
         level.pass_up(result[level.infosets], totals)
-    return result
+    return result / unit
 
 
 def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
@@ -226,6 +234,26 @@ def frequency(
         description=f"how often player {player} takes {listed}{where}",
         fingerprint=game.fingerprint,
     )
+
+
+def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
+    """Return whole numbers and a denominator with which numbers are fractions; the numbers and 1 if they are not.
+
+    Sums of whole numbers are exact. So what follows from uniform play is rounded once alone, at the end, and methods
+    that work in fractions find the fraction that it stands for.
+    """
+    different, places = np.unique(numbers, return_inverse=True)
+    if len(different) > _MANY:
+        return numbers, 1.0
+    fractions = [Fraction(number).limit_denominator(_LARGEST) for number in different.tolist()]
+    near = all(
+        abs(float(exact) - number) <= _ROUND_OFF * number
+        for exact, number in zip(fractions, different.tolist(), strict=True)
+    )
+    unit = math.lcm(*(exact.denominator for exact in fractions)) if near else _EXACT
+    if unit >= _EXACT:
+        return numbers, 1.0
+    return np.array([float(exact * unit) for exact in fractions])[places.reshape(-1)], float(unit)
 
 
 def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:

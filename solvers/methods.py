@@ -445,7 +445,7 @@ class CFVFP(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equation 14 with δ = 1.
 
     Examples
@@ -490,7 +490,7 @@ class PrefCFR(RegretMethod):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
     :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
 
@@ -518,13 +518,8 @@ class PrefCFR(RegretMethod):
     name: ClassVar[str] = "pref-cfr"
 
     def __post_init__(self) -> None:
-        from ..models.preferences import UNITS, wishes_of
-
-        _check_choice(self, "units", UNITS)
-        _check_choice(self, "rule", ("rm", "br"))
+        _settle_preferences(self)
         _check_choice(self, "base", ("cfr", "cfr+", "dcfr", "pcfr+"))
-        _check_number(self, "vulnerability", 0.0)
-        object.__setattr__(self, "prefer", tuple(wishes_of(self.prefer)))
         if self.averaging is None:
             object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
         super().__post_init__()
@@ -672,7 +667,7 @@ class ESPrefCFR(ExternalSamplingMCCFR):
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16, on external samples (:class:`ExternalSamplingMCCFR`). The paper's own code divides by
     visits on the walks of the *others*, on which the player follows its own policy: these are in proportion to its own
     reach too, and then β has no unit below a player's first decision. Without preferences and with ``rule="rm"`` this
@@ -697,14 +692,9 @@ class ESPrefCFR(ExternalSamplingMCCFR):
     name: ClassVar[str] = "es-pref-cfr"
 
     def __post_init__(self) -> None:
-        from ..models.preferences import UNITS, wishes_of
-
         super().__post_init__()
         _check_choice(self, "local_rule", ("regret-matching",))
-        _check_choice(self, "units", UNITS)
-        _check_choice(self, "rule", ("rm", "br"))
-        _check_number(self, "vulnerability", 0.0)
-        object.__setattr__(self, "prefer", tuple(wishes_of(self.prefer)))
+        _settle_preferences(self)
 
 
 _METHODS: dict[str, type[Any]] = {
@@ -808,3 +798,15 @@ def _check_number(method: Any, option: str, least: float) -> None:
     value = getattr(method, option)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
         raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected a number of at least {least:g}")
+
+
+def _settle_preferences(method: Any) -> None:
+    """Check the options of a method that leans to a style, and keep its preferences as a tuple."""
+    from ..models.preferences import UNITS, wishes_of
+
+    _check_choice(method, "units", UNITS)
+    _check_choice(method, "rule", ("rm", "br"))
+    _check_number(method, "vulnerability", 0.0)
+    object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
+    if method.vulnerability and not method.prefer:
+        raise UnknownMethodError(f"{method.name} got vulnerability={method.vulnerability!r} without anything preferred")

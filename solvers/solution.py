@@ -287,6 +287,7 @@ class Solution:
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
+        from .preference_report import preference_record
 
         game = self.problem.game
         value = self.value
@@ -321,6 +322,7 @@ class Solution:
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
             "multiplier_bound": self.multiplier_bound,
+            "preference": preference_record(self),
             "steps": None,
             "iterations": self.iterations,
             "seconds": self.seconds,

@@ -63,7 +63,7 @@ class Prefer:
 
     Notes
     -----
-    L. Ju, S. Tellier, M. Sun, Y. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
     ICML 2025, equations 13 to 16.
 
     Examples

@@ -35,12 +35,18 @@ class Preference:
         chance and the others allow the infoset.
     fingerprint : str
         Of the game.
+    wishes : tuple of Prefer or PreferStrategy
+        What it was made of, with the game's own labels.
+    about : tuple of ndarray of bool, each shape (num_infosets,)
+        Which infosets any of these is about.
     """
 
     degrees: tuple[Floats, ...]
     vulnerability: tuple[Floats, ...]
     units: Units
     fingerprint: str
+    wishes: tuple[Prefer | PreferStrategy, ...]
+    about: tuple[Any, ...]
 
     @property
     def is_vulnerable(self) -> bool:
@@ -108,7 +114,7 @@ def preference_on(
         raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
     default = checked(vulnerability, "vulnerability", 0.0, "a number of at least 0")
     # A game may have longer words for its actions.
-    words = getattr(game, "action_words", {})
+    words = game.action_words
     wishes = [wish.known_as(words) for wish in wishes_of(prefer)]
     _check_distinct(wishes)
     for wish in wishes:
@@ -118,25 +124,27 @@ def preference_on(
             raise InvalidPreferenceError(
                 f"the preference {wish} is player {wish.player}'s, expected a seat from 0 to {game.num_players - 1}"
             )
-    degrees, betas = [], []
+    degrees, betas, abouts = [], [], []
     used = [False] * len(wishes)
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         delta, beta = np.ones(treeplex.num_sequences), np.zeros(treeplex.num_infosets)
+        about = np.zeros(treeplex.num_infosets, dtype=bool)
         first = _first_decisions(treeplex)
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
             start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
             for index, wish in enumerate(wishes):
                 answer = wish.degrees(player, label, actions, bool(first[infoset]))
                 if answer is not None:
-                    used[index] = True
+                    used[index] = about[infoset] = True
                     delta[start:stop] = answer
                     beta[infoset] = default if wish.vulnerability is None else wish.vulnerability
         degrees.append(delta)
         betas.append(beta)
+        abouts.append(about)
     for wish, was_used in zip(wishes, used, strict=True):
         if not was_used:
             raise InvalidPreferenceError(_nothing(game, wish))
-    preference = Preference(tuple(degrees), tuple(betas), units, game.fingerprint)
+    preference = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(wishes), tuple(abouts))
     if preference.is_vulnerable and units == "conditional":
         form = game.sequence_form
         if form.leaves is None or not all(treeplex.single_parent for treeplex in form.treeplexes):
@@ -194,7 +202,7 @@ def _nothing(game: Game, wish: Prefer | PreferStrategy) -> str:
     whose = "nobody" if wish.player is None else f"player {wish.player}"
     for label in wish.labels:
         if str(label) not in known:
-            words = sorted({*known, *getattr(game, "action_words", {})})
+            words = sorted({*known, *game.action_words})
             hint = nearest(str(label), words)
             listed = f"; expected one of {', '.join(map(quoted_label, words))}" if len(words) <= 12 else ""
             has = "has" if wish.player is None else "has no"

@@ -15,6 +15,7 @@ from .play import play
 from .reproduce import reproduce
 from .sample import sample
 from .solve import solve
+from .style import style
 from .validate import validate
 
 # Typer's usage errors are click's in its older releases and its own in newer ones: reach them through what it exports.
@@ -96,7 +97,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, sample, play, fit, validate, reproduce, export):
+for command in (games, info, solve, style, sample, play, fit, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 

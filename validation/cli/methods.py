@@ -1,7 +1,8 @@
 """The method that ``--method`` and its options name, and the profile that ``--start`` gives it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,33 +10,38 @@ from ...seqform.errors import nearest
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
+    from ...models.preferences import Prefer
     from ...seqform.game import Game
     from ...seqform.strategy import Profile
     from ...solvers.methods import Method
 
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
-#: Options of constrained CFR alone, and what they do to it.
-_CONSTRAINED = {
+#: Options of a few methods, and what they do to these.
+_DOES = {
     "base": "says how regrets accumulate in",
     "steps": "says how multipliers move in",
     "step": "says how far multipliers move in",
     "tangents": "says where tangents are taken in",
     "beta": "bounds the multipliers of",
+    "prefer": "says what is preferred in",
+    "vulnerability": "says what preferences may cost in",
+    "units": "says what vulnerabilities are held against in",
+    "rule": "says how actions are chosen in",
+    "local_rule": "says how regrets are matched in",
+    "exploration": "says how much is explored in",
+    "baselines": "says what guesses of values are by in",
+    "baseline_rate": "says how fast guesses of values move in",
 }
 
 
-#: Options of methods that sample alone.
-_SAMPLING = ("local_rule", "exploration", "baselines", "baseline_rate")
-
-
-def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":
+def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "Method":
     """Return a method with its options.
 
     Parameters
     ----------
     name : str
-    options : mapping of str to str, float or None
+    options : mapping of str
         Hyper-parameters; ``None`` where an option was not given.
     start : str or None
         The profile to start from, which exact methods do not take.
@@ -45,7 +51,7 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
     CommandLineError
         If there is no such method, or an option is not for it, or has no such value.
     """
-    from ...solvers.methods import MCCFR, OutcomeSamplingMCCFR, RegretMethod, find_method, method_names
+    from ...solvers.methods import MCCFR, RegretMethod, find_method, method_names
 
     known = method_names()
     if name not in known:
@@ -53,16 +59,17 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
         spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
         raise CommandLineError(f"unknown method {name!r}{nearest(spelled, known)}; expected one of {', '.join(known)}")
     given = {option: value for option, value in options.items() if value is not None}
-    for option, does in _CONSTRAINED.items():
-        if option in given and name != "ccfr":
-            raise CommandLineError(f"--{option} {does} --method ccfr, and --method is {name}")
-    sampling = dict.fromkeys(_SAMPLING, OutcomeSamplingMCCFR) | {"local_rule": MCCFR}
+    methods = {one: find_method(one) for one in known}
     for option in [*given, *([] if start is None else ["start"])]:
-        takers = (RegretMethod, MCCFR) if option in ("averaging", "start") else sampling.get(option, RegretMethod)
-        if not isinstance(find_method(name), takers):
-            able = ", ".join(one for one in known if isinstance(find_method(one), takers))
-            kind = "methods that sample" if option in sampling else "iterative methods"
-            raise CommandLineError(f"{flag_of(option)} is for {kind} ({able}), and --method is {name}")
+        if option == "start":
+            takers = [one for one, method in methods.items() if isinstance(method, RegretMethod | MCCFR)]
+        else:
+            takers = [one for one, method in methods.items() if _takes(method, option)]
+        if name not in takers:
+            flag = flag_of(option)
+            if option in _DOES:
+                raise CommandLineError(f"{flag} {_DOES[option]} --method {' or '.join(takers)}, and --method is {name}")
+            raise CommandLineError(f"{flag} is for iterative methods ({', '.join(takers)}), and --method is {name}")
     return make_method(name, given)
 
 
@@ -79,14 +86,35 @@ def make_method(name: str, options: Mapping[str, Any]) -> "Method":
     try:
         return find_method(name, **options)
     except UnknownMethodError as error:
-        pattern = r"\b(\w+)=('[^']*'|[-+.\w]+)"
-        spelled = re.sub(pattern, lambda found: f"{flag_of(found[1])} {found[2]}", str(error), count=1)
+        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", _as_flag, str(error), count=1)
         raise CommandLineError(spelled.removesuffix(", or None")) from None
+
+
+def _takes(method: Any, option: str) -> bool:
+    """Whether a method has an option; --beta is what bounds multipliers, not an exponent of discounts."""
+    return option in {each.name for each in fields(method)} and (option != "beta" or method.name == "ccfr")
 
 
 def flag_of(option: str) -> str:
     """Return how an option is written on the command line."""
     return f"--{option.replace('_', '-')}"
+
+
+def _as_flag(option: re.Match[str]) -> str:
+    return f"{flag_of(option[1])} {option[2]}"
+
+
+def read_preferences(texts: Sequence[str], player: int | None) -> "list[Prefer]":
+    """Return what ``--prefer`` says, of ``--player`` where a text names no seat.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a text cannot be read.
+    """
+    from ...models.preferences import parse_preference
+
+    return [parse_preference(text, player) for text in texts]
 
 
 def check_start(path: str | None) -> None:
