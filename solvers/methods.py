@@ -477,8 +477,8 @@ class PrefCFR(RegretMethod):
     vulnerability : float
         β ≥ 0 at the infosets that preferences are about, payoff units.
     units : {"conditional", "counterfactual"}
-        What β is held against: the averaged regret given that chance and the others allow the infoset, counting how
-        often they did so in the sixteen iterations before, or the averaged counterfactual regret itself.
+        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
+        as often as in the latest iterations, or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
         In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
