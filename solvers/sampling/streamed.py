@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Literal
 
 from ...models.preferences import Prefer, PreferStrategy
@@ -228,6 +229,57 @@ class StreamedMCCFR:
                 self._write()
             stopped = "interrupted"
         return self._report(stopped, time.perf_counter() - begun, self.iterations == first)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file cannot be written, or a label is of a type that files do not take.
+        """
+        from .streamed_file import write_run
+
+        write_run(path, self)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        game: Game | Rules,
+        method: MCCFR | str = "es-mccfr",
+        *,
+        memory: int | str | None = None,
+    ) -> "StreamedMCCFR":
+        """Read a run that :meth:`save` wrote; it goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path-like
+        game : Game or Rules
+        method : MCCFR or str
+            The same as then. Preferences are those given here.
+        memory : int or str, optional
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file cannot be read, or is of another game or method.
+        GameTooLargeError
+            If it may take more memory than the budget for building a game.
+        """
+        from .streamed_file import read_run
+
+        sampler = cls(game, method, memory=memory)
+        read_run(path, sampler)
+        return sampler
+
+    def _resume(
+        self, *, seed: int, iterations: int, touched: int, turn: int, turns: list[float], random_state: int
+    ) -> None:
+        self.seed, self.iterations, self.touched, self._turn = seed, iterations, touched, turn
+        self._walker.turns[:] = turns
+        self._walker.numbers.state = random_state
 
     def _write(self) -> None:
         """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
