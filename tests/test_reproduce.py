@@ -21,6 +21,7 @@ from treeplex.validation.papers import (
     CCFRFigure2b,
     CCFRFigure2c,
     CCFRFigure3,
+    CDRNRTable1,
     Reproduction,
     find_experiment,
     leduc_modelling,
@@ -36,6 +37,7 @@ TINY = {
     "ccfr-figure-2b": CCFRFigure2b(2, 2_000),
     "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
     "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
+    "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
 }
 
 

@@ -4,6 +4,7 @@ from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
 from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
 from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
+from .cdrnr_table_1 import CDRNRTable1, GainRow
 from .experiment import Claim, Experiment, Paper, Row
 from .registry import EXPERIMENTS, find_experiment
 from .reproduction import Reproduction, reproduce
@@ -14,11 +15,13 @@ __all__ = [
     "CCFRFigure2b",
     "CCFRFigure2c",
     "CCFRFigure3",
+    "CDRNRTable1",
     "Claim",
     "ConvergenceRow",
     "CounterProfileRow",
     "Experiment",
     "FrontierRow",
+    "GainRow",
     "Paper",
     "Reproduction",
     "Row",

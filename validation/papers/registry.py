@@ -8,11 +8,12 @@ from .ccfr_figure_2a import CCFRFigure2a
 from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
+from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c, CCFRFigure3)
+    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c, CCFRFigure3, CDRNRTable1)
 }
 
 
