@@ -56,8 +56,9 @@ class StreamedRun:
 class StreamedMCCFR:
     """Monte Carlo CFR on a game that is walked as it is played, and never enumerated.
 
-    Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no certificate, which would need
-    the whole game: see :meth:`regret_estimates` and :meth:`best_response` for what can be said.
+    Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
+    certificate, which would need the whole game: see :meth:`regret_estimates` and
+    :func:`~treeplex.streamed_gain` for what can be said.
 
     Parameters
     ----------
