@@ -698,11 +698,6 @@ class ESPrefCFR(ExternalSamplingMCCFR):
 
     Parameters
     ----------
-    local_rule : {"regret-matching"}
-        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
-        against them.
-    averaging
-        As :class:`MCCFR`.
     prefer : Prefer, PreferStrategy or str, or a collection of them
         Where δ is not 1; see :class:`~treeplex.Prefer`.
     vulnerability : float
@@ -714,6 +709,11 @@ class ESPrefCFR(ExternalSamplingMCCFR):
         What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
         the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
         estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
+    averaging
+        As :class:`MCCFR`.
+    local_rule : {"regret-matching"}
+        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
+        against them.
 
     Notes
     -----
@@ -726,7 +726,7 @@ class ESPrefCFR(ExternalSamplingMCCFR):
     Examples
     --------
     >>> from treeplex import ESPrefCFR, Nash, load_game, solve
-    >>> bold = ESPrefCFR(prefer="0/b@first:5")
+    >>> bold = ESPrefCFR("0/b@first:5")
     >>> solution = solve(Nash(load_game("kuhn")), bold, tol=0.01, seed=1)
     >>> solution.status, bool(solution.profile[0]["K_"]["b"] > 0.6)
     (<Status.CONVERGED: 'converged'>, True)
@@ -734,8 +734,10 @@ class ESPrefCFR(ExternalSamplingMCCFR):
 
     prefer: Any = ()
     vulnerability: float = 0.0
-    rule: Literal["rm", "br"] = "rm"
     units: Literal["conditional", "counterfactual"] = "conditional"
+    rule: Literal["rm", "br"] = "rm"
+    averaging: Literal["simple", "sampled", "full"] | None = dataclasses.field(default=None, kw_only=True)
+    local_rule: Literal["regret-matching"] = dataclasses.field(default="regret-matching", kw_only=True)
 
     name: ClassVar[str] = "es-pref-cfr"
 

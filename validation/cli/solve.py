@@ -204,6 +204,26 @@ def solve(
         str | None,
         typer.Option(metavar="P", help="Of the numbers in iterative methods: double, single, or auto by tolerance."),
     ] = None,
+    local_rule: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="In methods that sample: regret-matching or regret-matching+."),
+    ] = None,
+    exploration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", parser=tolerance, help="How much of the uniform policy os-mccfr mixes in, up to 1 (0.6)."
+        ),
+    ] = None,
+    baselines: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="What os-mccfr guesses of values: by history, by infoset, or none."),
+    ] = None,
+    baseline_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R", parser=tolerance, help="How far these guesses move towards each new value, up to 1 (0.5)."
+        ),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
@@ -250,7 +270,8 @@ def solve(
             "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
             "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
             "prefer": None if prefer is None else read_preferences(prefer, player), "vulnerability": vulnerability,
-            "units": units, "rule": rule, "initial_regrets": initial_regrets,
+            "units": units, "rule": rule, "initial_regrets": initial_regrets, "local_rule": local_rule,
+            "exploration": exploration, "baselines": baselines, "baseline_rate": baseline_rate,
         }  # fmt: skip
         if frontier:
             curves.check_frontier(
