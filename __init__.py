@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .models.games import families, load_game
     from .models.observations import Observations, OpponentModel, frequency_model
     from .models.play import PlayLog, read_play_log, simulate, write_play_log
+    from .models.preferences import Prefer, PreferStrategy
     from .models.problems import (
         CDBR,
         CDBRNE,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         RestrictedNash,
         StyledNash,
     )
+    from .seqform.empirical_play import EmpiricalPlay, cce_gap
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         InvalidConstraintError,
         InvalidGameError,
         InvalidMemoryError,
+        InvalidPreferenceError,
         InvalidStrategyError,
         MissingExtraError,
         PlayLogError,
@@ -66,23 +69,33 @@ if TYPE_CHECKING:
     from .solvers import (
         CCFR,
         CFR,
+        CFVFP,
         CVXPY,
         DCFR,
         CFRPlus,
         DepthLimitedLP,
+        ESPrefCFR,
         ExternalSamplingMCCFR,
         HiGHS,
         OutcomeSamplingMCCFR,
         PCFRPlus,
+        PrefCFR,
         Rational,
         Solution,
         Status,
     )
+    from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
+    from .solvers.sampling.streamed import StreamedMCCFR
+    from .solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
+    from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.styles import style_range
+    from .solvers.targets import reach_style
+    from .solvers.trade_off import trade_off
 
 __version__ = "0.1.0"
 
@@ -92,6 +105,7 @@ __all__ = [
     "CDBRNE",
     "CDRNR",
     "CFR",
+    "CFVFP",
     "CHANCE",
     "CVXPY",
     "DCFR",
@@ -104,6 +118,9 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "DepthLimitedLP",
+    "ESPrefCFR",
+    "EmpiricalPlay",
+    "EmpiricalRun",
     "EpsilonSafeResponse",
     "ExternalSamplingMCCFR",
     "Functional",
@@ -117,6 +134,7 @@ __all__ = [
     "InvalidConstraintError",
     "InvalidGameError",
     "InvalidMemoryError",
+    "InvalidPreferenceError",
     "InvalidStrategyError",
     "KLDistance",
     "L1Distance",
@@ -130,6 +148,9 @@ __all__ = [
     "PCFRPlus",
     "PlayLog",
     "PlayLogError",
+    "PrefCFR",
+    "Prefer",
+    "PreferStrategy",
     "Profile",
     "Rational",
     "RestrictedNash",
@@ -139,6 +160,9 @@ __all__ = [
     "SolverError",
     "Status",
     "Strategy",
+    "StreamedMCCFR",
+    "StreamedProfile",
+    "StreamedStrategy",
     "StyledNash",
     "Treeplex",
     "TreeplexError",
@@ -148,6 +172,8 @@ __all__ = [
     "__version__",
     "best_response",
     "best_response_values",
+    "calibrate_style",
+    "cce_gap",
     "counter_profile",
     "counter_strategy",
     "expected_payoffs",
@@ -159,11 +185,15 @@ __all__ = [
     "load_game",
     "nash_conv",
     "observer_tree",
+    "reach_style",
     "read_play_log",
     "restricted_nash_frontier",
     "simulate",
     "solve",
+    "streamed_gain",
+    "streamed_payoffs",
     "style_range",
+    "trade_off",
     "value_function",
     "worst_case",
     "write_play_log",
@@ -174,6 +204,7 @@ _EXPORTS = {
     "CCFR": ".solvers",
     "CFR": ".solvers",
     "CFRPlus": ".solvers",
+    "CFVFP": ".solvers",
     "DepthLimitedLP": ".solvers",
     "CDBR": ".models.problems",
     "CDBRNE": ".models.problems",
@@ -183,6 +214,9 @@ _EXPORTS = {
     "CHANCE": ".seqform.rules",
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
+    "ESPrefCFR": ".solvers",
+    "EmpiricalPlay": ".seqform.empirical_play",
+    "EmpiricalRun": ".solvers.empirical_run",
     "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
@@ -195,6 +229,7 @@ _EXPORTS = {
     "InvalidConstraintError": ".seqform.errors",
     "InvalidGameError": ".seqform.errors",
     "InvalidMemoryError": ".seqform.errors",
+    "InvalidPreferenceError": ".seqform.errors",
     "InvalidStrategyError": ".seqform.errors",
     "MissingExtraError": ".seqform.errors",
     "BestNash": ".models.problems",
@@ -215,6 +250,9 @@ _EXPORTS = {
     "PCFRPlus": ".solvers",
     "PlayLog": ".models.play",
     "PlayLogError": ".seqform.errors",
+    "PrefCFR": ".solvers",
+    "Prefer": ".models.preferences",
+    "PreferStrategy": ".models.preferences",
     "Profile": ".seqform.strategy",
     "Rational": ".solvers",
     "Rules": ".seqform.rules",
@@ -223,6 +261,9 @@ _EXPORTS = {
     "SolverError": ".seqform.errors",
     "Status": ".solvers",
     "Strategy": ".seqform.strategy",
+    "StreamedMCCFR": ".solvers.sampling.streamed",
+    "StreamedProfile": ".solvers.sampling.streamed_strategy",
+    "StreamedStrategy": ".solvers.sampling.streamed_strategy",
     "TERMINAL": ".seqform.rules",
     "Treeplex": ".seqform.polytope",
     "TreeplexError": ".seqform.errors",
@@ -231,6 +272,8 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
+    "cce_gap": ".seqform.empirical_play",
+    "calibrate_style": ".solvers.calibration",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
@@ -243,10 +286,14 @@ _EXPORTS = {
     "nash_conv": ".seqform.evaluate",
     "observer_tree": ".seqform.views",
     "read_play_log": ".models.play",
+    "reach_style": ".solvers.targets",
     "restricted_nash_frontier": ".solvers.frontier",
     "simulate": ".models.play",
     "solve": ".solvers.solve",
+    "streamed_gain": ".solvers.sampling.streamed_play",
+    "streamed_payoffs": ".solvers.sampling.streamed_play",
     "style_range": ".solvers.styles",
+    "trade_off": ".solvers.trade_off",
     "value_function": ".solvers.sensitivity",
     "worst_case": ".seqform.evaluate",
     "write_play_log": ".models.play",

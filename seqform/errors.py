@@ -53,6 +53,10 @@ class InvalidConstraintError(TreeplexError, ValueError):
     """A constraint that cannot be read, or that no solver here can take."""
 
 
+class InvalidPreferenceError(TreeplexError, ValueError):
+    """A preference for actions that cannot be read, or that is about nothing in a game."""
+
+
 class PlayLogError(TreeplexError, ValueError):
     """A log of play that cannot be read.
 

@@ -1,6 +1,6 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
@@ -191,6 +191,25 @@ class Game:
             if public_labels(rules) is None:
                 return public_tree_from_infosets(rules, form)
             return public_tree_from_rules(rules, form)
+
+    @cached_property
+    def action_words(self) -> Mapping[str, Hashable]:
+        """Long words for labels of actions, such as ``raise`` for ``r``, by word; empty where the rules give none.
+
+        Raises
+        ------
+        InvalidGameError
+            If the rules' ``action_words`` are no mapping of texts to labels.
+        """
+        words = getattr(self.rules, "action_words", None) or {}
+        sound = isinstance(words, Mapping) and all(
+            isinstance(word, str) and word and isinstance(label, Hashable) for word, label in words.items()
+        )
+        if not sound:
+            raise InvalidGameError(
+                f"the action_words of {self.spec} are {shown(words)}, expected a mapping of words to labels of actions"
+            )
+        return dict(words)
 
     @property
     def num_players(self) -> int:

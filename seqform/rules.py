@@ -41,6 +41,9 @@ class Rules(Protocol):
 
     :func:`~treeplex.seqform.views.observer_tree` says what they have to keep.
 
+    An attribute ``action_words``, a mapping of words to labels of actions, gives long words for short labels, such as
+    ``{"raise": "r"}``. Texts about a game may then say either; the label of an action comes before a word like it.
+
     Rules that know how large their game is may say so in a method ``size()`` that returns a
     :class:`~treeplex.seqform.game_size.GameSize`: a game that is too large for the memory is then refused before it is
     walked.

@@ -5,7 +5,7 @@ import json
 from .polytope import Treeplex
 
 #: Characters that have a meaning around a label.
-SPECIAL = frozenset("\"':/()+<>=")
+SPECIAL = frozenset("\"':/()+<>=@")
 
 
 def quoted_label(label: object) -> str:

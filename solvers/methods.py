@@ -58,6 +58,8 @@ class Method(Protocol):
         ...
 
 
+# Depth-limited problems, which are solved step by step.
+_STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
 # The problems with a linear program.
 _EXACT = frozenset(
     {
@@ -225,7 +227,7 @@ class DepthLimitedLP:
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
 
     name: ClassVar[str] = "lp"
-    problems: ClassVar[frozenset[str]] = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses", "lbr"})
+    problems: ClassVar[frozenset[str]] = _STEPPED | {"lbr"}
     default_tolerance: ClassVar[float] = 1e-7
     default_iterations: ClassVar[int] = 2**31 - 1
 
@@ -258,12 +260,16 @@ class RegretMethod:
         ``auto`` is single for tolerances from 1e-5 of the largest payoff on, in games of 2,000 sequences or more, if
         neither violations nor a penalty want more digits. Certificates are in double precision always, and so is all
         under constraints that are not linear.
+    initial_regrets : float
+        The first regrets are random numbers between 0 and this, in payoff units, drawn with the seed of the solve:
+        where equilibria differ, runs may end at different ones.
     """
 
     updates: Updates = "alternating"
     averaging: str | float = "uniform"
     iterate: Iterate = "average"
     precision: Precision = dataclasses.field(default="double", kw_only=True)
+    initial_regrets: float = dataclasses.field(default=0.0, kw_only=True)
 
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-4
@@ -274,6 +280,7 @@ class RegretMethod:
         _check_choice(self, "updates", ("alternating", "simultaneous"))
         _check_choice(self, "iterate", ("average", "last"))
         _check_choice(self, "precision", ("double", "single", "auto"))
+        _check_number(self, "initial_regrets", 0.0)
         # One spelling of each power, so that equal methods compare equal.
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
@@ -297,6 +304,10 @@ class RegretMethod:
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Iterate until the certificate meets the tolerance."""
+        if problem.name in _STEPPED:
+            from .depth_limited.regret_minimisation import run as run_steps
+
+            return run_steps(self, problem, options)  # type: ignore[arg-type]
         from .regret.driver import run
 
         return run(self, problem, options)
@@ -313,6 +324,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -327,6 +339,7 @@ class CFRPlus(RegretMethod):
     averaging: str | float = "linear"
 
     name: ClassVar[str] = "cfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -351,6 +364,7 @@ class DCFR(RegretMethod):
     beta: float = 0.0
 
     name: ClassVar[str] = "dcfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -373,6 +387,7 @@ class PCFRPlus(RegretMethod):
     averaging: str | float = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -461,6 +476,107 @@ class CCFR(RegretMethod):
     @property
     def base_method(self) -> RegretMethod:
         """The method of the players."""
+        method: RegretMethod = _METHODS[self.base](updates=self.updates, averaging=self.averaging, iterate=self.iterate)
+        return method
+
+
+@dataclass(frozen=True)
+class CFVFP(RegretMethod):
+    """Counterfactual-value fictitious play: all is played on the action with the largest regret.
+
+    Where no regret is above zero actions are played alike, as in the first iteration. Plans are pure, so that much of
+    a game is not visited in an iteration. Averages come to equilibrium in all that has been tried, as those of
+    fictitious play do, but no rate is proven: against an adversary regret may grow in proportion to time.
+
+    Parameters
+    ----------
+    updates, averaging, iterate, precision, initial_regrets
+        As :class:`RegretMethod`.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equation 14 with δ = 1.
+
+    Examples
+    --------
+    >>> from treeplex import CFVFP, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), CFVFP(), tol=0.01)
+    >>> solution.status
+    <Status.CONVERGED: 'converged'>
+    """
+
+    name: ClassVar[str] = "cfvfp"
+
+    #: How the loop chooses of regrets.
+    rule: ClassVar[str] = "br"
+
+
+@dataclass(frozen=True)
+class PrefCFR(RegretMethod):
+    """Preference-CFR: regret minimisation that leans towards a style, and may pay for it.
+
+    With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
+    above β in proportion to δ − 1. Degrees δ choose among equilibria, where there is a choice; a vulnerability β
+    leaves more of it, at a price that is bounded.
+
+    Parameters
+    ----------
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. Of several that are about an infoset the last one counts.
+    vulnerability : float
+        β ≥ 0 at the infosets that preferences are about, payoff units.
+    units : {"conditional", "counterfactual"}
+        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
+        as often as in the latest iterations, or the averaged counterfactual regret itself.
+    rule : {"rm", "br"}
+        In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
+    base : {"cfr", "cfr+", "dcfr", "pcfr+"}
+        How regrets accumulate; R̄ is theirs, in units of iterations.
+    updates, iterate, precision, initial_regrets
+        As :class:`RegretMethod`; both players at once by default.
+    averaging : str or float, optional
+        By default that of the base.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16; (16) with δ, as the text wants it. What is proven and what is not:
+    :func:`~treeplex.solvers.regret.preference_bounds.preference_bound`.
+
+    Examples
+    --------
+    How often player 0 of Kuhn poker bluffs with the jack, at no cost:
+
+    >>> from treeplex import Nash, PrefCFR, load_game, solve
+    >>> for style in ("0/b@first:5", "0/p@first:5"):
+    ...     solution = solve(Nash(load_game("kuhn")), PrefCFR(style), tol=0, max_iterations=10_000)
+    ...     print(round(solution.profile[0]["J_"]["b"], 2), bool(solution.exploitability < 0.005))
+    0.22 True
+    0.18 True
+    """
+
+    prefer: Any = ()
+    vulnerability: float = 0.0
+    units: Literal["conditional", "counterfactual"] = "conditional"
+    rule: Literal["rm", "br"] = "rm"
+    base: Literal["cfr", "cfr+", "dcfr", "pcfr+"] = "cfr"
+    updates: Updates = dataclasses.field(default="simultaneous", kw_only=True)
+    averaging: str | float | None = dataclasses.field(default=None, kw_only=True)  # type: ignore[assignment]
+    iterate: Iterate = dataclasses.field(default="average", kw_only=True)
+
+    name: ClassVar[str] = "pref-cfr"
+
+    def __post_init__(self) -> None:
+        _settle_preferences(self)
+        _check_choice(self, "base", ("cfr", "cfr+", "dcfr", "pcfr+"))
+        if self.averaging is None:
+            object.__setattr__(self, "averaging", _METHODS[self.base]().averaging)
+        super().__post_init__()
+
+    @property
+    def base_method(self) -> RegretMethod:
+        """The method whose regrets these are."""
         method: RegretMethod = _METHODS[self.base](updates=self.updates, averaging=self.averaging, iterate=self.iterate)
         return method
 
@@ -576,6 +692,59 @@ class OutcomeSamplingMCCFR(MCCFR):
                 raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
 
 
+@dataclass(frozen=True)
+class ESPrefCFR(ExternalSamplingMCCFR):
+    """Preference-CFR on external samples: equilibria in a chosen style, by the regrets of sampled walks.
+
+    Parameters
+    ----------
+    local_rule : {"regret-matching"}
+        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
+        against them.
+    averaging
+        As :class:`MCCFR`.
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Where δ is not 1; see :class:`~treeplex.Prefer`.
+    vulnerability : float
+        β of the infosets that a preference is about, in payoff units, if it has none of its own.
+    rule : {"rm", "br"}
+        Whether actions are played in proportion to δ (R̄ − β)⁺, or the one where that is largest, the first of equal
+        ones, alone. Where no regret is above β the policy is (δ − 1) / Σ (δ − 1), and uniform where δ is 1.
+    units : {"conditional", "counterfactual"}
+        What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
+        the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
+        estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16, on external samples (:class:`ExternalSamplingMCCFR`). The paper's own code divides by
+    visits on the walks of the *others*, on which the player follows its own policy: these are in proportion to its own
+    reach too, and then β has no unit below a player's first decision. Without preferences and with ``rule="rm"`` this
+    is external-sampling MCCFR, bit for bit; with ``rule="br"`` it is fictitious play like sampled CFVFP.
+
+    Examples
+    --------
+    >>> from treeplex import ESPrefCFR, Nash, load_game, solve
+    >>> bold = ESPrefCFR(prefer="0/b@first:5")
+    >>> solution = solve(Nash(load_game("kuhn")), bold, tol=0.01, seed=1)
+    >>> solution.status, bool(solution.profile[0]["K_"]["b"] > 0.6)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    prefer: Any = ()
+    vulnerability: float = 0.0
+    rule: Literal["rm", "br"] = "rm"
+    units: Literal["conditional", "counterfactual"] = "conditional"
+
+    name: ClassVar[str] = "es-pref-cfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choice(self, "local_rule", ("regret-matching",))
+        _settle_preferences(self)
+
+
 _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
@@ -586,8 +755,11 @@ _METHODS: dict[str, type[Any]] = {
     "dcfr": DCFR,
     "pcfr+": PCFRPlus,
     "ccfr": CCFR,
+    "cfvfp": CFVFP,
+    "pref-cfr": PrefCFR,
     "es-mccfr": ExternalSamplingMCCFR,
     "os-mccfr": OutcomeSamplingMCCFR,
+    "es-pref-cfr": ESPrefCFR,
 }
 _HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
 
@@ -619,7 +791,7 @@ def find_method(name: str, **options: Any) -> Method:
     --------
     >>> from treeplex.solvers.methods import find_method
     >>> find_method("cfr+", updates="simultaneous")
-    CFRPlus(updates='simultaneous', averaging='linear', iterate='average', precision='double')
+    CFRPlus(updates='simultaneous', averaging='linear', iterate='average', precision='double', initial_regrets=0.0)
     """
     if name in _HIGHS_VARIANTS:
         name, options = "highs", {"algorithm": _HIGHS_VARIANTS[name], **options}
@@ -670,3 +842,21 @@ def _check_choice(method: Any, option: str, choices: tuple[str, ...]) -> None:
     value = getattr(method, option)
     if value not in choices:
         raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected one of {', '.join(choices)}")
+
+
+def _check_number(method: Any, option: str, least: float) -> None:
+    value = getattr(method, option)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+        raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected a number of at least {least:g}")
+
+
+def _settle_preferences(method: Any) -> None:
+    """Check the options of a method that leans to a style, and keep its preferences as a tuple."""
+    from ..models.preferences import UNITS, wishes_of
+
+    _check_choice(method, "units", UNITS)
+    _check_choice(method, "rule", ("rm", "br"))
+    _check_number(method, "vulnerability", 0.0)
+    object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
+    if method.vulnerability and not method.prefer:
+        raise UnknownMethodError(f"{method.name} got vulnerability={method.vulnerability!r} without anything preferred")

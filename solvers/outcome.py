@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
+from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy
 from .solution import ExactAnswer, History
@@ -89,6 +91,21 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
     if options.progress is not None:
         options.progress(report)
     return options.callback is not None and bool(options.callback(report))
+
+
+def checked_seed(seed: int | None) -> int:
+    """Return a seed for random numbers, 0 where none is given.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is no whole number of at least 0.
+    """
+    if seed is None:
+        return 0
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise UnknownMethodError(f"seed is {shown(seed)}, expected a whole number of at least 0")
+    return int(seed)
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:

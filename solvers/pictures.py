@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from .frontier import Frontier
     from .sensitivity import ValueFunction
+    from .trade_off import TradeOff
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#e5e5e5"
@@ -103,6 +104,65 @@ def draw_value_function(function: "ValueFunction") -> "Figure":
                 "infeasible", ((start + end) / 2, 0.5), xycoords=("data", "axes fraction"), ha="center", va="center",
                 rotation=90, color="#666666",
             )  # fmt: skip
+    return figure
+
+
+def draw_trade_off(
+    curve: "TradeOff",
+    target: str = "",
+    asked: float | None = None,
+    max_loss: float | None = None,
+    reached: tuple[float, float] | None = None,
+) -> "Figure":
+    """Draw the least loss against the value of a functional, with its breakpoints; equilibria are shaded.
+
+    Parameters
+    ----------
+    curve : TradeOff
+    target : str
+        What is asked for.
+    asked : float, optional
+        The value that is asked for, as an upright line.
+    max_loss : float, optional
+        What may be lost, as a level line.
+    reached : tuple of float, optional
+        A strategy's value and loss, as a dot.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from treeplex import frequency, load_game, trade_off
+    >>> from treeplex.solvers.pictures import draw_trade_off
+    >>> game = load_game("kuhn")
+    >>> draw_trade_off(trade_off(game, frequency(game, 0, "b", first=True))).axes[0].get_ylabel()
+    'least loss'
+    """
+    figure, axes = panels(1, 1, (5.6, 3.8))
+    size = _dot_size(len(curve.knots))
+    axes.plot(curve.knots, curve.losses, "o-", color=_BLUE, markersize=size, linewidth=1.4, clip_on=False)
+    low, high = curve.free
+    axes.axvspan(low, high, color=_GREY, linewidth=1.0)
+    middle = ((low + high) / 2, 0.98)
+    axes.annotate("equilibria", middle, xycoords=("data", "axes fraction"), ha="center", va="top", color="#666666")
+    if max_loss is not None:
+        axes.axhline(max_loss, color="#666666", linestyle=":", linewidth=1.2, label=f"loss {max_loss:g}")
+    if asked is not None:
+        axes.axvline(asked, color=_RED, linestyle="--", linewidth=1.2, label=target)
+    if reached is not None:
+        label = f"{reached[0]:.4g} for {reached[1]:.4g}"
+        axes.plot(*reached, "o", color=_RED, markersize=8, zorder=3, clip_on=False, label=label)
+    if asked is not None or max_loss is not None:
+        figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    axes.set(xlabel=curve.description, ylabel="least loss", xlim=(curve.knots[0], curve.knots[-1]))
+    axes.set_ylim(bottom=0.0)
     return figure
 
 

@@ -310,6 +310,7 @@ class Solution:
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
+        from .preference_report import preference_record
 
         game = self.problem.game
         value = self.value
@@ -320,7 +321,7 @@ class Solution:
             "parameters": game.parameters,
             "problem": self.problem.name,
             "method": self.method.name,
-            "options": dataclasses.asdict(self.method),
+            "options": {field.name: getattr(self.method, field.name) for field in dataclasses.fields(self.method)},
             "tolerance": self.tolerance,
             "player": self.player,
             "status": str(self.status),
@@ -344,6 +345,7 @@ class Solution:
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
             "multiplier_bound": self.multiplier_bound,
+            "preference": preference_record(self),
             "steps": None if self.steps is None else list(self.steps),
             "step_levels": [step.level for step in self.certificate.steps] or None,
             "step_gaps": [step.gap for step in self.certificate.steps] or None,

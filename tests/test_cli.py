@@ -335,7 +335,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is",
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, os-mccfr), and",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -346,7 +346,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, es-mccfr, os-mccfr), and --method is highs",
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, os-mccfr), and ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],

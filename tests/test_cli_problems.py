@@ -274,11 +274,11 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr, and --method is cfr",
+        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is cfr",
     ),
     "a base of an exact method": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr, and --method is highs",
+        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is highs",
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from treeplex import ConstrainedNash, Game, InvalidConstraintError, SequenceForm, Strategy, load_game, solve
+from treeplex import (
+    ConstrainedNash,
+    Game,
+    InvalidConstraintError,
+    InvalidGameError,
+    SequenceForm,
+    Strategy,
+    frequency,
+    load_game,
+    solve,
+)
 from treeplex.models.constraints import (
     behaviour_bound,
     functional_bound,
@@ -184,9 +194,82 @@ def test_terms_are_functionals():
     assert functional.fingerprint == KUHN.fingerprint
 
 
+# How often actions are taken
+
+LEDUC = load_game("leduc")
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "player", "how"),
+    [
+        (KUHN, "bet@first", 0, {"actions": "b", "first": True}),
+        (KUHN, "b@first", 0, {"actions": "b", "first": True}),
+        (KUHN, "1/bet@first", 1, {"actions": "b", "first": True}),
+        (KUHN, " 0 / pass @ all", 0, {"actions": "p"}),
+        (KUHN, "bet@J_pb", 0, {"actions": "b", "infosets": ["J_pb"]}),
+        (KUHN, 'bet@"K_"', 0, {"actions": "b", "infosets": ["K_"]}),
+        (LEDUC, "raise@first", 0, {"actions": "r", "first": True}),
+        (LEDUC, "call@first + raise@first", 0, {"actions": ["c", "r"], "first": True}),
+        (LEDUC, "1/fold@all", 1, {"actions": "f"}),
+        (load_game("goofspiel:cards=4"), "top@first", 0, {"actions": "4", "first": True}),
+        (load_game("liars_dice"), "challenge@all", 0, {"actions": "liar"}),
+        (load_game("rps"), "rock@all", 0, {"actions": "R"}),
+    ],
+)
+def test_actions_by_name_are_counted_as_frequency_counts_them(game, text, player, how):
+    counted, expected = parse_term(text, game), frequency(game, player, **how)
+    assert counted.player == player
+    np.testing.assert_allclose(counted.coefficients, expected.coefficients, rtol=1e-14)
+    bounded = one(f"{text} >= 2/5", game)
+    assert bounded.bound == Fraction(2, 5)
+    np.testing.assert_allclose(bounded.coefficients, -expected.coefficients[bounded.indices], rtol=1e-14)
+
+
+def test_counts_are_exact_fractions():
+    assert set(one("bet@first >= 1/2").terms.values()) == {Fraction(1, 3)}
+    assert set(one("1/bet@all >= 1/2").terms.values()) == {Fraction(1, 6)}
+    everywhere = one("raise@all >= 1", LEDUC).terms.values()
+    assert set(everywhere) == {Fraction(1, denominator) for denominator in (6, 12, 60, 90, 120, 180, 240)}
+
+
+def test_counts_add_up_to_one_at_first_decisions():
+    for player, names in ((0, "call@first + raise@first"), (1, "1/fold@first + 1/call@first + 1/raise@first")):
+        assert parse_term(names, LEDUC).value(Strategy.uniform(LEDUC, player)) == pytest.approx(1.0)
+
+
+def test_counts_can_be_made_with_another_reference():
+    always = Strategy.from_dict(KUHN, 0, {card: {"b": 1.0} for card in ("J_", "Q_", "K_")})
+    facing = parse_term("1/bet@Q_b", KUHN, others=always)
+    assert facing.coefficients.max() == pytest.approx(1 / 3)
+    assert parse_term("bet@first", KUHN, player=1).player == 1
+
+
+def test_words_stand_for_labels_everywhere_and_labels_come_first():
+    assert one("0/K_:bet <= 1/2").terms == one("0/K_:b <= 1/2").terms
+
+    class Renamed(type(KUHN.rules)):
+        action_words = {"p": "b", "bet": "b", "shove": "r"}  # noqa: RUF012
+
+    game = Game("renamed", rules=Renamed())
+    assert parse_term("p@first", game).coefficients[1] > 0.0  # the label, not the word
+    assert parse_term("bet@first", game).coefficients[2] > 0.0
+    with pytest.raises(InvalidConstraintError, match="has no action 'shove'; expected p, b, bet"):
+        parse_term("shove@first", game)
+    Renamed.action_words = ["bet"]
+    with pytest.raises(InvalidGameError, match="the action_words of renamed are"):
+        parse_term("bet@first", Game("renamed", rules=Renamed()))
+
+
 # What is refused
 
 REFUSED = {
+    "an unknown action anywhere": ("bte@first <= 1", "player 0 of kuhn has no action 'bte' (did you mean bet?)"),
+    "an action without a place": ("bet <= 1", "column 4: 'bet' is an action; expected bet@first, bet@all or @INFOSET"),
+    "a seat's action without a place": ("1/bet <= 1", "'bet' is an action; expected bet@first, bet@all or @INFOSET"),
+    "a place that is none": ("bet@frist <= 1", "column 5: player 0 has no infoset 'frist' (did you mean first?)"),
+    "no place": ("bet@ <= 1", "column 6: received '<=', expected first, all or the label of an infoset"),
+    "no action before the place": ("@first <= 1", "column 1: received '@', expected a term"),
+    "another seat": ("2/bet@first <= 1", "received the seat '2', expected 0 or 1"),
     "nothing": ("", "column 1: received the end, expected a term"),
     "blanks": ("  \n ", "received the end, expected a term"),
     "no comparison": ("0/K_:b", "column 7: received the end, expected +, <=, >= or =="),
@@ -215,7 +298,7 @@ REFUSED = {
     "an unknown infoset": ("0/A_:b <= 1", "column 3: player 0 has no infoset 'A_'; expected J_, J_pb, Q_"),
     "an infoset of the other": ("0/J_b:b <= 1", "player 0 has no infoset 'J_b' (did you mean J_pb?)"),
     "an infoset in small letters": ("0/k_:b <= 1", "player 0 has no infoset 'k_' (did you mean K_?)"),
-    "an unknown action": ("0/K_:bet <= 1", "column 6: infoset 0/K_ has no action 'bet'; expected p, b"),
+    "an unknown action": ("0/K_:call <= 1", "column 6: infoset 0/K_ has no action 'call'; expected p, b, pass, bet"),
     "no action": ("0/K_ <= 1", "column 6: received '<=', expected : after the infoset"),
     "no infoset": ("0/:b <= 1", "received ':', expected the label of an infoset"),
     "no seat": ("plan(K_:b) <= 1", "received the seat 'K_', expected 0 or 1"),
@@ -301,8 +384,10 @@ def test_sequences_of_games_are_found_as_info_names_them(spec):
 
 LABELS = st.one_of(
     st.text(max_size=6),
-    st.text(alphabet=string.whitespace + "\"':/()+<>=\\\u200b\u2028\x7f\0é" + "asplan", max_size=8),
-    st.sampled_from(["as", "plan", "reach", "<=", "a <= 1", "risk", "0", "1/2", '"', '\\"', "\ud800", "-1", "1e5"]),
+    st.text(alphabet=string.whitespace + "\"':/()+<>=@\\\u200b\u2028\x7f\0é" + "asplan", max_size=8),
+    st.sampled_from(
+        ["as", "plan", "reach", "<=", "a <= 1", "risk", "0", "1/2", '"', '\\"', "\ud800", "-1", "1e5", "a@first"]
+    ),
 )
 
 
@@ -344,6 +429,9 @@ PIECES = [
     "p",
     "plan",
     "reach",
+    "@",
+    "first",
+    "bet",
     "(",
     ")",
     "+",

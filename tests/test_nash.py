@@ -782,6 +782,7 @@ KEYS = [
     "violations",
     "multipliers",
     "multiplier_bound",
+    "preference",
     "least_violation",
     "conflict",
     "steps",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from random_trees import Chance, Decision, Leaf, seeded_tree, to_game, trees
-from scipy import stats
+from whole_walks import least_p_value, whole_walk
 
 from treeplex import (
     CHANCE,
@@ -50,56 +50,6 @@ def sampler_at_a_mixed_policy(game: Game, rule: SamplingRule, seed: int = 0):
     return sampler, state
 
 
-def whole_walk(game: Game, behaviours: list, player: int):
-    """Return by recursion over the rules: payoffs, a player's counterfactual regrets and its infosets' reaches.
-
-    The reaches are those of chance alone, and of chance with everybody else playing uniformly.
-    """
-    rules, treeplexes = game.rules, game.sequence_form.treeplexes
-    regrets = np.zeros(treeplexes[player].num_sequences)
-    by_chance, by_uniform = (np.zeros(treeplexes[player].num_infosets) for _ in range(2))
-
-    def value(state, others, chance, uniform):
-        who = rules.player(state)
-        if who == TERMINAL:
-            return np.array([float(payoff) for payoff in rules.payoffs(state)])
-        if who == CHANCE:
-            branches = [(float(p), rules.child(state, label)) for label, p in rules.chance_outcomes(state)]
-            return sum(p * value(child, others * p, chance * p, uniform * p) for p, child in branches)
-        actions = rules.actions(state)
-        label = rules.infoset(state)
-        places = [treeplexes[who].sequence(label, action) for action in actions]
-        policy = behaviours[who][places]
-        mine = who == player
-        values = [
-            value(
-                rules.child(state, action),
-                others if mine else others * p,
-                chance,
-                uniform if mine else uniform / len(actions),
-            )
-            for action, p in zip(actions, policy, strict=True)
-        ]
-        mean = policy @ np.array(values)
-        if mine:
-            regrets[places] += others * (np.array(values)[:, player] - mean[player])
-            infoset = treeplexes[player].find_infoset(label)
-            by_chance[infoset] += chance
-            by_uniform[infoset] += uniform
-        return mean
-
-    return value(rules.initial_state(), 1.0, 1.0, 1.0), regrets, by_chance, by_uniform
-
-
-def least_p_value(batches: np.ndarray, expected: np.ndarray) -> float:
-    """Return the least p-value of t tests of means of batches, times their number."""
-    error = batches.std(axis=0, ddof=1) / math.sqrt(len(batches))
-    same = error == 0.0
-    np.testing.assert_allclose(batches.mean(axis=0)[same], expected[same], atol=1e-12)
-    t = np.abs(batches.mean(axis=0) - expected)[~same] / error[~same]
-    return float(2 * stats.t.sf(t, len(batches) - 1).min() * len(t))
-
-
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("game", [KUHN, THREE, to_game(seeded_tree(11, 3))], ids=["kuhn", "kuhn of three", "tree"])
 def test_sampled_regrets_are_unbiased(game, rule):
@@ -107,7 +57,7 @@ def test_sampled_regrets_are_unbiased(game, rule):
     policies = sampler.policies(state)
     for player in range(game.num_players):
         batches = np.array([sampler.sampled_regrets(state, rule, player, 1000) for _ in range(100)])
-        _, expected, _, _ = whole_walk(game, policies, player)
+        expected = whole_walk(game, policies, player).regrets
         own = batches[:, sampler.tree.bases[player] : sampler.tree.bases[player + 1]]
         assert least_p_value(own, expected) > FALSE_ALARMS / game.num_players
         assert np.abs(expected).max() > 0.01
@@ -122,7 +72,7 @@ def test_sampled_regrets_of_leduc_are_unbiased_in_twenty_directions(rule):
     directions = np.random.default_rng(1).choice([-1.0, 1.0], (20, sampler.tree.num_positions))
     for player in range(2):
         batches = np.array([sampler.sampled_regrets(state, rule, player, 2000) for _ in range(50)])
-        _, regrets, _, _ = whole_walk(LEDUC, policies, player)
+        regrets = whole_walk(LEDUC, policies, player).regrets
         start, stop = sampler.tree.bases[player : player + 2]
         expected = directions[:, start:stop] @ regrets
         assert least_p_value(batches @ directions.T, expected) > FALSE_ALARMS / 2
@@ -131,7 +81,7 @@ def test_sampled_regrets_of_leduc_are_unbiased_in_twenty_directions(rule):
 def test_a_wrong_regret_is_found_to_be_biased():
     sampler, state = sampler_at_a_mixed_policy(KUHN, SamplingRule())
     batches = np.array([sampler.sampled_regrets(state, SamplingRule(), 0, 1000) for _ in range(100)])
-    _, expected, _, _ = whole_walk(KUHN, sampler.policies(state), 0)
+    expected = whole_walk(KUHN, sampler.policies(state), 0).regrets
     assert least_p_value(batches[:, 1:13], expected[1:] + 0.02) < FALSE_ALARMS
 
 
@@ -160,8 +110,8 @@ def test_averages_weigh_infosets_by_their_players_own_reach(game, averaging, sam
         sampler._run(state, rule, still, 1000, None, -1)
         batches.append(state.arrays.sums / 1000)
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
-        _, _, by_chance, by_uniform = whole_walk(game, policies, player)
-        reach = by_chance if averaging == "simple" else by_uniform
+        walk = whole_walk(game, policies, player)
+        reach = walk.by_chance if averaging == "simple" else walk.by_uniform
         expected = treeplex.plan(policies[player])
         expected[0] = 0.0
         expected[1:] *= np.repeat(reach, treeplex.num_actions)

@@ -164,10 +164,10 @@ class Question:
             named |= {name: float(number) for name, number in named.items()}
             texts = self.words["constrain"]
             return make(game, [one for text in texts for one in parse_constraint(text, game)], **named)
+        player = int(str(self.words["player"])) if "player" in self.words else None
         for preference in _PREFERENCES:
             if preference in self.words:
-                named[preference] = parse_term(str(self.words[preference]), game)
-        player = int(str(self.words["player"])) if "player" in self.words else None
+                named[preference] = parse_term(str(self.words[preference]), game, player=player or 0)
         if "opponent" in self.words:
             from ..models.problems.side import check_two_players
             from ..solvers.opponents import opponent_strategy

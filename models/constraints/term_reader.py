@@ -2,18 +2,22 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ...seqform.errors import InvalidConstraintError, one_line, shown
+from ...seqform.action_names import actions_by_name
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
+from ...seqform.frequency import frequency
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
-from ...seqform.rationals import to_fraction
+from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.sequence_names import quoted_label
+from ...seqform.strategy import Profile, Strategy
 from .builders import behaviour_terms
 from .tokens import Token, Tokens
 
@@ -30,14 +34,19 @@ class SequenceTerm:
 
 @dataclass(frozen=True)
 class FunctionalTerm:
-    """A functional that the game names."""
+    """A functional that the game names, or how often an action is taken."""
 
     player: int
     column: int
     functional: Functional = field(repr=False)
+    counts: bool = False
 
 
 Term = SequenceTerm | FunctionalTerm
+_Thing = TypeVar("_Thing")
+
+#: What a term may be, for messages.
+_TERMS = "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), ACTION@first, ACTION@all"
 
 
 class TermReader(Tokens):
@@ -49,14 +58,24 @@ class TermReader(Tokens):
         What messages call the text: a constraint or a term.
     text : str
     game : Game
+    player : int
+        Whose actions are meant where a text names no seat.
+    others : Profile or Strategy, optional
+        How the others play where it is asked how often an action is taken; uniformly by default.
     """
 
-    def __init__(self, what: str, text: str, game: Game) -> None:
+    symbols: ClassVar[tuple[str, ...]] = (*Tokens.symbols, "@")
+    plain: ClassVar[str] = ""
+
+    def __init__(
+        self, what: str, text: str, game: Game, player: int = 0, others: Profile | Strategy | None = None
+    ) -> None:
         super().__init__(what, text)
         if not isinstance(game, Game):
             raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
-        self._game = game
+        self._game, self._player, self._others = game, player, others
         self._labels: dict[int, dict[str, list[int]]] = {}
+        self._counts: dict[tuple[int, str, str, str], Functional] = {}
 
     def read_sum(self) -> list[Term]:
         """Read terms with plus signs between them."""
@@ -68,59 +87,103 @@ class TermReader(Tokens):
 
     def _read_term(self) -> Term:
         start = self.peek().start
-        head = self.take_label("a term: SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION) or a functional of the game")
+        head = self.take_label(f"a term: {_TERMS} or a functional of the game")
         if head.kind == "word" and head.text in ("plan", "reach") and self.follows("("):
             self.take()
-            seat = self.take_label("a seat, 0 or 1")
-            player, infoset = self._read_infoset(seat)
+            player = self._read_seat(self.take_label("a seat, 0 or 1"))
+            infoset = self._infoset(player, self.take_label("the label of an infoset"))
             treeplex = self._game.sequence_form.treeplexes[player]
             first, stop = treeplex.offsets[infoset : infoset + 2].tolist()
             sequences = range(first, stop) if head.text == "reach" else [self._read_action(player, infoset)]
             self.take_symbol(")", "plan(SEAT/INFOSET:ACTION" if head.text == "plan" else "reach(SEAT/INFOSET")
             return SequenceTerm(player, start, sequences, behaviour=False)
+        if self.follows("@"):
+            return self._read_count(self._player, head, start)
         if self.follows("/"):
-            player, infoset = self._read_infoset(head)
+            player = self._read_seat(head)
+            token = self.take_label("the label of an infoset, or of an action before @")
+            if self.follows("@"):
+                return self._read_count(player, token, start)
+            infoset = self._infoset(player, token)
             return SequenceTerm(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
         if head.text not in functionals:
+            if head.text in actions_by_name(self._game, self._player):
+                raise self.error(
+                    head.stop, f"{head.shown} is an action; expected {head.text}@first, {head.text}@all or @INFOSET"
+                )
             names = ", ".join(map(quoted_label, functionals)) or "none"
             raise self.error(
                 head.start,
                 f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "
-                f"expected one of its functionals ({names}), SEAT/INFOSET:ACTION or plan(SEAT/INFOSET:ACTION)",
+                f"expected one of its functionals ({names}), {_TERMS}",
             )
         functional = functionals[head.text]
         return FunctionalTerm(functional.player, start, functional)
 
-    def _read_infoset(self, seat: Token) -> tuple[int, int]:
-        """Read ``/INFOSET`` after the seat, and return the player and the infoset's number."""
+    def _read_seat(self, seat: Token) -> int:
+        """Return the player of a seat, and read the ``/`` after it."""
         count = self._game.num_players
         if seat.text not in map(str, range(count)):
             expected = " or ".join(map(str, range(count))) if count <= 3 else f"0 to {count - 1}"
             raise self.error(seat.start, f"received the seat {seat.shown}, expected {expected}")
-        player = int(seat.text)
         self.take_symbol("/", "the seat")
-        token = self.take_label("the label of an infoset")
+        return int(seat.text)
+
+    def _read_count(self, player: int, action: Token, start: int) -> FunctionalTerm:
+        """Read ``@first``, ``@all`` or ``@INFOSET`` after an action: how often it is taken there."""
+        known = actions_by_name(self._game, player)
+        label = self._chosen(action, known, f"player {player} of {self._game.spec}", "action")
+        self.take_symbol("@", "the action")
+        where = self.take_label("first, all or the label of an infoset")
+        everywhere = where.kind == "word" and where.text in ("first", "all")
+        infosets = None
+        if not everywhere:
+            number = self._infoset(player, where, also=("first", "all"))
+            infosets = [self._game.sequence_form.treeplexes[player].infoset_labels[number]]
+        key = (player, action.text, where.kind, where.text)
+        if key not in self._counts:
+            first = everywhere and where.text == "first"
+            try:
+                counted = frequency(self._game, player, [label], infosets=infosets, first=first, others=self._others)
+            except InvalidGameError:
+                place = "first decision" if first else f"infoset {player}/{one_line(quoted_label(where.text), 60)}"
+                raise self.error(start, f"player {player} has no action {action.shown} at its {place}") from None
+            except UnsupportedProblemError as error:
+                raise self.error(start, str(error)) from None
+            place = f" at {where.text}" if not everywhere else " at its first decision" if first else ""
+            named = replace(counted, description=f"how often player {player} takes {action.text}{place}")
+            self._counts[key] = named
+        return FunctionalTerm(player, start, self._counts[key], counts=True)
+
+    def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
+        """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
         if player not in self._labels:
             known: dict[str, list[int]] = {}
             for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
                 known.setdefault(str(label), []).append(number)
             self._labels[player] = known
-        return player, self._chosen(token, self._labels[player], f"player {player}", "infoset")
+        labels = self._labels[player]
+        if token.text not in labels and not also and token.text in actions_by_name(self._game, player):
+            raise self.error(
+                token.stop, f"{token.shown} is an action; expected {token.text}@first, {token.text}@all or @INFOSET"
+            )
+        hint = _hint(token.text, dict.fromkeys(also)) if token.text not in labels else ""
+        if hint:
+            raise self.error(token.start, f"player {player} has no infoset {token.shown}{hint}")
+        return self._chosen(token, labels, f"player {player}", "infoset")
 
     def _read_action(self, player: int, infoset: int) -> int:
         """Read ``:ACTION`` and return the sequence."""
         treeplex = self._game.sequence_form.treeplexes[player]
-        label = treeplex.infoset_labels[infoset]
         self.take_symbol(":", "the infoset")
         token = self.take_label("the label of an action")
-        known: dict[str, list[int]] = {}
-        for number, action in enumerate(treeplex.action_labels[infoset]):
-            known.setdefault(str(action), []).append(number)
-        place = self._chosen(token, known, f"infoset {player}/{one_line(quoted_label(label), 60)}", "action")
-        return int(treeplex.offsets[infoset]) + place
+        known = actions_by_name(self._game, player, infoset)
+        owner = f"infoset {player}/{one_line(quoted_label(treeplex.infoset_labels[infoset]), 60)}"
+        label = self._chosen(token, known, owner, "action")
+        return int(treeplex.offsets[infoset]) + treeplex.action_labels[infoset].index(label)
 
-    def _chosen(self, token: Token, known: Mapping[str, list[int]], owner: str, kind: str) -> int:
+    def _chosen(self, token: Token, known: Mapping[str, list[_Thing]], owner: str, kind: str) -> _Thing:
         found = known.get(token.text, [])
         if len(found) > 1:
             raise self.error(
@@ -167,7 +230,8 @@ class TermReader(Tokens):
         for term in terms:
             if isinstance(term, FunctionalTerm):
                 vector = term.functional.coefficients
-                weights = {s: to_fraction(float(vector[s])) for s in np.flatnonzero(vector).tolist()}
+                exact = intended_fraction if term.counts else to_fraction
+                weights = {s: exact(float(vector[s])) for s in np.flatnonzero(vector).tolist()}
                 constant += to_fraction(term.functional.constant)
             elif term.behaviour:
                 weights = {term.sequences[0]: 1 / self._reach_of(term, treeplex)}

@@ -6,21 +6,33 @@ import numpy as np
 
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.strategy import Profile, Strategy
 from .linear import LinearConstraint, Sense
 from .term_reader import FunctionalTerm, TermReader
 
 
-def parse_constraint(text: str, game: Game) -> list[LinearConstraint]:
+def parse_constraint(
+    text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None
+) -> list[LinearConstraint]:
     """Read a constraint: ``TERM(+TERM)* (<=|>=|==) NUMBER [as NAME]``.
 
     Parameters
     ----------
     text : str
         TERM is ``SEAT/INFOSET:ACTION``, the probability of an action at an infoset; ``plan(SEAT/INFOSET:ACTION)``, the
-        realization of a sequence; ``reach(SEAT/INFOSET)``, the player's reach of an infoset; or a functional that the
-        game names. Labels stand as ``treeplex info --infosets`` prints them, as JSON strings where they hold blanks or
-        one of ``"':/()+<>=``. NUMBER is a decimal or a fraction, kept exactly. Blanks may stand between all of these.
+        realization of a sequence; ``reach(SEAT/INFOSET)``, the player's reach of an infoset; ``[SEAT/]ACTION@first``,
+        how often an action is taken at the player's first decisions, ``[SEAT/]ACTION@all``, how often anywhere, and
+        ``[SEAT/]ACTION@INFOSET``, how often there (:func:`~treeplex.frequency`); or a functional that the game names.
+        Labels stand as ``treeplex info --infosets`` prints them, as JSON strings where they hold blanks or one of
+        ``"':/()+<>=@``; an action may be called by one of the game's words for it
+        (:attr:`Game.action_words <treeplex.Game.action_words>`), such as ``raise``. NUMBER is a decimal or a fraction,
+        kept exactly. Blanks may stand between all of these.
     game : Game
+    player : int
+        Whose actions are counted where a text names no seat.
+    others : Profile, or Strategy of the one other player, optional
+        How the others play where actions are counted: it depends on them how often the player comes to decide.
+        Uniformly by default.
 
     Returns
     -------
@@ -49,8 +61,14 @@ def parse_constraint(text: str, game: Game) -> list[LinearConstraint]:
     >>> solution = solve(ConstrainedNash(game, constraints))
     >>> round(solution.value, 9), {name: round(price, 6) for name, price in solution.multipliers.items()}
     (-0.1, {'0/K_:b <= 1/2': 0.111111, 'bluff': 0.333333})
+
+    Betting at once three times in five, whatever the card:
+
+    >>> solution = solve(ConstrainedNash(game, parse_constraint("bet@first >= 3/5", game)), "rational")
+    >>> solution.value
+    Fraction(-11, 135)
     """
-    reader = TermReader("constraint", text, game)
+    reader = TermReader("constraint", text, game, player, others)
     total = reader.read_sum()
     comparison = reader.read_comparison()
     bound = reader.read_number()
@@ -66,7 +84,7 @@ def parse_constraint(text: str, game: Game) -> list[LinearConstraint]:
     ]
 
 
-def parse_term(text: str, game: Game) -> Functional:
+def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None) -> Functional:
     """Read what is to be large or small: ``TERM(+TERM)*``.
 
     Parameters
@@ -74,6 +92,8 @@ def parse_term(text: str, game: Game) -> Functional:
     text : str
         Terms as for :func:`parse_constraint`; probabilities of actions only where all plans come to the infoset alike.
     game : Game
+    player, others
+        As for :func:`parse_constraint`.
 
     Returns
     -------
@@ -94,7 +114,7 @@ def parse_term(text: str, game: Game) -> Functional:
     >>> round(solve(StyledNash(game, epsilon=0, maximise=parse_term("0/J_:b", game))).objective, 9)
     0.333333333
     """
-    reader = TermReader("term", text, game)
+    reader = TermReader("term", text, game, player, others)
     total = reader.read_sum()
     reader.read_end()
     player = reader.player_of(total)

@@ -5,8 +5,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
-from ...seqform.errors import InvalidConstraintError, one_line, shown
+from ...seqform.errors import InvalidConstraintError, TreeplexError, one_line, shown
 from ...seqform.sequence_names import SPECIAL
 from .linear import check_name
 
@@ -89,17 +90,24 @@ class Tokens:
     text : str
     """
 
+    #: What is raised for a text that cannot be read.
+    failure: ClassVar[type[TreeplexError]] = InvalidConstraintError
+    example: ClassVar[str] = "0/K_:b <= 0.5"
+    #: What stands for itself, longer ones first, and which special characters are parts of words.
+    symbols: ClassVar[tuple[str, ...]] = _SYMBOLS
+    plain: ClassVar[str] = "@"
+
     def __init__(self, what: str, text: str) -> None:
         if not isinstance(text, str):
-            raise InvalidConstraintError(f"the {what} is {shown(text)}, expected text such as '0/K_:b <= 0.5'")
+            raise self.failure(f"the {what} is {shown(text)}, expected text such as '{self.example}'")
         self._what = what
         self._text = text
         self._position = 0
         self._pieces: list[str] = []
 
-    def error(self, column: int, message: str) -> InvalidConstraintError:
+    def error(self, column: int, message: str) -> TreeplexError:
         """Return the error that says where in the text something is wrong."""
-        return InvalidConstraintError(f"{self._what} {shown(self._text)}, column {column + 1}: {message}")
+        return self.failure(f"{self._what} {shown(self._text)}, column {column + 1}: {message}")
 
     def peek(self) -> Token:
         """Return the next piece without taking it."""
@@ -115,13 +123,14 @@ class Tokens:
                 reason = one_line(str(error).partition(":")[0]).lower().removesuffix(" starting at")
                 raise self.error(start, f"{reason}; expected a JSON string in double quotes") from None
             return Token("quoted", value, start, stop)
-        for symbol in _SYMBOLS:
+        for symbol in self.symbols:
             if text.startswith(symbol, start):
                 return Token("symbol", symbol, start, start + len(symbol))
-        if text[start] in SPECIAL:
+        if text[start] in SPECIAL and text[start] not in self.plain:
             raise self.error(start, f"received {shown(text[start])}; labels are quoted with double quotes")
         stop = start
-        while stop < len(text) and not text[stop].isspace() and text[stop] not in SPECIAL:
+        special = SPECIAL.difference(self.plain)
+        while stop < len(text) and not text[stop].isspace() and text[stop] not in special:
             stop += 1
         return Token("word", text[start:stop], start, stop)
 

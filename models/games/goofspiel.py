@@ -1,7 +1,7 @@
 """Goofspiel with imperfect information: bids stay hidden, only who won each round is told."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -92,6 +92,11 @@ class Goofspiel:
         object.__setattr__(self, "_rounds", rounds)
         object.__setattr__(self, "_forced", forced)
         object.__setattr__(self, "_leaves", leaves)
+
+    @property
+    def action_words(self) -> Mapping[str, str]:
+        """``top`` for the highest card of all and ``bottom`` for the lowest."""
+        return {"top": str(self.cards), "bottom": "1"}
 
     @property
     def num_players(self) -> int:

@@ -1,7 +1,7 @@
 """Kuhn poker, for two or more players."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -57,6 +57,7 @@ class Kuhn:
     """
 
     name: ClassVar[str] = "kuhn"
+    action_words: ClassVar[Mapping[str, str]] = {"pass": "p", "bet": "b"}
 
     players: Annotated[int, About("number of players", minimum=2, maximum=10)] = 2
     cards: Annotated[int | None, About("cards in the deck", minimum=2, maximum=1000, shown="players+1")] = None

@@ -1,6 +1,6 @@
 """Leduc poker, for two or more players and any deck."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -69,6 +69,7 @@ class Leduc:
     """
 
     name: ClassVar[str] = "leduc"
+    action_words: ClassVar[Mapping[str, str]] = {"fold": "f", "call": "c", "check": "c", "raise": "r", "bet": "r"}
 
     players: Annotated[int, About("number of players", minimum=2, maximum=10)] = 2
     ranks: Annotated[int, About("ranks in the deck", minimum=1, maximum=1000)] = 3

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -66,6 +66,7 @@ class LiarsDice:
     """
 
     name: ClassVar[str] = "liars_dice"
+    action_words: ClassVar[Mapping[str, str]] = {"challenge": _CHALLENGE}
 
     players: Annotated[int, About("number of players", minimum=2, maximum=10)] = 2
     dice: Annotated[int, About("dice of each player", minimum=1, maximum=10)] = 1

@@ -1,6 +1,6 @@
 """Rock, paper, scissors, with a stake for each way to win."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -43,6 +43,7 @@ class RockPaperScissors:
     """
 
     name: ClassVar[str] = "rps"
+    action_words: ClassVar[Mapping[str, str]] = {"rock": "R", "paper": "P", "scissors": "S"}
 
     rock: Annotated[Fraction, About("what a win with rock pays", minimum=0)] = Fraction(1)
     paper: Annotated[Fraction, About("what a win with paper pays", minimum=0)] = Fraction(1)

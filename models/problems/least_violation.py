@@ -1,7 +1,7 @@
 """How nearly a player's constraints can be met."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -21,10 +21,16 @@ from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, rea
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from ..programs.rational_program import RationalProgram
+from .one_player import checked_number
 from .problem import Answer, Certificate
+from .safe import SafeSet
+from .side import Side, check_two_players
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+#: What the bound on a guaranteed payoff is called among multipliers and violations.
+SAFETY = "safety"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,19 +45,26 @@ class LeastViolation:
     constraints : iterable of constraints, or mapping of str to constraint
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
+    floor : float or Fraction, optional
+        What the strategy is to guarantee its player in a zero-sum game of two, in payoff units; nothing by default.
 
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read.
+        If a constraint cannot be read, or is called ``safety`` beside a floor, whose name that is.
     InvalidStrategyError
         If there is no such player.
+    UnsupportedProblemError
+        If there is a floor, and the game is not zero-sum, or not of two players.
 
     Notes
     -----
     Any multipliers λ from 0 to 1 (for the largest violation: that sum to 1 at most) prove the lower bound
     min over x of Σ λ f(x), so that a positive one proves that the constraints cannot be met. The sum is V* in T. Davis,
     K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, theorem 5.
+
+    With a floor v the minimum is over x with min over y of xᵀ M y ≥ v. A multiplier κ ≥ 0 of that, ``safety``, and a
+    plan y of the other player prove the lower bound min over all x of Σ λ f(x) − κ (xᵀ M y − v).
 
     Examples
     --------
@@ -70,6 +83,7 @@ class LeastViolation:
     player: int
     constraints: Any  # a tuple of Constraint, once they are collected
     measure: Literal["sum", "largest"] = "sum"
+    floor: float | Fraction | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "least-violation"
 
@@ -81,6 +95,19 @@ class LeastViolation:
             raise InvalidConstraintError(f"measure is {shown(self.measure)}, expected sum or largest")
         own = [one for one in collect_constraints(self.constraints, self.game) if one.player == player]
         object.__setattr__(self, "constraints", tuple(own))
+        if self.floor is None:
+            return
+        check_two_players(self.name, self.game)
+        object.__setattr__(self, "floor", checked_number(self.name, "floor", self.floor))
+        if any(constraint.name == SAFETY for constraint in own):
+            raise InvalidConstraintError(f"a constraint is called {SAFETY}, as the floor is: expected another name")
+
+    def _safe(self, exact: bool) -> SafeSet | None:
+        """Return the strategies that guarantee the floor; ``None`` without one."""
+        if self.floor is None:
+            return None
+        side = Side(self.game, self.player, exact)
+        return SafeSet(side, side.number(self.floor))
 
     @property
     def is_linear(self) -> bool:
@@ -99,7 +126,8 @@ class LeastViolation:
         """Return the linear program: columns ``plan`` (x) and ``excess`` (v ≥ 0), rows ``plan`` and ``constraints``.
 
         It maximises −Σ v such that G x − v ≤ h; for the largest violation there is one v for all. Piecewise linear
-        constraints have columns ``auxiliary`` beside, and more rows, which v does not loosen.
+        constraints have columns ``auxiliary`` beside, and more rows, which v does not loosen. With a floor there are
+        the columns and rows of :class:`~treeplex.models.problems.safe.SafeSet` too.
 
         Raises
         ------
@@ -136,16 +164,32 @@ class LeastViolation:
             terms["auxiliary"] = own.auxiliary
         blocks.add_rows("plan", {"plan": treeplex.E}, lower=treeplex.e, upper=treeplex.e)
         blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
+        safe = self._safe(exact)
+        if safe is not None:
+            safe.add_to(blocks)
         return blocks
 
     def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
         """Return the strategy beside uniform ones, and the multipliers by constraint."""
         rows = dual["constraints"]
-        return self._answer(primal["plan"], self._matrix.multipliers(rows), self._matrix.evidence(rows))
+        answer = self._answer(primal["plan"], self._matrix.multipliers(rows), self._matrix.evidence(rows))
+        return self._with_proof(answer, self._safe(exact=False), dual)
 
     def read_rational_program(self, primal: Mapping[str, Fractions], dual: Mapping[str, Fractions]) -> Answer:
         """Return what :meth:`read_linear_program` does, in fractions."""
-        return self._answer(primal["plan"], self._exact_matrix.multipliers(dual["constraints"]), {}, exact_plan)
+        multipliers = self._exact_matrix.multipliers(dual["constraints"])
+        answer = self._answer(primal["plan"], multipliers, {}, exact_plan)
+        return self._with_proof(answer, self._safe(exact=True), dual)
+
+    def _with_proof(self, answer: Answer, safe: SafeSet | None, dual: Mapping[str, Any]) -> Answer:
+        """Return an answer with the other player's plan and the multiplier of the floor, from multipliers of rows."""
+        if safe is None:
+            return answer
+        own = answer.plans[self.player]
+        price = safe.side.number(dual["safety"][0])
+        multiplier, free = safe.proof(dual["response"], price, otherwise=lambda: safe.side.worst_plan(own))
+        plans = (own, free) if self.player == 0 else (free, own)
+        return Answer(plans, {**answer.multipliers, SAFETY: multiplier}, answer.evidence)
 
     def to_cvxpy(self) -> "cp.Problem":
         """Return the exact formulation in cvxpy, on ``game.plan(player)``."""
@@ -157,13 +201,21 @@ class LeastViolation:
         rows, more = cvxpy_rows(self.constraints, plan, self._matrix.sizes, excess)
         violated = excess_units(self.constraints, self._matrix.sizes, count) @ excess
         polytope = self._treeplex.E @ plan == self._treeplex.e
-        return cp.Problem(cp.Maximize(-violated), [*rows, polytope, *more])
+        safe = self._safe(exact=False)
+        safety = [] if safe is None else safe.cvxpy_constraints(plan)
+        return cp.Problem(cp.Maximize(-violated), [*rows, polytope, *more, *safety])
 
     def read_cvxpy(self, solved: "cp.Problem") -> Answer:
         """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
         multipliers = read_multipliers(self.constraints, self._matrix.sizes, solved.constraints)
         evidence = read_evidence(self.constraints, multipliers, solved.constraints)
-        return self._answer(np.asarray(self.game.plan(self.player).value), multipliers, evidence)
+        answer = self._answer(np.asarray(self.game.plan(self.player).value), multipliers, evidence)
+        safe = self._safe(exact=False)
+        if safe is None:
+            return answer
+        count = len(safe.cvxpy_constraints(self.game.plan(self.player)))
+        response, safety = (np.asarray(row.dual_value) for row in solved.constraints[-count:][:2])
+        return self._with_proof(answer, safe, {"response": response, "safety": np.atleast_1d(safety)})
 
     def _answer(
         self,
@@ -188,9 +240,9 @@ class LeastViolation:
         Parameters
         ----------
         profile : Profile
-            The other players' strategies are not read.
+            The other players' strategies are not read, unless there is a floor: the other's then is y of the bound.
         multipliers : mapping of str to float, optional
-            By constraint.
+            By constraint; ``safety`` is that of the floor.
         evidence : mapping of str to ndarray, optional
             By constraint: slopes for its tangent.
         """
@@ -214,7 +266,12 @@ class LeastViolation:
         total = max(sum(given, zero), 1 + zero)
         weights = [min(one, 1 + zero) for one in given] if self.measure == "sum" else [one / total for one in given]
         tilt, constant = weighted_minorant(self.constraints, weights, plan, evidence)
-        most = exact_best_response_value(treeplex, -tilt) if exact else best_response_value(treeplex, -tilt)
+        safe = self._safe(exact)
+        if safe is None:
+            most = exact_best_response_value(treeplex, -tilt) if exact else best_response_value(treeplex, -tilt)
+        else:
+            most = safe.upper_bound(-tilt, max(zero, multipliers.get(SAFETY, zero)), plans[1 - self.player])
+            values[SAFETY] = safe.violation(plan)
         residual = exact_residual if exact else Treeplex.residual
         return Certificate(
             value=() if exact else tuple(self.game.sequence_form.expected_payoffs(plans).tolist()),
@@ -228,6 +285,6 @@ class LeastViolation:
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the gap: a tolerance bounds it."""
+        """Return the gap, or by how much the floor is missed if that is more: a tolerance bounds it."""
         assert certificate.gap is not None
-        return certificate.gap
+        return max(certificate.gap, certificate.violations.get(SAFETY, 0.0) if self.floor is not None else 0.0)

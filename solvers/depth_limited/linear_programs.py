@@ -28,7 +28,7 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
     form = problem.game.sequence_form
     large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
     algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if large else "simplex"
-    equilibrium = _equilibrium(problem) if problem.needs_equilibrium else None
+    equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
     needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
     Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
@@ -38,7 +38,7 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
     ended = time.perf_counter()
     plans = None
     if answers or not steps.steps:
-        decided = steps.plan if len(answers) == len(steps.steps) else _rest(steps, answers)
+        decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, answers)
         own = problem.response(decided, equilibrium)
         model = problem.opponent.plan
         plans = (own, model) if problem.player == 0 else (model, own)
@@ -76,7 +76,7 @@ def _solve_steps(
     return answers, Status.OPTIMAL
 
 
-def _rest(steps: Continual, answers: list[StepAnswer]) -> Floats:
+def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
     """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
     own = steps.side.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
@@ -84,7 +84,7 @@ def _rest(steps: Continual, answers: list[StepAnswer]) -> Floats:
     return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))
 
 
-def _equilibrium(problem: SteppedResponse) -> Found:
+def equilibrium_of(problem: SteppedResponse) -> Found:
     """Return the equilibrium that a response needs, from the simplex method."""
     from ..solve import solve
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...models.constraints import DistanceConstraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
 from ...models.distances import L2Distance
+from ...models.preferences import preference_on
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
 from ...models.problems.side import Side
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
@@ -18,8 +19,8 @@ from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..infeasibility import excluded
-from ..methods import CCFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
-from ..outcome import Options, Outcome, certified_error, nearest_profile, reported
+from ..methods import CCFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
+from ..outcome import Options, Outcome, certified_error, checked_seed, nearest_profile, reported
 from ..solution import History, Solution
 from ..status import Status
 from . import kernel as kernel_rules
@@ -27,6 +28,7 @@ from .constraints import DualRule, KernelConstraints
 from .doubling import MultiplierBound, next_look
 from .kernel import Kernel, KernelState, Rule
 from .layout import build_layout
+from .preferences import kernel_preferences
 from .pruning import prune
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from ...models.problems import Certificate
     from ...seqform.arrays import Floats
+    from .loop import PreferenceArrays
 
 #: Seconds that one call of the compiled loop should take: Ctrl-C arrives, and limits are looked at, between calls.
 CALL_SECONDS = 0.05
@@ -101,6 +104,8 @@ def rule_of(method: RegretMethod) -> Rule:
         case CCFR():
             rule = rule_of(method.base_method)
             return replace(rule, swell=CCFR_SWELL) if method.base == "dcfr" else rule
+        case PrefCFR():
+            return rule_of(method.base_method)
         case DCFR():
             return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
         case PCFRPlus():
@@ -109,6 +114,18 @@ def rule_of(method: RegretMethod) -> Rule:
             return replace(kernel_rules.CFR_PLUS, averaging=power)
         case _:
             return replace(kernel_rules.CFR, averaging=power)
+
+
+def preferences_of(method: RegretMethod, game: Game, kernel: Kernel) -> "PreferenceArrays | None":
+    """Return what a method leans to, laid out for the compiled loop; nothing for methods that have no preferences."""
+    match method:
+        case PrefCFR():
+            preference = preference_on(game, method.prefer, method.vulnerability, method.units)
+        case CFVFP():
+            preference = preference_on(game)
+        case _:
+            return None
+    return kernel_preferences(game, preference, kernel.layout, on_one=method.rule == "br")
 
 
 def dual_rule_of(method: RegretMethod) -> DualRule:
@@ -141,14 +158,15 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
     kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
-    _warm(kernel.layout.number, curved)
+    _warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
     begun = time.perf_counter()
     constraints = None
     if isinstance(problem, ConstrainedNash):
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
         constraints = KernelConstraints.of(problem, kernel.layout, weight)
     bound = _first_bound(method, problem)
-    state, bound = _start(method, problem, kernel, options, constraints, bound)
+    preferences = preferences_of(method, problem.game, kernel)
+    state, bound = _start(method, problem, kernel, options, constraints, bound, preferences)
     if constraints is not None and bound is not None:
         constraints = constraints.bounded(bound.beta)
     build_seconds += time.perf_counter() - begun
@@ -331,6 +349,7 @@ def _start(
     options: Options,
     constraints: KernelConstraints | None,
     bound: MultiplierBound | None,
+    preferences: "PreferenceArrays | None",
 ) -> tuple[KernelState, MultiplierBound | None]:
     """Return the state to go on from, and its bound: copies of a solution's, or a fresh one that plays the profile."""
     start = options.start
@@ -339,28 +358,40 @@ def _start(
         identity = None if constraints is None else constraints.identity
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, RegretState) and kept.method == method and same and kept.constraints == identity:
-            state = kernel.adopt(kept.state, kept.kernel, constraints)
+            state = kernel.adopt(kept.state, kept.kernel, constraints, preferences)
             state.next_check = state.iteration  # it may be good enough as it is
             return state, kept.bound
         start = start.profile
     if start is None:
-        return kernel.initial_state(constraints), bound
+        return kernel.initial_state(constraints, preferences, _first_regrets(method, kernel, options)), bound
     if not isinstance(start, Profile):
         raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
     check_same_game(start[0], problem.game)
     vector = np.zeros(kernel.layout.size)
     for strategy in start:
         kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
-    return kernel.start_from(vector, constraints=constraints), bound
+    return kernel.start_from(vector, constraints=constraints, preferences=preferences), bound
+
+
+def _first_regrets(method: RegretMethod, kernel: Kernel, options: Options) -> "Floats | None":
+    """Return the random regrets that a run begins with, in the order of sequences; none where they are to be zero."""
+    if not method.initial_regrets:
+        return None
+    random = np.random.default_rng(checked_seed(options.seed))
+    regrets = np.zeros(kernel.layout.size)
+    for player, count in enumerate(kernel.layout.num_sequences):
+        kernel.layout.from_user(player, np.append(0.0, method.initial_regrets * random.random(count - 1)), out=regrets)
+    return regrets
 
 
 @functools.cache
-def _warm(number: type, curved: bool = False) -> None:
+def _warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
     ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
     kernel = Kernel(build_layout(game.sequence_form, number))
     constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
-    state = kernel.initial_state(constraints)
+    preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
+    state = kernel.initial_state(constraints, preferences)
     kernel.run(state, Rule(), 2, constraints=constraints)
     kernel.average(state)

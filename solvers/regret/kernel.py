@@ -17,8 +17,10 @@ from .loop import (
     POWER,
     GameArrays,
     MultiplierArrays,
+    PartArrays,
     PayoffArrays,
     PolytopeArrays,
+    PreferenceArrays,
     StateArrays,
     run_loop,
 )
@@ -124,11 +126,14 @@ class KernelState:
         Of constraints; empty without them.
     origin : ndarray of float64, optional
         The regrets when averaging began, where they were not zero.
+    preferences : PreferenceArrays, optional
+        What the local rule leans to; without them, to nothing.
     """
 
     arrays: StateArrays
     multipliers: MultiplierArrays
     origin: Floats | None = None
+    preferences: PreferenceArrays | None = None
 
     @property
     def sums(self) -> Floats:
@@ -159,7 +164,14 @@ class KernelState:
         for copied, array in zip(copies[:-1], numbers, strict=True):
             copied[...] = array
         multipliers = MultiplierArrays._make([array.copy() for array in self.multipliers])
-        return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy())
+        preferences = self.preferences
+        if preferences is not None:
+            local, pricing = preferences.local, preferences.pricing
+            preferences = preferences._replace(
+                local=local._replace(costs=local.costs.copy()),
+                pricing=pricing._replace(seen=pricing.seen.copy(), summed=pricing.summed.copy()),
+            )
+        return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 
     def average_anew(self) -> None:
         """Begin the averages here: strategies, regrets and multipliers stay as they are."""
@@ -205,24 +217,58 @@ class Kernel:
     def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
         return Kernel, (self.layout,)  # the game's arrays are the layout's
 
-    def initial_state(self, constraints: KernelConstraints | None = None) -> KernelState:
-        """Return the state before the first update: no regrets, uniform behaviour, multipliers of zero."""
+    def initial_state(
+        self,
+        constraints: KernelConstraints | None = None,
+        preferences: PreferenceArrays | None = None,
+        regrets: Floats | None = None,
+    ) -> KernelState:
+        """Return the state before the first update: behaviour as regrets want it, multipliers of zero.
+
+        Parameters
+        ----------
+        constraints : KernelConstraints, optional
+        preferences : PreferenceArrays, optional
+        regrets : ndarray of float64, shape (layout.size,), optional
+            The first regrets, payoff units; by default none, with which behaviour is uniform unless actions are
+            preferred.
+        """
         constraints = KernelConstraints.none(self.layout.num_players) if constraints is None else constraints
         number, size = self.layout.number, self.layout.size
-        regrets, behaviour, plan, plan_sums, gradient, average = (_zeros((size,), number) for _ in range(6))
-        arrays = StateArrays(
-            regrets, behaviour, plan, plan_sums, gradient, average,
-            factors=_zeros((self.layout.num_factors,), number),
-            older=_zeros((size if number is np.float32 else 0,)),
-            lag=np.ones(1),
-            clock=np.array([0, 1], dtype=np.int64),
-        )  # fmt: skip
-        state = KernelState(arrays, constraints.initial_multipliers())
-        state.arrays.behaviour[:] = 1.0
-        for start, count, arity, _ in self.layout.buckets.tolist():
-            state.arrays.behaviour[start : start + count * arity] = 1.0 / arity
-        self.set_behaviour(state, state.arrays.behaviour)
+        vectors = [_zeros((size,), number) for _ in range(6)]
+        arrays = StateArrays._make([
+            *vectors,
+            _zeros((self.layout.num_factors,), number),
+            _zeros((size if number is np.float32 else 0,)),
+            np.ones(1),
+            np.array([0, 1], dtype=np.int64),
+        ])  # fmt: skip
+        state = KernelState(arrays, constraints.initial_multipliers(), preferences=preferences)
+        if regrets is not None:
+            state.arrays.regrets[:] = regrets / self.layout.unit
+            state.origin = np.array(state.arrays.regrets)
+        self.set_behaviour(state, self._chosen(state))
         return state
+
+    def _chosen(self, state: KernelState) -> Floats:
+        """Return the behaviour (a kernel vector) that the local rule forms of a state's regrets."""
+        behaviour: Floats = np.ones(self.layout.size)
+        preferences = state.preferences
+        weights = np.maximum(state.arrays.regrets, 0.0)
+        if preferences is not None:
+            weights = weights * preferences.local.degrees
+        for start, count, arity, _ in self.layout.buckets.tolist():
+            place = slice(start, start + count * arity)
+            shares = weights[place].reshape(arity, count)
+            otherwise = np.full((arity, count), 1.0 / arity)
+            if preferences is not None:
+                otherwise = preferences.local.fallback[place].reshape(arity, count)
+                if preferences.local.on_one[0]:
+                    shares = np.where(np.arange(arity)[:, None] == shares.argmax(axis=0), shares, 0.0)
+            totals = shares.sum(axis=0)
+            chosen = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)
+            behaviour[place] = chosen.ravel()
+        return behaviour
 
     def set_behaviour(self, state: KernelState, behaviour: Floats) -> None:
         """Let a state play a behaviour (a kernel vector); regrets and averages stay as they are."""
@@ -241,7 +287,11 @@ class Kernel:
                 arrays.plan[reaches], arrays.behaviour[reaches] = above, 1.0
 
     def start_from(
-        self, behaviour: Floats, trust: float = 10.0, constraints: KernelConstraints | None = None
+        self,
+        behaviour: Floats,
+        trust: float = 10.0,
+        constraints: KernelConstraints | None = None,
+        preferences: PreferenceArrays | None = None,
     ) -> KernelState:
         """Return a state that plays a behaviour (a kernel vector) and leans towards it.
 
@@ -257,18 +307,27 @@ class Kernel:
         self.set_behaviour(state, behaviour)
         probe = state.copy()
         self.run(probe, CFR, 1, alternating=False)
+        state.preferences = preferences
         for start, count, arity, _ in self.layout.buckets.tolist():
             place = slice(start, start + count * arity)
             size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
+        if preferences is not None:
+            state.arrays.regrets[:] /= preferences.local.degrees  # what is played is in proportion to the product
         state.origin = np.array(state.arrays.regrets)
         return state
 
-    def adopt(self, state: KernelState, other: Kernel, constraints: KernelConstraints | None = None) -> KernelState:
+    def adopt(
+        self,
+        state: KernelState,
+        other: Kernel,
+        constraints: KernelConstraints | None = None,
+        preferences: PreferenceArrays | None = None,
+    ) -> KernelState:
         """Return a copy of another kernel's state of the same game, in this kernel's layout."""
         if other is self:
             return state.copy()
-        adopted = self.initial_state(constraints)
+        adopted = self.initial_state(constraints, preferences)
         ratio = other.layout.unit / self.layout.unit
         for own, array in zip(adopted.multipliers, state.multipliers, strict=True):
             own[:] = array * ratio
@@ -307,6 +366,7 @@ class Kernel:
         scales: ArrayLike | None = None,
         constraints: KernelConstraints | None = None,
         dual: DualRule = DualRule(),  # noqa: B008
+        part: PartArrays | None = None,
     ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
@@ -337,6 +397,8 @@ class Kernel:
             exploitability is the larger of the gap and the largest violation.
         dual : DualRule
             How multipliers move.
+        part : PartArrays, optional
+            What of the game is solved, in trees; by default all of it. The certificate is always of the whole game.
 
         Returns
         -------
@@ -361,7 +423,7 @@ class Kernel:
             float(tolerance) / unit, checked, values,
             constraints is not None, rows_of.arrays, rows_of.proven,
             rows_of.curves.arrays if rows_of.curves.rows else None, state.multipliers,
-            np.array(dual_numbers),
+            np.array(dual_numbers), state.preferences, part,
         )  # fmt: skip
         rows_of.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)

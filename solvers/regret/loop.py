@@ -9,6 +9,7 @@ this file, because numba's cache does not see changes in another one.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any, NamedTuple
 
@@ -20,10 +21,12 @@ from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
 from .pieces import Runs
-from .registers import add_at, any_nonzero, gather, larger, load, spread, store, where_positive, width
+from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
+# Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
+BLOCK, LATE_BLOCK, EARLY = 16, 64, 1024
 FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
@@ -44,10 +47,24 @@ def compiled(function: Any, cache: bool = False) -> Any:
     options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
     if cache:
         try:
-            return njit(cache=True, nogil=True, **options)(function)
+            return _without_stale_cache(njit(cache=True, nogil=True, **options)(function))
         except RuntimeError:  # numba: no locator available
             return njit(nogil=True, **options)(function)
     return njit(no_cpython_wrapper=True, **options)(function)
+
+
+def _without_stale_cache(function: Any) -> Any:
+    """Return a cached function, its cache emptied if another version of this file left one that cannot be read.
+
+    numba reads the index of a cache before it looks at whether the file has changed.
+    """
+    cache = getattr(function, "_cache", None)
+    try:
+        cache._cache_file._load_index()  # type: ignore[union-attr]
+    except Exception:
+        with contextlib.suppress(Exception):
+            cache.flush()  # type: ignore[union-attr]
+    return function
 
 
 # The arrays of a KernelLayout that the compiled functions read, in the parts that each of them needs: a call copies the
@@ -146,6 +163,44 @@ class CurveArrays(NamedTuple):
     calls: Any  # where Python is called, and whether it wants the loop to stop
 
 
+class LeaningArrays(NamedTuple):
+    """What the local rule leans to; vectors are over positions."""
+
+    degrees: Any  # δ
+    fallback: Any  # what is played where no regret is above the vulnerability
+    costs: Any  # at the first action of each infoset, what is taken from its instantaneous regrets
+    on_one: Any  # whether all is played on one action
+
+
+class PricingArrays(NamedTuple):
+    """How the costs follow from plans, where they do."""
+
+    reaching: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
+    seen: Any  # what infosets would cost at the sums of plans of a block ago, and at bases the weight of these
+    summed: Any  # by player, how many plans these were
+    infosets: Any  # any other number of players: the position of the first action of each history's infoset
+    histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
+    ranges: Any  # each player's histories
+    weights: Any  # vulnerability, chance multiplied in
+
+
+class PreferenceArrays(NamedTuple):
+    """Preferences for actions."""
+
+    leaning: Any  # of each player, whether it has any
+    depending: Any  # whether costs depend on plans
+    local: LeaningArrays
+    pricing: PricingArrays
+
+
+class PartArrays(NamedTuple):
+    """A part of the game: what is settled, and what comes in from elsewhere; vectors over positions."""
+
+    settled: Any  # at the first action of each infoset, above zero where behaviour stays as it is
+    kept: Any  # that behaviour
+    inflow: Any  # at the first action of each infoset, what comes there beside the parent sequence
+
+
 class StateArrays(NamedTuple):
     """The vectors over positions that an iteration changes."""
 
@@ -220,9 +275,47 @@ def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: 
 
 
 @compiled
+def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any, kept: Any) -> None:
+    """Write down what a player's infosets are to cost, by the others' plans of late.
+
+    Of two players it is the mean over the latest block of iterations, of which the sums of plans are known; what stood
+    there before it has ``kept`` so much of its weight.
+    """
+    seen, plan, plan_sums = pricing.seen, state.plan, state.plan_sums
+    real = costs.dtype.type
+    base, end = np.uint64(bases[player]), np.uint64(bases[player + ONE])
+    for s in range(base, end):
+        costs[s] = real(0.0)
+    if num_players == TWO:
+        summed = plan_sums[bases[ONE - player]]  # the weights in all
+        weight = summed - real(kept) * seen[base]
+        if weight > real(0.0):
+            _add_runs(pricing.reaching, player, plan_sums, 1.0, costs)
+            share = real(1.0) / weight
+            for s in range(base, end):
+                until_now = costs[s]
+                # What did not happen is to cost nothing, round-off or not.
+                costs[s] = max((until_now - real(kept) * seen[s]) * share, real(0.0))
+                seen[s] = until_now
+            costs[base], seen[base] = real(0.0), summed
+        else:
+            _add_runs(pricing.reaching, player, plan, 1.0, costs)
+        return
+    infosets, histories, ranges, weights = (
+        pricing.infosets, pricing.histories, pricing.ranges, pricing.weights
+    )  # fmt: skip
+    for k in range(np.uint64(ranges[player]), np.uint64(ranges[player + ONE])):
+        reach = weights[k]
+        for other in range(num_players):
+            reach *= plan[histories[k, other]]
+        costs[infosets[k]] += reach
+
+
+@compiled
 def _bottom_up(
-    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any
-) -> None:
+    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
+    preferences: Any, part: Any,
+) -> None:  # fmt: skip
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     real = regrets.dtype.type
@@ -233,6 +326,13 @@ def _bottom_up(
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(gradient)
+    # Without preferences these are None, and what follows from them is not compiled.
+    on_one = False
+    if preferences is not None:
+        on_one = preferences.on_one[0] != 0
+        degrees, fallback, vulnerability = preferences.degrees, preferences.fallback, preferences.costs
+    if part is not None:
+        settled_at, kept = part.settled, part.kept
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
@@ -246,26 +346,53 @@ def _bottom_up(
                 there = here + action * size
                 values = values + load(behaviour, there) * load(gradient, there)
             totals = zeros
+            if preferences is not None:
+                costs = load(vulnerability, here)
             for action in range(arity):
                 there = here + action * size
                 instantaneous = load(gradient, there) - values
+                if preferences is not None:
+                    instantaneous = instantaneous - costs
                 store(gradient, there, zeros)
                 regret = load(regrets, there)
                 regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
                 store(regrets, there, regret)
                 chosen = larger(regret + predictions * instantaneous, zeros)
+                if preferences is not None:
+                    chosen = chosen * load(degrees, there)
                 store(behaviour, there, chosen)
                 totals = totals + chosen
+            if preferences is not None:
+                uniform = load(fallback, here)
             divisors = where_positive(totals, totals, ones)
             shares = where_positive(totals, zeros, uniform)
-            if arity == TWO:
+            if on_one:
+                # All is played on the first of the best actions.
+                best, left = zeros, ones
+                for action in range(arity):
+                    best = larger(best, load(behaviour, here + action * size))
+                for action in range(arity):
+                    there = here + action * size
+                    taken = at_least(load(behaviour, there), best, left, zeros)
+                    left = left - taken
+                    if preferences is not None:
+                        uniform = load(fallback, there)
+                    store(behaviour, there, where_positive(best, taken, uniform))
+            elif arity == TWO:
                 probability = load(behaviour, here) / divisors + shares
                 store(behaviour, here, probability)
                 store(behaviour, here + size, ones - probability)
             else:
                 for action in range(arity):
                     there = here + action * size
+                    if preferences is not None:
+                        shares = where_positive(totals, zeros, load(fallback, there))
                     store(behaviour, there, load(behaviour, there) / divisors + shares)
+            if part is not None:
+                settled = load(settled_at, here)
+                for action in range(arity):
+                    there = here + action * size
+                    store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
             if flow:
                 there = here + arity * size  # what the reaches of infosets are paid
                 values = values + load(gradient, there)
@@ -558,7 +685,7 @@ def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: 
 
 
 @compiled
-def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
+def _top_down(polytopes: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     real = plan.dtype.type
@@ -568,6 +695,8 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(plan)
+    if part is not None:
+        inflow = part.inflow
     # A flow's reaches are like one more action that is always taken.
     more = ONE if flow else ZERO
     for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
@@ -582,6 +711,8 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
                     reach = reach + load(patterns, pattern) * load(plan, source)
             else:
                 reach = gather(plan, parents, first + i)
+                if part is not None:
+                    reach = reach + load(inflow, start + i)
             for action in range(arity + more):
                 there = start + action * size + i
                 store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
@@ -589,7 +720,7 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
 
 
 @compiled
-def _fold(state: Any) -> None:
+def _fold(state: Any, preferences: Any) -> None:
     """Add the sums of the latest plans to the older ones, and begin anew.
 
     In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
@@ -598,6 +729,8 @@ def _fold(state: Any) -> None:
     for s in range(np.uint64(len(older))):
         older[s] = older[s] * lag + plan_sums[s]
         plan_sums[s] = plan_sums.dtype.type(0.0)
+        if preferences is not None:
+            preferences.pricing.seen[s] = plan_sums.dtype.type(0.0)
     state.lag[0] = 1.0
 
 
@@ -698,7 +831,8 @@ def _exploitability(
 def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
-    constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any,
+    constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any, preferences: Any,
+    part: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
 
@@ -724,7 +858,7 @@ def run_loop(
     while True:
         if t >= next_check and rows < len(history_iterations):
             if in_two:
-                _fold(state)
+                _fold(state, preferences)
             for player in range(num_players):
                 base = np.uint64(bases[player])
                 weight = 0.0 if last_iterate else (state.older[base] if in_two else np.float64(state.plan_sums[base]))
@@ -769,7 +903,7 @@ def run_loop(
         decay = (np.float64(t - 1) / np.float64(t)) ** power
         if in_two:
             if t % FOLD == 0:
-                _fold(state)
+                _fold(state, preferences)
             state.lag[0] *= decay
         if constrained and dual_power != 0.0:
             step_now = dual_step * np.float64(t) ** -dual_power
@@ -782,7 +916,7 @@ def run_loop(
                 # At once the multipliers answer the old plan, in turn the new one.
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
-                _top_down(game.polytopes, actor, state, decay)
+                _top_down(game.polytopes, actor, state, decay, part)
                 if curves is not None:
                     _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
@@ -799,7 +933,21 @@ def run_loop(
             _add_gradient(game.payoffs, game.runs, num_players, actor, plan, scale, gradient)
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
-            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction)
+            if preferences is not None:
+                block = BLOCK if t <= EARLY else LATE_BLOCK
+                if preferences.depending[0] != 0 and (num_players != TWO or t % block == 1):
+                    summed, last_summed = t if alternating and actor > ZERO else t - 1, preferences.pricing.summed
+                    kept = (np.float64(last_summed[actor]) / np.float64(max(summed, 1))) ** power
+                    last_summed[actor] = summed
+                    costs = preferences.local.costs
+                    _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
+                if preferences.leaning[actor] != 0:
+                    _bottom_up(
+                        game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                        preferences.local, part,
+                    )  # fmt: skip
+                    continue
+            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction, None, part)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
 

@@ -121,6 +121,15 @@ def _where_positive(typing_context: Any, tested: Any, those: Any, others: Any) -
     return those(tested, those, others), generate
 
 
+def _at_least(typing_context: Any, tested: Any, bound: Any, those: Any, others: Any) -> Any:
+    """Return ``those`` at the places where ``tested`` is not below ``bound``, and ``others`` elsewhere."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">=", *arguments[:2]), *arguments[2:])
+
+    return those(tested, bound, those, others), generate
+
+
 def _any_nonzero(typing_context: Any, register: Any) -> Any:
     """Return whether a number is not zero."""
 
@@ -177,4 +186,5 @@ store: Any = intrinsic(_store)
 spread: Any = intrinsic(_spread)
 larger: Any = intrinsic(_larger)
 where_positive: Any = intrinsic(_where_positive)
+at_least: Any = intrinsic(_at_least)
 any_nonzero: Any = intrinsic(_any_nonzero)

@@ -4,21 +4,21 @@ import functools
 import math
 import time
 from dataclasses import dataclass
-from numbers import Integral
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...models.preferences import preference_on
 from ...models.problems import Certificate, Problem
-from ...seqform.errors import InvalidStrategyError, UnknownMethodError, shown
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..methods import MCCFR, OutcomeSamplingMCCFR
-from ..outcome import Options, Outcome, certified_error, reported
+from ..methods import MCCFR, ESPrefCFR, OutcomeSamplingMCCFR
+from ..outcome import Options, Outcome, certified_error, checked_seed, reported
 from ..solution import History, Solution
 from ..status import Status
-from .sampler import Sampler, SamplerState, SamplingRule
+from .sampler import LocalPreference, Sampler, SamplerState, SamplingRule
 from .tree import HistoryTree, history_tree
 
 #: Seconds that one call of the compiled samplers should take: Ctrl-C arrives, and limits are looked at, between calls.
@@ -65,6 +65,20 @@ def rule_of(method: MCCFR, num_players: int) -> SamplingRule:
     return SamplingRule("external", averaging, floor)
 
 
+def preference_of(method: MCCFR, game: Game) -> LocalPreference | None:
+    """Return what a method prefers in a game as the compiled samplers take it; nothing if it knows no preferences.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a preference is about nothing in the game.
+    """
+    if not isinstance(method, ESPrefCFR):
+        return None
+    found = preference_on(game, method.prefer, method.vulnerability, method.units)
+    return LocalPreference(found.degrees, found.vulnerability, method.rule == "br", method.units == "conditional")
+
+
 def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.methods.MCCFR`.
 
@@ -72,11 +86,12 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     runs.
     """
     begun = time.perf_counter()
-    seed = _checked_seed(options.seed)
+    seed = checked_seed(options.seed)
     tree = tree_for(problem.game)
     sampler, rule = Sampler(tree), rule_of(method, tree.num_players)
-    _warm()
-    state = _start(method, problem, sampler, rule, options, seed)
+    preference = preference_of(method, problem.game)
+    _warm(preference is not None)
+    state = _start(method, problem, sampler, rule, preference, options, seed)
     build_seconds = time.perf_counter() - begun
 
     begun = time.perf_counter()
@@ -148,16 +163,14 @@ def _history(rows: list[tuple[int, float, float, int]]) -> History:
     )
 
 
-def _checked_seed(seed: int | None) -> int:
-    if seed is None:
-        return 0
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise UnknownMethodError(f"seed is {shown(seed)}, expected a whole number of at least 0")
-    return int(seed)
-
-
 def _start(
-    method: MCCFR, problem: Problem, sampler: Sampler, rule: SamplingRule, options: Options, seed: int
+    method: MCCFR,
+    problem: Problem,
+    sampler: Sampler,
+    rule: SamplingRule,
+    preference: LocalPreference | None,
+    options: Options,
+    seed: int,
 ) -> SamplerState:
     """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile."""
     start = options.start
@@ -169,7 +182,7 @@ def _start(
             state.next_check = state.touched  # it may be good enough as it is
             return state
         start = start.profile
-    state = sampler.initial_state(rule, seed)
+    state = sampler.initial_state(rule, seed, preference)
     if start is None:
         return state
     if not isinstance(start, Profile):
@@ -181,9 +194,11 @@ def _start(
 
 
 @functools.cache
-def _warm() -> None:
+def _warm(preferring: bool = False) -> None:
     """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
     from ...models.games import load_game
 
-    sampler = Sampler(history_tree(load_game("kuhn")))
-    sampler.run(sampler.initial_state(SamplingRule()), SamplingRule(), 1)
+    game = load_game("kuhn")
+    sampler = Sampler(tree_for(game))
+    preference = preference_of(ESPrefCFR(), game) if preferring else None
+    sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)

@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ..regret.loop import compiled
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
 SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged
 CHANCE, TERMINAL = -1, -2
+#: What an overloaded function is compiled with, as :func:`compiled` does the others.
+_LIKE_COMPILED = {"error_model": "numpy", "boundscheck": False}
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -30,6 +33,34 @@ class StateArrays(NamedTuple):
     sums: Any  # of strategies
     baselines: Any  # of each player's value after each sequence, or at each history; empty without baselines
     clock: Any  # iterations, histories touched, and the state of the random numbers
+
+
+class PreferenceArrays(NamedTuple):
+    """What Pref-CFR's local rule reads beside the regrets, over positions."""
+
+    degrees: Any  # of each sequence, at least 1
+    vulnerability: Any  # of an infoset, where its first sequence stands
+    divisors: (
+        Any  # where the number stands that an infoset's regrets are averaged over: also where its first one stands
+    )
+    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
+    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
+    greedy: Any  # whether all weight is on the best action
+
+
+class PreferringStateArrays(NamedTuple):
+    """A state with a preference in it: :class:`StateArrays` and then :class:`PreferenceArrays`."""
+
+    regrets: Any
+    sums: Any
+    baselines: Any
+    clock: Any
+    degrees: Any
+    vulnerability: Any
+    divisors: Any
+    counts: Any
+    visits: Any
+    greedy: Any
 
 
 class ScratchArrays(NamedTuple):
@@ -66,12 +97,21 @@ def _outcome(chance: Any, first: Any, count: Any, clock: Any) -> Any:
     return low
 
 
-@compiled
 def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
-    """Write the policy of an infoset: the local rule, regret matching, plays in proportion to positive regrets.
+    """Write the policy of an infoset: every walk asks here what is played. The state's type decides what is compiled.
 
-    Every walk asks here what is played, so that another rule is another way to fill these numbers from the state.
+    Without a preference that is regret matching: in proportion to positive regrets. With one regrets count as much as
+    their degrees say, above what is tolerated; all play in proportion, or the best action takes all.
     """
+    raise NotImplementedError  # compiled code calls one of the two below
+
+
+def _count(state: Any, place: Any, weight: Any) -> None:
+    """Count a walk or a visit, if there is a preference that wants to know."""
+    raise NotImplementedError
+
+
+def _match_regrets(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
     regrets, total = state.regrets, 0.0
     for action in range(count):
         positive = max(regrets[start + action], 0.0)
@@ -83,6 +123,56 @@ def _policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> No
     else:
         for action in range(count):
             policies[place + action] = 1.0 / np.float64(count)
+
+
+def _follow_preference(state: Any, start: Any, count: Any, policies: Any, place: Any) -> None:
+    regrets, degrees = state.regrets, state.degrees
+    # Regrets are sums: an average above β is a sum above β times the number that it is averaged over.
+    least = state.vulnerability[start] * state.counts[np.uint64(state.divisors[start])]
+    total, most, best = 0.0, 0.0, ZERO
+    for action in range(count):
+        positive = degrees[start + action] * max(regrets[start + action] - least, 0.0)
+        policies[place + action] = positive
+        total += positive
+        if positive > most:
+            most, best = positive, np.uint64(action)
+    if total > 0.0 and state.greedy:
+        for action in range(count):
+            policies[place + action] = 0.0
+        policies[place + best] = total
+    elif not total > 0.0:
+        for action in range(count):
+            policies[place + action] = degrees[start + action] - 1.0
+            total += policies[place + action]
+    if total > 0.0:
+        for action in range(count):
+            policies[place + action] /= total
+    else:
+        for action in range(count):
+            policies[place + action] = 1.0 / np.float64(count)
+
+
+def _count_nothing(state: Any, place: Any, weight: Any) -> None:
+    pass
+
+
+def _count_visit(state: Any, place: Any, weight: Any) -> None:
+    state.visits[place] += weight
+
+
+def _prefers(state: Any) -> bool:
+    """Whether the type of a state is that of one with a preference."""
+    return bool(state.instance_class is PreferringStateArrays)
+
+
+@overload(_policy, jit_options=_LIKE_COMPILED)
+def _compile_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> Any:
+    return _follow_preference if _prefers(state) else _match_regrets
+
+
+@overload(_count, jit_options=_LIKE_COMPILED)
+def _compile_count(state: Any, place: Any, weight: Any) -> Any:
+    return _count_visit if _prefers(state) else _count_nothing
 
 
 @compiled
@@ -153,6 +243,7 @@ def _traverse_external(tree: Any, player: Any, floor: Any, average: Any, state: 
                 value += policies[first + each] * values[first + each]
             for each in range(count):
                 target[place + each] = max(target[place + each] + (values[first + each] - value), floor)
+            _count(state, place, 1.0)
             depth, top = frame, first
         if depth == ZERO:
             break
@@ -232,6 +323,7 @@ def _traverse_outcome(
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[place + each] = max(target[place + each] + weight * (own - mean), floor)
+            _count(state, place, weight)
         value = mean
     clock[ONE] += touched
 
@@ -282,6 +374,8 @@ def run_samplers(
 ) -> None:  # fmt: skip
     """Do up to ``iterations`` more, and stop after the one that has touched ``until`` histories in all.
 
+    The state is :class:`StateArrays` or :class:`PreferringStateArrays`.
+
     In an iteration each player walks once, in turn; with a ``player`` of 0 or more, that one alone, which leaves the
     averages as they are. Regrets go to ``target``, which is the state's own array unless they are to stay as they are.
     """
@@ -302,6 +396,7 @@ def run_samplers(
                 _traverse_external(tree, actor, floor, average, state, target, scratch)
             else:
                 _traverse_outcome(tree, actor, floor, average, exploration, rate, by_history, state, target, scratch)
+            _count(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 
 

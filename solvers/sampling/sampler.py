@@ -1,13 +1,15 @@
 """Samplers on one game: their state, and what is read from it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from . import kernel
-from .kernel import ScratchArrays, StateArrays
+from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
+from .splitmix import first_random_state
 from .tree import HistoryTree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
@@ -40,6 +42,36 @@ class SamplingRule:
     baselines: Literal["history", "infoset"] = "infoset"
 
 
+@dataclass(frozen=True, eq=False)
+class LocalPreference:
+    """What players prefer, and what regrets they do not care about, as numbers of the compiled loop.
+
+    Attributes
+    ----------
+    degrees : sequence of ndarray of float64, shape (num_sequences,)
+        One a player: how much a sequence's regret counts, at least 1.
+    vulnerability : sequence of ndarray of float64, shape (num_infosets,)
+        One a player: up to which average a regret counts as none, in payoff units.
+    greedy : bool
+        Whether the action whose regret counts most is played alone, in place of all in proportion.
+    conditional : bool
+        Whether averages are over visits to an infoset rather than over walks.
+    """
+
+    degrees: Sequence[Floats]
+    vulnerability: Sequence[Floats]
+    greedy: bool = False
+    conditional: bool = False
+
+    def arrays(self, tree: HistoryTree) -> PreferenceArrays:
+        """Return the numbers on a game's positions, with nothing counted yet."""
+        starts, counts = tree.infosets[:, 0], np.zeros(tree.num_positions)
+        vulnerability, divisors = np.zeros(tree.num_positions), np.zeros(tree.num_positions, dtype=np.int64)
+        vulnerability[starts] = np.concatenate(self.vulnerability)
+        divisors[starts] = starts if self.conditional else np.repeat(tree.bases[:-1], np.diff(tree.ranges))
+        return PreferenceArrays(np.concatenate(self.degrees), vulnerability, divisors, counts, counts, self.greedy)
+
+
 @dataclass(eq=False)
 class SamplerState:
     """Where a sampler stands.
@@ -49,10 +81,13 @@ class SamplerState:
     arrays : StateArrays
     next_check : int
         How many histories are touched before the certificate is computed next.
+    preference : PreferenceArrays, optional
+        What is preferred, and over how many walks or visits regrets are averaged.
     """
 
     arrays: StateArrays
     next_check: int = 0
+    preference: PreferenceArrays | None = None
 
     @property
     def iterations(self) -> int:
@@ -66,7 +101,11 @@ class SamplerState:
 
     def copy(self) -> "SamplerState":
         """Return a state that goes on from here on its own."""
-        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), self.next_check)
+        preference = self.preference
+        if preference is not None:
+            counts = preference.counts.copy()
+            preference = preference._replace(counts=counts, visits=counts)
+        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), self.next_check, preference)
 
 
 class Sampler:
@@ -97,8 +136,13 @@ class Sampler:
             values=np.zeros(max(width, tree.length + 1)),
             plan=np.zeros(tree.num_positions),
         )
+        self._inside = np.ones(tree.num_positions, dtype=bool)
+        self._inside[tree.bases[:-1]] = False  # the empty sequences
+        self._starts = np.cumsum(tree.infosets[:, 1]) - tree.infosets[:, 1]  # of infosets, without the empty sequences
 
-    def initial_state(self, rule: SamplingRule, seed: int = 0) -> SamplerState:
+    def initial_state(
+        self, rule: SamplingRule, seed: int = 0, preference: LocalPreference | None = None
+    ) -> SamplerState:
         """Return a state without any regrets.
 
         Parameters
@@ -106,26 +150,38 @@ class Sampler:
         rule : SamplingRule
         seed : int
             For ``numpy.random.SeedSequence``, which makes the first state of the random numbers of it.
+        preference : LocalPreference, optional
+            By default policies are those of regret matching.
         """
         size = self.tree.num_positions
         with_baselines = rule.sampling == "outcome" and rule.rate is not None
         places = self.tree.num_nodes if rule.baselines == "history" else size
         clock = np.zeros(3, dtype=np.uint64)
-        clock[2] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        clock[2] = first_random_state(seed)
         return SamplerState(
             StateArrays(
                 regrets=np.zeros(size),
                 sums=np.zeros(size),
                 baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
                 clock=clock,
-            )
+            ),
+            preference=None if preference is None else preference.arrays(self.tree),
         )
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
-        """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all."""
+        """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all.
+
+        With a preference they stand in proportions of which the degrees make the behaviour; where the best action is
+        played alone that is all that is left of it.
+        """
+        regrets = state.arrays.regrets
         for base, behaviour in zip(self.tree.bases[:-1].tolist(), behaviours, strict=True):
-            state.arrays.regrets[base : base + len(behaviour)] = trust * behaviour
-            state.arrays.regrets[base] = 0.0
+            regrets[base : base + len(behaviour)] = trust * behaviour
+            regrets[base] = 0.0
+        if state.preference is not None:
+            regrets /= state.preference.degrees
+            totals = np.repeat(self._totals(regrets), self.tree.infosets[:, 1])
+            regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
     def run(self, state: SamplerState, rule: SamplingRule, iterations: int, touched: int | None = None) -> None:
         """Do more iterations, in each of which every player walks once, in turn.
@@ -159,10 +215,27 @@ class Sampler:
         ndarray of float64, shape (num_positions,)
             In expectation the counterfactual regrets π₋ᵢ(I) (u(I, a) − u(I)) of the current policies.
         """
-        target = np.zeros(self.tree.num_positions)
+        return self._sampled(state, rule, player, samples)[0]
+
+    def sampled_visits(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> Floats:
+        """Return how often a player's walks came to its infosets, while all policies stay as they are.
+
+        The state needs a preference, which is what counts visits.
+
+        Returns
+        -------
+        ndarray of float64, shape (num_positions,)
+            At each infoset's first sequence a number whose expectation is π₋ᵢ(I): outcome sampling counts a visit as
+            the reciprocal of the probability that the player's own sampling came there.
+        """
+        return self._sampled(state, rule, player, samples)[1]
+
+    def _sampled(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> tuple[Floats, Floats]:
+        target, visits = np.zeros(self.tree.num_positions), np.zeros(self.tree.num_positions)
+        counting = None if state.preference is None else state.preference._replace(visits=visits)
         unbounded = replace(rule, floor=-np.inf)
-        self._run(state, unbounded, target, samples, None, player)
-        return target / samples
+        self._run(replace(state, preference=counting), unbounded, target, samples, None, player)
+        return target / samples, visits / samples
 
     def _run(
         self,
@@ -178,7 +251,7 @@ class Sampler:
         kernel.run_samplers(
             self.tree.arrays,
             self.tree.bases,
-            state.arrays,
+            state.arrays if state.preference is None else PreferringStateArrays(*state.arrays, *state.preference),
             target,
             self._scratch,
             np.uint64(iterations),
@@ -190,24 +263,48 @@ class Sampler:
         )
 
     def policies(self, state: SamplerState) -> list[Floats]:
-        """Return the players' behaviour strategies of regret matching now; entry 0, of the empty sequence, is 1."""
-        positive = np.maximum(state.arrays.regrets, 0.0)
-        uniform = np.repeat(1.0 / self.tree.infosets[:, 1], self.tree.infosets[:, 1])
-        return self._behaviours(positive, uniform)
+        """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
+        counts = self.tree.infosets[:, 1]
+        uniform = np.repeat(1.0 / counts, counts)
+        preference = state.preference
+        if preference is None:
+            return self._behaviours(np.maximum(state.arrays.regrets, 0.0), uniform)
+        starts = self.tree.infosets[:, 0]
+        least = np.zeros(self.tree.num_positions)
+        divisors = preference.counts[preference.divisors[starts]]
+        least[self._inside] = np.repeat(preference.vulnerability[starts] * divisors, counts)
+        weights = preference.degrees * np.maximum(state.arrays.regrets - least, 0.0)
+        if preference.greedy:
+            weights[self._inside] = _first_largest(weights[self._inside], self._starts, counts)
+        fallback = preference.degrees - 1.0
+        otherwise = np.concatenate([each[1:] for each in self._behaviours(fallback, uniform)])
+        return self._behaviours(weights, otherwise)
 
     def average(self, state: SamplerState) -> list[Floats]:
         """Return the players' averaged behaviour strategies; the current ones where nothing has been averaged."""
         return self._behaviours(state.arrays.sums, np.concatenate([each[1:] for each in self.policies(state)]))
 
+    def _totals(self, weights: Floats) -> Floats:
+        """Return the sums of weights over positions, infoset by infoset."""
+        totals: Floats = np.add.reduceat(weights[self._inside], self._starts) if len(self._starts) else np.zeros(0)
+        return totals
+
     def _behaviours(self, weights: Floats, otherwise: Floats) -> list[Floats]:
         """Return behaviour in proportion to weights over positions, infoset by infoset."""
-        bases, counts = self.tree.bases, self.tree.infosets[:, 1]
-        inside = np.ones(len(weights), dtype=bool)
-        inside[bases[:-1]] = False  # the empty sequences
-        shares = weights[inside]
-        if len(counts):
-            totals = np.repeat(np.add.reduceat(shares, np.cumsum(counts) - counts), counts)
-            shares = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)
+        bases = self.tree.bases
+        totals = np.repeat(self._totals(weights), self.tree.infosets[:, 1])
         behaviour = np.ones(len(weights))
-        behaviour[inside] = shares
+        behaviour[self._inside] = np.where(
+            totals > 0.0, weights[self._inside] / np.where(totals > 0.0, totals, 1.0), otherwise
+        )
         return [behaviour[start:stop] for start, stop in zip(bases[:-1].tolist(), bases[1:].tolist(), strict=True)]
+
+
+def _first_largest(weights: Floats, starts: Integers, counts: Integers) -> Floats:
+    """Return 1 at the first of each infoset's largest weights, if that is above 0, and 0 elsewhere."""
+    largest = np.zeros(len(weights))
+    if len(starts):
+        most = np.maximum.reduceat(weights, starts)
+        at_most = np.flatnonzero(weights == np.repeat(most, counts))
+        largest[at_most[np.searchsorted(at_most, starts)][most > 0.0]] = 1.0
+    return largest

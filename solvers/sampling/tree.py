@@ -14,6 +14,7 @@ from ...seqform.game import Game
 from ...seqform.public_tree import check_order
 from ...seqform.rules import CHANCE, TERMINAL, Rules
 from ...seqform.sequence_form import SequenceForm
+from .splitmix import cumulative
 
 #: Columns of the table of histories: who moves, the first child, how many children, and where the rest is found.
 MOVER, CHILD, COUNT, PLACE = 0, 1, 2, 3
@@ -205,7 +206,7 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
             outcomes = rules.chance_outcomes(state)
             labels = [label for label, _ in outcomes]
             places[here] = len(chance)
-            chance.extend(_sums([float(probability) for _, probability in outcomes]))
+            chance.extend(cumulative([float(probability) for _, probability in outcomes]))
         else:
             labels = list(rules.actions(state))
             known = numbers[who]
@@ -227,12 +228,6 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
                 stack.append((follower, following, first + number, level + 1))
     table = np.stack([np.frombuffer(column, dtype=np.intc) for column in columns], axis=1).astype(np.int32)
     return table, np.array(chance, dtype=np.float64), num_leaves, longest, [list(known) for known in numbers]
-
-
-def _sums(probabilities: list[float]) -> list[float]:
-    """Return the sums up to each outcome, such that a number below 1 never falls on an outcome of probability 0."""
-    sums = np.cumsum(probabilities)
-    return np.where(sums >= sums[-1], 1.0, sums / sums[-1]).tolist()  # type: ignore[no-any-return]
 
 
 def _longest(form: SequenceForm) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from .info import info
 from .play import play
 from .reproduce import reproduce
 from .solve import solve
+from .style import style
 from .validate import validate
 
 # Typer's usage errors are click's in its older releases and its own in newer ones: reach them through what it exports.
@@ -95,7 +96,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, play, fit, validate, reproduce, export):
+for command in (games, info, solve, style, play, fit, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 

@@ -1,9 +1,12 @@
 """Reads what options and arguments take, and says what is wrong with anything else."""
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import typer
+
+from .errors import CommandLineError
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -101,6 +104,30 @@ def confidence_level(text: str) -> float:
         number = math.nan
     if not 0.0 < number < 1.0:
         raise typer.BadParameter(f"{text!r}, expected a number between 0 and 1, such as 0.95")
+    return number
+
+
+def fraction(option: str, text: str) -> Fraction:
+    """Read an amount of payoff exactly: a decimal or a fraction of at least 0.
+
+    Raises
+    ------
+    CommandLineError
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.arguments import fraction
+    >>> fraction("--max-loss", "1/50")
+    Fraction(1, 50)
+    """
+    from ...models.constraints.tokens import parse_number
+
+    try:
+        number = parse_number(text.strip())
+    except ValueError:
+        number = Fraction(-1)
+    if number < 0:
+        raise CommandLineError(f"{option} {text!r}: expected a number of at least 0, such as 0.02 or 1/50")
     return number
 
 

@@ -111,7 +111,7 @@ def print_frontier(record: dict[str, Any], json: str | None) -> None:
         rows["JSON in"] = json
     show_rows(console(), rows)
     pieces = [list(piece.values()) for piece in record["frontier"]]
-    _print_numbers(("p from", "p to", "gain", "exploitability"), pieces)
+    print_numbers(("p from", "p to", "gain", "exploitability"), pieces)
 
 
 def check_sensitivity(problem: str) -> None:
@@ -198,7 +198,7 @@ def print_sensitivity(record: dict[str, Any], player: int) -> None:
     heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
     out.print(f"{heading}; proven within {record['gap']:.3g}", style="bold", soft_wrap=True)
     pieces = [list(piece.values()) for piece in record["pieces"]]
-    _print_numbers(("from", "to", "objective from", "objective to", "slope"), pieces)
+    print_numbers(("from", "to", "objective from", "objective to", "slope"), pieces)
     least, most = record["feasible"]
     if (least, most) != (record["lower"], record["upper"]):
         out.print(f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim")
@@ -213,7 +213,8 @@ def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
     )
 
 
-def _print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
+def print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
+    """Print numbers in columns; the column ``slope`` as prices are."""
     from rich.table import Table
 
     out = console()

@@ -1,27 +1,33 @@
 """The method that ``--method`` and its options name, and the profile that ``--start`` gives it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import nearest
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
+    from ...models.preferences import Prefer
     from ...seqform.game import Game
     from ...seqform.strategy import Profile
     from ...solvers.methods import Method
 
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
-#: Options of constrained CFR alone, and what they do to it.
-_CONSTRAINED = {
+#: Options of a few methods, and what they do to these.
+_DOES = {
     "base": "says how regrets accumulate in",
     "steps": "says how multipliers move in",
     "step": "says how far multipliers move in",
     "tangents": "says where tangents are taken in",
     "beta": "bounds the multipliers of",
+    "prefer": "says what is preferred in",
+    "vulnerability": "says what preferences may cost in",
+    "units": "says what vulnerabilities are held against in",
+    "rule": "says how actions are chosen in",
 }
 
 
@@ -38,13 +44,13 @@ def usual_method(problem: str) -> str:
     return str(getattr(PROBLEMS.get(problem), "default_method", "highs"))
 
 
-def choose_method(name: str, options: Mapping[str, str | float | None], start: str | None) -> "Method":
+def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "Method":
     """Return a method with its options.
 
     Parameters
     ----------
     name : str
-    options : mapping of str to str, float or None
+    options : mapping of str
         Hyper-parameters; ``None`` where an option was not given.
     start : str or None
         The profile to start from, which exact methods do not take.
@@ -63,19 +69,44 @@ def choose_method(name: str, options: Mapping[str, str | float | None], start: s
         spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
         raise CommandLineError(f"unknown method {name!r}{nearest(spelled, known)}; expected one of {', '.join(known)}")
     given = {option: value for option, value in options.items() if value is not None}
-    for option, does in _CONSTRAINED.items():
-        if option in given and name != "ccfr":
-            raise CommandLineError(f"--{option} {does} --method ccfr, and --method is {name}")
+    methods = {one: find_method(one) for one in known}
     for option in [*given, *([] if start is None else ["start"])]:
-        takers = (RegretMethod, MCCFR) if option in ("averaging", "start") else RegretMethod
-        if not isinstance(find_method(name), takers):
-            iterative = ", ".join(one for one in known if isinstance(find_method(one), takers))
-            raise CommandLineError(f"--{option} is for iterative methods ({iterative}), and --method is {name}")
+        if option == "start":
+            takers = [one for one, method in methods.items() if isinstance(method, RegretMethod | MCCFR)]
+        else:
+            takers = [one for one, method in methods.items() if _takes(method, option)]
+        if name not in takers:
+            flag = f"--{option.replace('_', '-')}"
+            if option in _DOES:
+                raise CommandLineError(f"{flag} {_DOES[option]} --method {' or '.join(takers)}, and --method is {name}")
+            raise CommandLineError(f"{flag} is for iterative methods ({', '.join(takers)}), and --method is {name}")
     try:
         return find_method(name, **given)
     except UnknownMethodError as error:
-        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", r"--\1 \2", str(error), count=1)
+        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", _as_flag, str(error), count=1)
         raise CommandLineError(spelled.removesuffix(", or None")) from None
+
+
+def _takes(method: Any, option: str) -> bool:
+    """Whether a method has an option; --beta is what bounds multipliers, not an exponent of discounts."""
+    return option in {each.name for each in fields(method)} and (option != "beta" or method.name == "ccfr")
+
+
+def _as_flag(option: re.Match[str]) -> str:
+    return f"--{option[1].replace('_', '-')} {option[2]}"
+
+
+def read_preferences(texts: Sequence[str], player: int | None) -> "list[Prefer]":
+    """Return what ``--prefer`` says, of ``--player`` where a text names no seat.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a text cannot be read.
+    """
+    from ...models.preferences import parse_preference
+
+    return [parse_preference(text, player) for text in texts]
 
 
 def check_start(path: str | None) -> None:

@@ -59,6 +59,7 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
         total, largest = (shown_number(one, 6) for one in (found.least_violation, found.largest_violation))
         rows["least violation"] = f"{total} in sum, {largest} the largest alone"
         rows["conflict"] = ", ".join(found.conflict)
+    rows |= _preferences(solution)
     rows["iterations"] = f"{solution.iterations:,}"
     rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
     rows["sequences"] = listed(treeplex.num_sequences for treeplex in solution.problem.game.sequence_form.treeplexes)
@@ -112,6 +113,23 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     if not getattr(solution.problem, "constraints", ()):
         for name, multiplier in solution.multipliers.items():
             rows[f"price of {name}"] = price_text(multiplier)
+    return rows
+
+
+def _preferences(solution: "Solution") -> dict[str, "str | Text"]:
+    """Return the rows of what became of preferences."""
+    from ...solvers.preference_report import preference_record
+
+    record = preference_record(solution)
+    if record is None:
+        return {}
+    rows: dict[str, str | Text] = {}
+    for each in record["shares"] or ():
+        share = "never asked for" if each["share"] is None else f"{each['share']:.2%} of the time"
+        rows[f"{each['preference']}, player {each['player']}"] = share
+    if record["vulnerability_bounds"] is not None:
+        proven = "" if solution.method.rule == "rm" else ", proven for the rule rm alone"
+        rows["NashConv bound"] = f"{sum(record['vulnerability_bounds']):.3g} in the end{proven}"
     return rows
 
 

@@ -8,7 +8,7 @@ import typer
 from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
-from .methods import check_start, choose_method, load_start, usual_method
+from .methods import check_start, choose_method, load_start, read_preferences, usual_method
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import solving, waiting
 from .records import unsolved_record
@@ -33,8 +33,9 @@ def solve(
         typer.Option(
             metavar="M",
             help="How: highs by default, and lp for depth-limited steps. Exactly by highs, highs-simplex, highs-ipm, "
-            "highs-ipm-crossover, highs-pdlp, cvxpy or rational (in fractions); iteratively by cfr, cfr+, dcfr, pcfr+ "
-            "or, under constraints, ccfr; by random samples of the game by es-mccfr and os-mccfr.",
+            "highs-ipm-crossover, highs-pdlp, cvxpy or rational (in fractions); iteratively by cfr, cfr+, dcfr, pcfr+, "
+            "cfvfp, in a style pref-cfr or, under constraints, ccfr; by random samples of the game by es-mccfr, "
+            "os-mccfr and, in a style, es-pref-cfr.",
         ),
     ] = None,
     player: Annotated[
@@ -127,7 +128,7 @@ def solve(
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(metavar="B", help="How regrets accumulate in ccfr: dcfr, cfr+, pcfr+ or cfr."),
+        typer.Option(metavar="B", help="How regrets accumulate in ccfr and pref-cfr: dcfr, cfr+, pcfr+ or cfr."),
     ] = None,
     steps: Annotated[
         str | None,
@@ -147,6 +148,41 @@ def solve(
             metavar="B",
             parser=tolerance,
             help="What multipliers in ccfr may be at first; it doubles as need be. By default they are free.",
+        ),
+    ] = None,
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ACTION:DELTA",
+            help="An action whose regrets count DELTA times, for pref-cfr and es-pref-cfr; may be repeated: "
+            "raise:5, raise@first:5 at first decisions, SEAT/raise:5 of one player (--player, or else all), "
+            "SEAT/INFOSET:raise:5 at one infoset.",
+        ),
+    ] = None,
+    vulnerability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="B",
+            parser=tolerance,
+            help="What a preference may cost at each infoset that it is about, in payoff units.",
+        ),
+    ] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(
+            metavar="U",
+            help="What that is held against: conditional (regret given that the others allow the infoset) or "
+            "counterfactual regret.",
+        ),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="How actions are chosen with preferences: rm (in proportion) or br (the best)."),
+    ] = None,
+    initial_regrets: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R", parser=tolerance, help="Begin with random regrets between 0 and this, drawn with --seed."
         ),
     ] = None,
     updates: Annotated[
@@ -203,23 +239,25 @@ def solve(
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    options = {
-        "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
-        "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
-    }  # fmt: skip
     try:
         with deferring_interrupts():
             from ...solvers import solve as run
             from ..questions import Question
             from . import curves
 
+        options = {
+            "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
+            "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
+            "prefer": None if prefer is None else read_preferences(prefer, player), "vulnerability": vulnerability,
+            "units": units, "rule": rule, "initial_regrets": initial_regrets,
+        }  # fmt: skip
         if frontier:
             curves.check_frontier(
                 problem, method, {"p": p, "sensitivity": sensitivity, "out": out, "start": start, **limits, **options}
             )
         question = Question(
             problem,
-            player=player,
+            player=None if prefer is not None and problem == "nash" else player,
             constrain=constrain,
             penalty=penalty,
             opponent=opponent,

@@ -1,0 +1,484 @@
+"""The walks of the compiled samplers over a game's rules, state by state: the game is never enumerated.
+
+A walk changes nothing but the random numbers, and infosets that it is the first to meet: it returns an
+:class:`Update`, so that one which is broken off leaves no trace in regrets and averages. Random numbers are drawn, and
+numbers are added, in the order of the compiled samplers, so that both give the same results bit for bit.
+"""
+
+import math
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from ...seqform.enumeration import PROBABILITY_TOLERANCE
+from ...seqform.errors import GameTooLargeError, InvalidGameError, shown
+from ...seqform.rules import CHANCE, TERMINAL, Rules
+from .infosets import Infosets
+from .splitmix import SplitMix64, cumulative
+
+if TYPE_CHECKING:
+    from .streamed_strategy import StreamedProfile
+
+#: Histories between two looks at the clock, and how long a history may become without a leaf.
+_LOOK, _LONGEST = 256, 1_000_000
+#: Distributions of chance that are kept.
+_KEPT = 10_000
+
+
+class OutOfTimeError(Exception):
+    """The time limit came in the middle of a walk."""
+
+
+class OutOfMemoryError(Exception):
+    """The infosets that have been met take the memory budget."""
+
+
+class Update(NamedTuple):
+    """What one turn of a player changes: new values, so that writing them twice does no harm."""
+
+    player: int
+    averaged: int
+    regrets: list[tuple[int, list[float]]]
+    visits: list[tuple[int, float]]
+    baselines: list[tuple[Any, int, float]]
+    sums: dict[int, list[float]]
+    touched: int
+    before: int = 0  # histories touched before it
+    turns: float = 0.0  # of the player, this one included
+
+
+class Settings(NamedTuple):
+    """What is sampled, as :class:`~treeplex.solvers.sampling.sampler.SamplingRule` says it, and the local rule."""
+
+    outcome: bool
+    simple: bool
+    floor: float
+    exploration: float
+    rate: float | None
+    greedy: bool = False
+    conditional: bool = False
+
+
+class Walker:
+    """Walks over the rules of a game.
+
+    Parameters
+    ----------
+    rules : Rules
+    tables : sequence of Infosets
+        One a player.
+    settings : Settings
+    numbers : SplitMix64
+    look : callable, optional
+        Called now and then when infosets have been met for the first time; it may raise :class:`OutOfMemoryError`.
+
+    Attributes
+    ----------
+    turns : list of float
+        How often each player has walked.
+    deadline : float
+        When to break off, by ``time.perf_counter``.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        tables: Sequence[Infosets],
+        settings: Settings,
+        numbers: SplitMix64,
+        look: Callable[[], None] | None = None,
+    ) -> None:
+        self.rules, self.tables, self.settings, self.numbers = rules, tables, settings, numbers
+        self.turns = [0.0] * len(tables)
+        self.deadline = math.inf
+        self._root = rules.initial_state()
+        self._look, self._met = look, 0
+        self._chances: dict[Any, list[float]] = {}
+        self._players = frozenset(range(len(tables)))
+
+    def turn(self, player: int, before: int = 0) -> Update:
+        """Walk for one player, as its turn in an iteration is, and return what changes.
+
+        Parameters
+        ----------
+        player : int
+        before : int
+            How many histories have been touched before.
+
+        Raises
+        ------
+        OutOfTimeError, OutOfMemoryError
+        InvalidGameError
+            If the rules are none; the message shows the state.
+        """
+        settings = self.settings
+        random_state, touched, sums = self.numbers.state, 0, None
+        averaged = (player + 1) % len(self.tables) if settings.simple else player
+        try:
+            if not settings.simple:
+                sums, touched = self._average(player)
+            walk = self._outcome if settings.outcome else self._external
+            update = walk(player, averaged)
+        except BaseException:
+            self.numbers.state = random_state
+            raise
+        turns = self.turns[player] + 1.0
+        if sums is None:
+            return update._replace(before=before, turns=turns)
+        return update._replace(sums=sums, touched=update.touched + touched, before=before, turns=turns)
+
+    def apply(self, update: Update) -> None:
+        """Write what a turn changes."""
+        table, averaged = self.tables[update.player], self.tables[update.averaged]
+        for start, new in update.regrets:
+            table.regrets[start : start + len(new)] = array("d", new)
+        for number, count in update.visits:
+            table.visits[number] = count
+        for baselines, place, value in update.baselines:
+            baselines[place] = value
+        for start, new in update.sums.items():
+            averaged.sums[start : start + len(new)] = array("d", new)
+
+    def learn(self, player: int) -> Update:
+        """Walk for one player and average nothing.
+
+        Raises
+        ------
+        OutOfTimeError, OutOfMemoryError, InvalidGameError
+            As :meth:`turn`.
+        """
+        return (self._outcome if self.settings.outcome else self._external)(player, player)
+
+    def play(self, profile: "StreamedProfile") -> list[float]:
+        """Play one game at random, each player by its strategy, and return everybody's payoff.
+
+        Raises
+        ------
+        InvalidGameError
+            If the rules are none; the message shows the state.
+        InvalidStrategyError
+            If a strategy knows an infoset with other actions.
+        """
+        rules = self.rules
+        state, moves = self._root, 0
+        while True:
+            who = rules.player(state)
+            if who == TERMINAL:
+                return [self._payoff(state, player) for player in range(len(self.tables))]
+            if who == CHANCE:
+                state = self._after_chance(state)
+            else:
+                menu = tuple(rules.actions(state))
+                policy = profile[self._mover(state, who)].probabilities(rules.infoset(state), menu)
+                state = rules.child(state, menu[self._chosen(policy, 0.0)])
+            moves += 1
+            if not moves % _LOOK:
+                self._pause(moves, 0)
+
+    # What is played.
+
+    def policy(self, table: Infosets, number: int) -> list[float]:
+        """Return the policy at an infoset by the local rule."""
+        start, stop = table.starts[number], table.starts[number + 1]
+        total = 0.0
+        if not table.prefers:
+            policy = [max(0.0, regret) for regret in table.regrets[start:stop]]
+            for weight in policy:
+                total += weight
+        else:
+            least = table.thresholds[number]
+            least *= table.visits[number] if self.settings.conditional else self.turns[table.player]
+            degrees = table.degrees[start:stop]
+            policy = [
+                degree * max(regret - least, 0.0)
+                for degree, regret in zip(degrees, table.regrets[start:stop], strict=True)
+            ]
+            for weight in policy:
+                total += weight
+            if total > 0.0 and self.settings.greedy:
+                best = policy.index(max(policy))
+                return [1.0 if action == best else 0.0 for action in range(stop - start)]
+            if not total > 0.0:
+                policy = [degree - 1.0 for degree in degrees]
+                for weight in policy:
+                    total += weight
+        if total > 0.0:
+            return [weight / total for weight in policy]
+        return [1.0 / (stop - start)] * (stop - start)
+
+    def _play(self, who: int, state: Any, parent: int) -> tuple[int, tuple[Hashable, ...], list[float]]:
+        """Return the number of the infoset where a player moves, its actions and the policy there."""
+        number, menu = self._meet(who, state, parent)
+        return number, menu, self.policy(self.tables[who], number)
+
+    def _meet(self, who: int, state: Any, parent: int) -> tuple[int, tuple[Hashable, ...]]:
+        """Return the number of the infoset where a player moves, and its actions; it may be a new one."""
+        table = self.tables[who]
+        label, labels = self.rules.infoset(state), self.rules.actions(state)
+        try:
+            number = table.numbers.get(label)
+            if number is not None:
+                menu = table.menus[number]
+                if (labels != menu and tuple(labels) != menu) or table.parents[number] != parent:
+                    table.refuse(number, label, labels, parent)
+                return number, menu
+            number = table.add(label, labels, parent)
+        except TypeError:
+            raise InvalidGameError(
+                f"the state {shown(state)} has infoset {shown(label)} and actions {shown(labels)}, expected a hashable "
+                "label and a sequence of such"
+            ) from None
+        self._met += 1
+        if self._met >= 1024 and self._look is not None:
+            self._met = 0
+            self._look()
+        return number, table.menus[number]
+
+    def _chosen(self, policy: list[float], uniform: float) -> int:
+        """Return a random action: of a policy, mixed with so much of the uniform one."""
+        number = self.numbers.random()
+        each, chosen = uniform / len(policy), 0
+        for action, weight in enumerate(policy):
+            probability = weight * (1.0 - uniform) + each
+            if probability > 0.0:
+                chosen = action  # round-off may leave something over: then it is the last that is possible
+                if number < probability:
+                    break
+                number -= probability
+        return chosen
+
+    def _after_chance(self, state: Any) -> Any:
+        """Return the state after a random outcome of chance."""
+        outcomes = self.rules.chance_outcomes(state)
+        number = self.numbers.random()
+        try:
+            first = outcomes[0][1]
+            chances = [chance for _, chance in outcomes]
+            # Most often one object stands at every outcome, and then sums are known: fractions are slow numbers.
+            if all(chance is first for chance in chances):
+                key = (first, len(chances))
+                sums = self._chances.get(key)
+                if sums is None:
+                    if len(self._chances) >= _KEPT:
+                        self._chances.clear()
+                    sums = self._chances[key] = self._checked_sums(state, [float(chance) for chance in chances])
+            else:
+                sums = self._checked_sums(state, [float(chance) for chance in chances])
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            if isinstance(error, InvalidGameError):
+                raise
+            raise InvalidGameError(
+                f"the state {shown(state)} has chance outcomes {shown(outcomes)}, expected pairs of a label and a "
+                "number"
+            ) from None
+        return self.rules.child(state, outcomes[bisect_right(sums, number)][0])
+
+    def _checked_sums(self, state: Any, chances: list[float]) -> list[float]:
+        if min(chances) < 0.0 or not abs(sum(chances) - 1.0) <= PROBABILITY_TOLERANCE:
+            raise InvalidGameError(
+                f"the state {shown(state)} has chance probabilities {shown(chances)}, expected numbers of at least 0 "
+                "that sum to 1"
+            )
+        return cumulative(chances)
+
+    def _payoff(self, state: Any, player: int) -> float:
+        payoffs = self.rules.payoffs(state)
+        try:
+            value = float(payoffs[player])
+            if len(payoffs) == len(self.tables) and math.isfinite(value):
+                return value
+        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+            pass
+        raise InvalidGameError(
+            f"the leaf {shown(state)} has payoffs {shown(payoffs)}, expected {len(self.tables)} finite numbers, one a "
+            "player"
+        )
+
+    def _mover(self, state: Any, who: Any) -> int:
+        """Return a player's number, or refuse what is none."""
+        if not isinstance(who, Integral) or isinstance(who, bool) or who not in self._players:
+            self._refuse_mover(state, who)
+        return int(who)
+
+    def _refuse_mover(self, state: Any, who: Any) -> NoReturn:
+        raise InvalidGameError(
+            f"the state {shown(state)} has player {shown(who)}, expected 0 to {len(self.tables) - 1}, chance "
+            f"({CHANCE}) or the end ({TERMINAL})"
+        )
+
+    def _pause(self, touched: int, leaf: int) -> None:
+        """Look at the clock, and at how long it is since a leaf was met."""
+        if time.perf_counter() >= self.deadline:
+            raise OutOfTimeError
+        if touched - leaf > _LONGEST:
+            raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every one must end")
+
+    # The walks.
+
+    def _external(self, player: int, averaged: int) -> Update:
+        """Walk all actions of a player and one of everybody else's."""
+        rules, play, floor = self.rules, self._play, self.settings.floor
+        player_at, child, players = rules.player, rules.child, self._players
+        own, other = self.tables[player], self.tables[averaged]
+        average = averaged != player
+        regrets: list[tuple[int, list[float]]] = []
+        visits: list[tuple[int, float]] = []
+        sums: dict[int, list[float]] = {}
+        # A frame: the state, the infoset, its actions and policy, the values found so far, everybody's last sequences.
+        frames: list[tuple[Any, int, tuple[Hashable, ...], list[float], list[float], list[int]]] = []
+        lasts = [-1] * len(self.tables)
+        state, touched, leaf = self._root, 1, 0
+        while True:
+            while True:  # down to a leaf
+                who = player_at(state)
+                if who == TERMINAL:
+                    break
+                if who == CHANCE:
+                    state = self._after_chance(state)
+                else:
+                    if who.__class__ is not int or who not in players:
+                        who = self._mover(state, who)
+                    number, menu, policy = play(who, state, lasts[who])
+                    start = self.tables[who].starts[number] if number >= 0 else -1
+                    action = 0
+                    if who == player:
+                        frames.append((state, number, menu, policy, [], lasts.copy()))
+                    else:
+                        if average and who == averaged:
+                            held = sums.get(start)
+                            if held is None:
+                                held = sums[start] = other.sums[start : start + len(menu)].tolist()
+                            for each, weight in enumerate(policy):
+                                held[each] += weight
+                        action = self._chosen(policy, 0.0)
+                    lasts[who] = start + action
+                    state = child(state, menu[action])
+                touched += 1
+                if not touched % _LOOK:
+                    self._pause(touched, leaf)
+            leaf = touched
+            value = self._payoff(state, player)
+            while frames:  # up to an action that has not been walked
+                above, number, menu, policy, values, before = frames[-1]
+                values.append(value)
+                action = len(values)
+                start = own.starts[number]
+                if action < len(menu):
+                    lasts[:] = before
+                    lasts[player] = start + action
+                    state = child(above, menu[action])
+                    touched += 1
+                    break
+                value = 0.0
+                for weight, each in zip(policy, values, strict=True):
+                    value += weight * each
+                new = [
+                    max(regret + (each - value), floor)
+                    for regret, each in zip(own.regrets[start : start + action], values, strict=True)
+                ]
+                regrets.append((start, new))
+                if own.prefers:
+                    visits.append((number, own.visits[number] + 1.0))
+                frames.pop()
+            else:
+                return Update(player, averaged, regrets, visits, [], sums, touched)
+
+    def _outcome(self, player: int, averaged: int) -> Update:
+        """Walk one path, a player on its policy mixed with the uniform one."""
+        rules, play, settings = self.rules, self._play, self.settings
+        exploration, rate, floor = settings.exploration, settings.rate, settings.floor
+        average = averaged != player
+        sums: dict[int, list[float]] = {}
+        # A frame: who moved, the infoset, the policy, the action, the probability of the player's own sampling.
+        frames: list[tuple[int, int, list[float], int, float]] = []
+        lasts = [-1] * len(self.tables)
+        state, touched, reach = self._root, 1, 1.0
+        while True:
+            who = rules.player(state)
+            if who == TERMINAL:
+                break
+            if who == CHANCE:
+                state = self._after_chance(state)
+            else:
+                who = self._mover(state, who)
+                number, menu, policy = play(who, state, lasts[who])
+                here, table = reach, self.tables[who]
+                start = table.starts[number] if number >= 0 else -1
+                if who == player:
+                    action = self._chosen(policy, exploration)
+                    reach *= policy[action] * (1.0 - exploration) + exploration / len(policy)
+                else:
+                    if average and who == averaged:
+                        held = table.sums[start : start + len(menu)].tolist()
+                        sums[start] = [old + weight / reach for old, weight in zip(held, policy, strict=True)]
+                    action = self._chosen(policy, 0.0)
+                frames.append((who, number, policy, action, here))
+                lasts[who] = start + action
+                state = rules.child(state, menu[action])
+            touched += 1
+            if not touched % _LOOK:
+                self._pause(touched, 0)
+        value = self._payoff(state, player)
+        regrets: list[tuple[int, list[float]]] = []
+        visits: list[tuple[int, float]] = []
+        moved: list[tuple[Any, int, float]] = []
+        for who, number, policy, action, here in reversed(frames):
+            count, table = len(policy), self.tables[who]
+            start = table.starts[number] if number >= 0 else -1
+            probability = sampled = policy[action]
+            if who == player:
+                sampled = probability * (1.0 - exploration) + exploration / count
+            guesses, before, expected = [0.0] * count, 0.0, 0.0
+            if rate is not None and number >= 0:
+                baselines = table.baselines[player]
+                guesses = baselines[start : start + count].tolist()
+                before = guesses[action]
+                for weight, guess in zip(policy, guesses, strict=True):
+                    expected += weight * guess
+                moved.append((baselines, start + action, before + rate * (value - before)))
+            correction = (value - before) / sampled
+            mean = expected + probability * correction
+            if who == player:
+                scale = 1.0 / here
+                guesses[action] = before + correction
+                new = [
+                    max(regret + scale * (own - mean), floor)
+                    for regret, own in zip(table.regrets[start : start + count], guesses, strict=True)
+                ]
+                regrets.append((start, new))
+                if table.prefers:
+                    visits.append((number, table.visits[number] + scale))
+            value = mean
+        return Update(player, averaged, regrets, visits, moved, sums, touched)
+
+    def _average(self, player: int) -> tuple[dict[int, list[float]], int]:
+        """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
+        rules, table = self.rules, self.tables[player]
+        sums: dict[int, list[float]] = {}
+        lasts = [-1] * len(self.tables)
+        state, touched = self._root, 1
+        while True:
+            who = rules.player(state)
+            if who == TERMINAL:
+                return sums, touched
+            if who == CHANCE:
+                state = self._after_chance(state)
+            else:
+                who = self._mover(state, who)
+                number, menu = self._meet(who, state, lasts[who])
+                start = self.tables[who].starts[number]
+                if who == player:
+                    policy = self.policy(table, number)
+                    held = table.sums[start : start + len(menu)].tolist()
+                    sums[start] = [old + weight for old, weight in zip(held, policy, strict=True)]
+                    action = self._chosen(policy, 0.0)
+                else:
+                    action = min(int(self.numbers.random() * len(menu)), len(menu) - 1)
+                lasts[who] = start + action
+                state = rules.child(state, menu[action])
+            touched += 1
+            if not touched % _LOOK:
+                self._pause(touched, 0)

@@ -1,0 +1,148 @@
+"""What became of targets, as JSON and as tables."""
+
+from typing import TYPE_CHECKING, Any
+
+from .curves import print_numbers
+from .output import console, show_numbers, show_rows
+from .solution_table import price_text, ten_decimals
+
+if TYPE_CHECKING:
+    from ...solvers.style_answer import StyleAnswer
+    from ...solvers.trade_off import TradeOff
+
+_KEYS = (
+    *("schema", "version", "game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
+    *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
+    *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
+    *("iterations", "seconds", "sizes"),
+)
+
+
+def style_record(known: dict[str, Any], answer: "StyleAnswer | None" = None) -> dict[str, Any]:
+    """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
+    from ... import __version__
+    from ...seqform.rationals import fraction_text
+    from ...solvers.solution import json_ready, sizes_of
+
+    record: dict[str, Any] = dict.fromkeys(_KEYS) | {"schema": 1, "version": __version__} | known
+    if answer is None:
+        record |= {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
+        return json_ready(record)  # type: ignore[no-any-return]
+    exact = answer.least_loss_exact
+    worst = answer.game_value - answer.loss
+    open_ = str(answer.status) == "uncertified"
+    record |= {
+        "player": answer.player,
+        "status": str(answer.status),
+        "message": answer.message,
+        "feasible": None if open_ else answer.is_feasible,
+        "least_loss": answer.least_loss,
+        "least_loss_lower": answer.least_loss_lower,
+        "least_loss_upper": answer.least_loss_upper,
+        "least_loss_exact": None if exact is None else fraction_text(exact),
+        "exploitability": answer.loss,
+        "value": worst if answer.player == 0 else -worst,
+        "game_value": answer.game_value,
+        "targets": [
+            {
+                "target": one.name,
+                "sense": one.sense,
+                "asked": one.asked,
+                "reached": one.reached,
+                "missed_by": one.missed_by,
+                "low": one.low,
+                "high": one.high,
+            }
+            for one in answer.targets
+        ],
+        "violation": max(one.missed_by for one in answer.targets),
+        "violations": {one.name: one.missed_by for one in answer.targets},
+        "multipliers": {one.name: one.price for one in answer.targets} if answer.least_loss is not None else {},
+        "least_violation": None if answer.is_feasible else answer.least_violation,
+        "conflict": list(answer.conflict) if answer.conflict else None,
+        "iterations": sum(solution.iterations for solution in answer.solutions.values()),
+        "sizes": sizes_of(answer.game),
+    }
+    return json_ready(record)  # type: ignore[no-any-return]
+
+
+def trade_off_record(curve: "TradeOff") -> dict[str, Any]:
+    """Return a trade-off as plain data: its pieces, each with its ends, the least loss there and the slope."""
+    knots, losses = curve.knots.tolist(), curve.losses.tolist()
+    columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], curve.slopes.tolist())
+    names = ("from", "to", "loss_from", "loss_to", "slope")
+    return {
+        "functional": curve.description,
+        "free": list(curve.free),
+        "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+        "gap": curve.gap,
+    }
+
+
+def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: bool) -> None:
+    """Print whether the targets can be met, what that costs, and what the strategy does."""
+    from rich.text import Text
+
+    colour = {"optimal": "green", "infeasible": "red"}.get(record["status"], "yellow")
+    rows: dict[str, str | Text] = {
+        "game": Text(record["game"], style="bold cyan"),
+        "player": str(record["player"]),
+        "status": Text(record["status"], style=f"bold {colour}"),
+        "": Text(record["message"], style="dim"),
+    }
+    if record["reference"] != "uniform":
+        rows["counted"] = f"with player {1 - record['player']} as {record['reference']}"
+    if record["least_loss"] is None:
+        rows["least loss"] = "none: no strategy meets the targets"
+    else:
+        exact = f"{record['least_loss_exact']} = " if record["least_loss_exact"] is not None else ""
+        gap = record["least_loss_upper"] - record["least_loss_lower"]
+        rows["least loss"] = f"{exact}{ten_decimals(record['least_loss'])}, proven within {gap:.3g}"
+    what = "this strategy" if record["feasible"] else "the nearest strategy"
+    rows["loss"] = f"{ten_decimals(record['exploitability'])} of {record['max_loss']:g} allowed, of {what}"
+    rows["game value"] = f"{ten_decimals(record['game_value'])} to player {record['player']}"
+    rows["seconds"] = f"{record['seconds']:.3g}"
+    for name, path in files.items():
+        if path is not None:
+            rows[f"{name} in"] = path
+    show_rows(console(), rows)
+    _print_targets(record)
+    if curve:
+        _print_curve(record["trade_off"])
+
+
+def _print_targets(record: dict[str, Any]) -> None:
+    """Print a line a target: what the strategy has, what could be had alone, and what more of it costs."""
+    from rich.table import Table
+
+    out = console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    table.add_column("target", overflow="fold")
+    for heading in ("reached", "missed by", "alone, within the loss", "price of more"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in record["targets"]:
+        alone = "" if one["low"] is None else f"{_short(one['low'])} to {_short(one['high'])}"
+        price = record["multipliers"].get(one["target"])
+        table.add_row(
+            one["target"],
+            _short(one["reached"]),
+            _short(one["missed_by"]),
+            alone,
+            "" if price is None else price_text(price),
+        )
+    out.print()
+    show_numbers(out, table)
+
+
+def _print_curve(record: dict[str, Any]) -> None:
+    out = console()
+    out.print()
+    heading = f"what {record['functional']} costs; proven within {record['gap']:.3g}"
+    out.print(heading, style="bold", soft_wrap=True)
+    pieces = [list(piece.values()) for piece in record["pieces"]]
+    print_numbers(("from", "to", "loss from", "loss to", "slope"), pieces)
+
+
+def _short(number: float | None) -> str:
+    """Return a number in six digits; what is zero but for round-off is zero."""
+    return "not met with" if number is None else f"{0.0 if abs(number) < 1e-9 else number:.6g}"
