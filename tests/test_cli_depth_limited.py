@@ -85,7 +85,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDBR, "--lookahead", "9" * 5000), "--lookahead is '999"),
         (CDBR, "cdbr needs --lookahead, a whole number of levels from 1 on"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
-        ((*CDBR, "--lookahead", "1", "--method", "cfr+"), "method cfr+ cannot solve cdbr: use lp"),
+        ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
         ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for iterative methods"),
         ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "unknown gadget 'ful' (did you mean full?)"),
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
