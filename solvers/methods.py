@@ -227,7 +227,7 @@ class DepthLimitedLP:
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
 
     name: ClassVar[str] = "lp"
-    problems: ClassVar[frozenset[str]] = _STEPPED
+    problems: ClassVar[frozenset[str]] = _STEPPED | {"lbr"}
     default_tolerance: ClassVar[float] = 1e-7
     default_iterations: ClassVar[int] = 2**31 - 1
 

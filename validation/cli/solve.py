@@ -25,7 +25,7 @@ def solve(
         typer.Option(
             metavar="P",
             help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
-            "in depth-limited steps cdbr, cdrnr, cdbr-ne or ses.",
+            "in depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr.",
         ),
     ] = "nash",
     method: Annotated[
