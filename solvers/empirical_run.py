@@ -108,14 +108,14 @@ class _Whole:
     """A method that walks the whole game."""
 
     def __init__(self, game: Game, method: RegretMethod, seed: int | None) -> None:
-        from .regret.driver import _first_regrets, kernel_of, preferences_of, rule_of
+        from .regret.driver import first_regrets, kernel_of, preferences_of, rule_of
 
         self._kernel = kernel_of(game.sequence_form)
         self._rule, self._power = rule_of(method), method.averaging_power
         self._alternating = method.updates == "alternating"
         preferences = preferences_of(method, game, self._kernel)
         options = Options(tol=0.0, violation=0.0, max_iterations=0, time_limit=0.0, seed=seed)
-        self._state = self._kernel.initial_state(None, preferences, _first_regrets(method, self._kernel, options))
+        self._state = self._kernel.initial_state(None, preferences, first_regrets(method, self._kernel, options))
         self._state.next_check = 2**62  # nobody looks at the loop's own certificates
 
     def plans(self) -> list[Floats]:

@@ -363,7 +363,7 @@ def _start(
             return state, kept.bound
         start = start.profile
     if start is None:
-        return kernel.initial_state(constraints, preferences, _first_regrets(method, kernel, options)), bound
+        return kernel.initial_state(constraints, preferences, first_regrets(method, kernel, options)), bound
     if not isinstance(start, Profile):
         raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
     check_same_game(start[0], problem.game)
@@ -373,7 +373,7 @@ def _start(
     return kernel.start_from(vector, constraints=constraints, preferences=preferences), bound
 
 
-def _first_regrets(method: RegretMethod, kernel: Kernel, options: Options) -> "Floats | None":
+def first_regrets(method: RegretMethod, kernel: Kernel, options: Options) -> "Floats | None":
     """Return the random regrets that a run begins with, in the order of sequences; none where they are to be zero."""
     if not method.initial_regrets:
         return None
