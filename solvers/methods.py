@@ -308,6 +308,10 @@ class RegretMethod:
             from .depth_limited.regret_minimisation import run as run_steps
 
             return run_steps(self, problem, options)  # type: ignore[arg-type]
+        if problem.name == "rnr":
+            from .regret.restricted import run as run_restricted
+
+            return run_restricted(self, problem, options)  # type: ignore[arg-type]
         from .regret.driver import run
 
         return run(self, problem, options)
@@ -324,7 +328,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
+    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -339,7 +343,7 @@ class CFRPlus(RegretMethod):
     averaging: str | float = "linear"
 
     name: ClassVar[str] = "cfr+"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
+    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -364,7 +368,7 @@ class DCFR(RegretMethod):
     beta: float = 0.0
 
     name: ClassVar[str] = "dcfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
+    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | _STEPPED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -387,7 +391,7 @@ class PCFRPlus(RegretMethod):
     averaging: str | float = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
+    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | _STEPPED
 
 
 @dataclass(frozen=True)
