@@ -208,8 +208,8 @@ class DepthLimitedLP:
     Parameters
     ----------
     algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
-        ``auto`` is the simplex method up to :attr:`HiGHS.large` sequences of both players together, which goes on from
-        step to step, and the interior point method without crossover above.
+        ``auto`` is the simplex method up to :attr:`large` sequences of both players together, which goes on from step
+        to step, and the interior point method above; that has a crossover only where it finds no optimum without.
 
     Notes
     -----
@@ -227,6 +227,8 @@ class DepthLimitedLP:
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
 
     name: ClassVar[str] = "lp"
+    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    large: ClassVar[int] = 20_000
     problems: ClassVar[frozenset[str]] = _STEPPED | {"lbr"}
     default_tolerance: ClassVar[float] = 1e-7
     default_iterations: ClassVar[int] = 2**31 - 1
