@@ -57,9 +57,7 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
     base: Any = chosen.name
     if chosen.iterate != "average":
         raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average")
-    return DepthLimitedCFR(
-        base, value, updates=chosen.updates, averaging=chosen.averaging, precision=chosen.precision
-    )
+    return DepthLimitedCFR(base, value, updates=chosen.updates, averaging=chosen.averaging, precision=chosen.precision)
 
 
 def _parsed(text: str) -> tuple[str, int]:

@@ -1,0 +1,34 @@
+"""The methods by name: frozen hyper-parameters, and the problems that each serves."""
+
+from .base import Method
+from .depth_limited import DepthLimitedCFR
+from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
+from .registry import check_served, default_method, find_method, method_names
+from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
+from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
+
+__all__ = [
+    "AVERAGING",
+    "CCFR",
+    "CFR",
+    "CFVFP",
+    "CVXPY",
+    "DCFR",
+    "MCCFR",
+    "CFRPlus",
+    "DepthLimitedCFR",
+    "DepthLimitedLP",
+    "ESPrefCFR",
+    "ExternalSamplingMCCFR",
+    "HiGHS",
+    "Method",
+    "OutcomeSamplingMCCFR",
+    "PCFRPlus",
+    "PrefCFR",
+    "Rational",
+    "RegretMethod",
+    "check_served",
+    "default_method",
+    "find_method",
+    "method_names",
+]
