@@ -194,6 +194,7 @@ def test_steps_are_within_their_measured_error(spec, queried, share, p):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("p", [0, 0.5, 1])
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "goofspiel:cards=4"])
 def test_steps_with_queries_of_500_iterations_are_within_their_measured_error(spec, p):
