@@ -25,6 +25,7 @@ from treeplex import (
 )
 from treeplex.models.depth_limited import GADGETS, Border, depth_limit
 from treeplex.seqform.errors import GameFileError, InvalidGameError, SolverError, UnsupportedProblemError
+from treeplex.seqform.evaluate import infoset_values, sequence_values
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.step_solver import StepSolver
@@ -228,6 +229,68 @@ def test_a_step_is_as_good_as_its_regrets_and_queries():
         lower, upper, _, solver = next(steps_with_value(problem, "cfr+", 100, CFRValue(queried, warm=False)))
         assert upper - lower <= solver.errors[0] + 0.05
         assert (solver.errors[0] > 0.1) == (queried == 3)
+
+
+class Witness(ValueStepSolver):
+    """Keeps what each iteration was paid above the limit."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.own, self.reply, self.earned = 0.0, 0.0, 0.0
+
+    def _add(self, trunk, answer, weight):
+        super()._add(trunk, answer, weight)
+        program, layout, limit = trunk.placed.program, trunk.placed.kernel.layout, trunk.limit
+        own = np.where(trunk.below[0], 0.0, layout.to_user(trunk.placed.own, trunk.state.arrays.plan))
+        reply = np.where(trunk.below[1], 0.0, layout.to_user(trunk.placed.reply, trunk.state.arrays.plan))
+        reply[0] = 0.0
+        # What each sequence is paid, the values of the ways in included; below the limit nothing is.
+        pays = np.where(trunk.below[0], 0.0, program.linear + program.matrix @ reply)
+        np.add.at(pays, limit.border.way_sequences[limit.player], answer.values[limit.player])
+        costs = np.where(trunk.below[1], 0.0, -(program.matrix.T @ own) - program.bonus)
+        costs[0] = 0.0
+        np.add.at(costs, limit.columns, answer.values[1 - limit.player])
+        self.own, self.reply = self.own + pays, self.reply + costs
+        self.earned += pays @ own + costs[1:] @ reply[1:]
+
+    def regrets(self, program):
+        """Return the sum of both players' regrets."""
+        best = sequence_values(program.own, self.own)[0]
+        return best + program.inflow @ infoset_values(program.reply, self.reply) - self.earned
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.4, 1.0]), st.integers(1, 3), st.sampled_from([2, 20]))
+@settings(max_examples=25, deadline=None)
+def test_the_gap_of_averages_is_at_most_their_regrets_and_the_errors_of_queries(seed, p, lookahead, queried):
+    game = to_game(seeded_tree(seed))
+    try:
+        game.public_tree  # noqa: B018 - some games have none
+    except (InvalidGameError, UnsupportedProblemError):
+        return
+    problem = CDRNR(game, opponent_strategy(f"random:seed={seed}", game, 1), p=p, lookahead=lookahead, game_value=0.0)
+    check_regrets(problem, queried)
+
+
+@pytest.mark.parametrize("game", [KUHN, LEDUC], ids=str)
+@pytest.mark.parametrize("queried", [2, 50])
+def test_the_same_in_the_library_s_games(game, queried):
+    assert check_regrets(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1), queried) > 0.0
+
+
+def check_regrets(problem, queried):
+    steps = problem.start()
+    if not steps.steps:
+        return None
+    program = steps.program(0)
+    limit = depth_limit(steps, 0, program)
+    if limit is None:
+        return None
+    iterations = 40
+    solver = Witness(find_method("cfr", updates="simultaneous"), problem.side, 0.0, CFRValue(queried, warm=False))
+    answer = solver.solve_to(limit, program, math.inf, iterations)
+    gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
+    assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
+    return gap
 
 
 def test_values_without_strategies_are_completed_for_the_certificate():
