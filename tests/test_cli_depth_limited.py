@@ -126,13 +126,19 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
     record = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "cfr+:iterations=50")
     assert (record["status"], record["method"]) == ("iteration_limit", "pcfr+ with value cfr+:iterations=50")
     assert record["steps"][0] == pytest.approx(5 / 36, abs=0.01)
+    assert 0.0 < record["value_errors"][0] < 0.05
+    assert record["value_errors"][1] == 0.0
     exact = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "exact")
-    assert exact["method"] == "pcfr+"
+    assert (exact["method"], exact["value_errors"]) == ("pcfr+", None)
     path = str(tmp_path / "value.npz")
     LinearValue.train(load_game("kuhn"), 1, examples=100, iterations=50).save(path)
     record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", path)
-    assert record["method"] == "cfr+ with value linear"
+    assert (record["method"], record["value_errors"]) == ("cfr+ with value linear", [None, 0.0])
     assert record["steps"][0] == pytest.approx(5 / 36, abs=0.1)
+    for value, said in (("cfr+:iterations=9", "on average in a step, at most"), (path, "not measured; gaps are")):
+        assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
+        line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
+        assert said in line
     cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
     for arguments, message in [
         ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),

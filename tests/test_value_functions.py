@@ -419,6 +419,12 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
         )  # fmt: skip
         for one, two in zip(value.query(border, ranges).values, read.query(border, ranges).values, strict=True):
             assert np.array_equal(one, two)
+    for name, array in (("weights", np.zeros((2, 2))), ("weights", np.full((15, 6), np.nan)), ("other", np.zeros(1))):
+        LinearValue(KUHN, {1: {name: array}, 2: {name: array}, 3: {name: array}}, 0.0, 0.0, 0.0).save(
+            tmp_path / "bad.npz"
+        )
+        with pytest.raises(SolverError, match="does not fit the border"):
+            load_value(tmp_path / "bad.npz", KUHN).query(border, ranges)
     with pytest.raises(InvalidGameError, match="is a value function of another game than leduc"):
         load_value(tmp_path / "value.npz", LEDUC)
     (tmp_path / "text.npz").write_text("nothing")

@@ -164,7 +164,16 @@ class LearnedValue(ABC):
                         "trained for another lookahead, or for the other player"
                     )
             names = self.parameters[states[0]]
-            group.parameters = {name: np.stack([self.parameters[state][name] for state in states]) for name in names}
+            inputs = np.full((len(states), 1, sum(group.sizes)), 0.5)
+            try:
+                group.parameters = {name: np.stack([self.parameters[one][name] for one in states]) for name in names}
+                values = self._values(group.parameters, inputs, group.sizes)
+            except (KeyError, ValueError) as error:
+                raise SolverError(
+                    f"value function {self.name} does not fit the border: {one_line(str(error))}"
+                ) from None
+            if values.shape != inputs.shape or not np.isfinite(values).all():
+                raise SolverError(f"value function {self.name} does not fit the border: its numbers are damaged")
         return groups
 
     @classmethod

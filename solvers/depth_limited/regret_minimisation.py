@@ -63,6 +63,7 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
         seconds=ended - begun,
         build_seconds=begun - built,
         evidence=problem.evidence(answers, steps.plan, equilibrium),
+        state=solver.kept,
     )
 
 

@@ -73,6 +73,11 @@ class RegretStepSolver:
         self._state: KernelState | None = None
 
     @property
+    def kept(self) -> object:
+        """What the solution is to know of a solve besides."""
+        return None
+
+    @property
     def said(self) -> str:
         """What there is to say of a solve besides its iterations."""
         return ""

@@ -21,6 +21,22 @@ if TYPE_CHECKING:
 
     from ...models.problems.side import Side
 
+
+@dataclass(frozen=True)
+class Queries:
+    """What a solve asked of its value function.
+
+    Attributes
+    ----------
+    count : int
+    value_errors : tuple of float
+        See :class:`ValueStepSolver`.
+    """
+
+    count: int
+    value_errors: tuple[float, ...]
+
+
 #: Iterations that complete a step whose value function has no strategies, for its certificate.
 COMPLETION = 1000
 _NEVER = 2**62
@@ -81,6 +97,11 @@ class ValueStepSolver(RegretStepSolver):
         self.queries = 0
         self.errors: list[float] = []
         self._above: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def kept(self) -> Queries:
+        """What the solution is to know of the queries."""
+        return Queries(self.queries, tuple(self.errors))
 
     @property
     def said(self) -> str:
