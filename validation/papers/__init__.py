@@ -5,11 +5,18 @@ from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
 from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 from .experiment import Claim, Experiment, Paper, Row
+from .preference_figure_1 import PrefCFRFigure1
+from .preference_figure_2 import PrefCFRFigure2
+from .preference_figure_3 import PrefCFRFigure3
+from .preference_figure_4 import PrefCFRFigure4
+from .preference_kuhn import BluffRow
+from .preference_leduc import StyleRow
 from .registry import EXPERIMENTS, find_experiment
 from .reproduction import Reproduction, reproduce
 
 __all__ = [
     "EXPERIMENTS",
+    "BluffRow",
     "CCFRFigure2a",
     "CCFRFigure2b",
     "CCFRFigure2c",
@@ -20,8 +27,13 @@ __all__ = [
     "Experiment",
     "FrontierRow",
     "Paper",
+    "PrefCFRFigure1",
+    "PrefCFRFigure2",
+    "PrefCFRFigure3",
+    "PrefCFRFigure4",
     "Reproduction",
     "Row",
+    "StyleRow",
     "TimeRow",
     "find_experiment",
     "reproduce",

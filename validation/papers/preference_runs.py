@@ -47,12 +47,15 @@ class Run:
     guarantees : ndarray of float64, shape (k,)
         What player 0's average earns against its best response.
     values : ndarray of float64, shape (number of functionals, k)
+    behaviour : ndarray of float64, shape (num_sequences,)
+        Of player 0's average in the end.
     """
 
     work: Floats
     nash_convs: Floats
     guarantees: Floats
     values: Floats
+    behaviour: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +153,11 @@ class _Recorder:
         self.game = game_of(spec)
         self._shares = [share_of(spec, *share) for share in shares]
         self._rows: list[list[float]] = []
+        self._behaviour = np.zeros(0)
 
     def record(self, work: int, solution: Solution) -> None:
         profile = solution.profile
+        self._behaviour = profile[0].behaviour
         self._rows.append(
             [
                 work,
@@ -164,7 +169,7 @@ class _Recorder:
 
     def run(self) -> Run:
         work, nash_convs, guarantees, *values = (np.array(column) for column in zip(*self._rows, strict=True))
-        return Run(work, nash_convs, guarantees, np.array(values))
+        return Run(work, nash_convs, guarantees, np.array(values), self._behaviour)
 
 
 def points_up_to(last: int, first: int, each_decade: int) -> list[int]:

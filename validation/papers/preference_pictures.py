@@ -1,0 +1,131 @@
+"""The figures of the experiments with Preference-CFR, by matplotlib."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...solvers.pictures import panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .preference_figure_1 import PrefCFRFigure1
+    from .preference_figure_2 import PrefCFRFigure2
+    from .preference_kuhn import BluffRow
+    from .preference_leduc import LeducStyles, StyleRow
+
+# Colours of Okabe and Ito, which colour-blind readers can tell apart.
+_BLACK, _BLUE, _RED, _GREEN, _ORANGE, _GREY = "#333333", "#0072B2", "#D55E00", "#009E73", "#E69F00", "#999999"
+_PINK, _SKY = "#CC79A7", "#56B4E9"
+# Bets are in warm colours, passes in cold ones; what plays by the rule RM is dashed.
+_SETTINGS = {
+    "(1)": (_RED, "-"), "(2)": (_ORANGE, "-"), "(3)": (_PINK, "--"), "CFR": (_BLACK, "-"), "(4)": (_GREEN, "--"),
+    "(5)": (_SKY, "-"), "(6)": (_BLUE, "-"),
+}  # fmt: skip
+_STARTS = ((_BLUE, "-"), (_RED, "-"), (_GREEN, "--"), (_ORANGE, "--"))
+
+
+def draw_starts(experiment: "PrefCFRFigure1", rows: "Sequence[BluffRow]") -> "Figure":
+    """Draw CFR from random starts.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    names = [setting.name for setting in experiment.settings_of_runs]
+    looks = {name: _STARTS[place % 4] for place, name in enumerate(names)}
+    return _draw_kuhn(rows, looks, {name: f"CFR, {name}" for name in names}, columns=2)
+
+
+def draw_settings(experiment: "PrefCFRFigure2", rows: "Sequence[BluffRow]") -> "Figure":
+    """Draw the settings of Preference-CFR beside CFR.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    words = {
+        row.setting: f"{row.setting} {_SIDES[row.preference[2]]} {row.preference.rpartition(':')[2]}, {row.rule.upper()}"
+        for row in rows
+        if row.preference
+    }
+    return _draw_kuhn(rows, _SETTINGS, words, columns=4)
+
+
+_SIDES = {"b": "bet", "p": "pass"}
+
+
+def _draw_kuhn(
+    rows: "Sequence[BluffRow]", looks: dict[str, tuple[str, str]], words: dict[str, str], columns: int
+) -> "Figure":
+    """Draw exploitability and α by iteration, a curve a row, with the exact range behind."""
+    figure, (errors, bluffs) = panels(1, 2, (10.2, 4.7))
+    for row in rows:
+        colour, dashes = looks[row.setting]
+        look: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.6}
+        errors.plot(row.points, row.exploitability_curve, label=words.get(row.setting, row.setting), **look)
+        errors.fill_between(
+            row.points, row.exploitability_low_curve, row.exploitability_high_curve, color=colour, alpha=0.12, linewidth=0
+        )
+        # Ranges differ by little: where all agree the grey is darkest.
+        bluffs.fill_between(
+            row.points, row.allowed_low_curve, row.allowed_high_curve, color=_GREY, alpha=0.28 / len(rows), linewidth=0,
+            zorder=0,
+        )  # fmt: skip
+        bluffs.plot(row.points, row.bluff_curve, **look)
+        bluffs.fill_between(
+            row.points, row.bluff_low_curve, row.bluff_high_curve, color=colour, alpha=0.15, linewidth=0
+        )
+    for axes in (errors, bluffs):
+        axes.axhline(0.0 if axes is errors else 1 / 3, color=_BLACK, linestyle=":", linewidth=1.0)
+        axes.set(xlabel="iterations", xscale="log")
+        if rows:
+            axes.set_xlim(rows[0].points[0], rows[0].points[-1])
+    errors.set(ylabel="exploitability (NashConv / 2)", yscale="log")
+    bluffs.set(ylabel="α: probability of a bet with the jack")
+    bluffs.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
+    bluffs.plot([], [], color=_BLACK, linestyle=":", linewidth=1.0, label="largest α of an equilibrium, 1/3")
+    bluffs.set_ylim(0.0, 0.7)
+    handles = [one for axes in (errors, bluffs) for one in axes.get_legend_handles_labels()[0]]
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+    return figure
+
+
+def draw_styles(experiment: "LeducStyles", rows: "Sequence[StyleRow]") -> "Figure":
+    """Draw styles in Leduc poker: a line of panels a game and rule.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    lines = [(cards, rule) for cards in experiment.cards for rule in experiment.rules]
+    figure, grid = panels(len(lines), 3, (12.6, 0.9 + 2.9 * len(lines)), squeeze=False, sharex=True)
+    looks = dict(zip(map(str, experiment.styles), _styles_looks(experiment), strict=True))
+    for (cards, rule), (errors, calls, raises) in zip(lines, grid, strict=True):
+        own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
+        for row in own:
+            look: dict[str, Any] = {"color": looks[row.style][0], "linestyle": looks[row.style][1], "linewidth": 1.5}
+            band: dict[str, Any] = {"color": looks[row.style][0], "alpha": 0.15, "linewidth": 0}
+            grey: dict[str, Any] = {"color": _GREY, "alpha": 0.28 / len(own), "linewidth": 0, "zorder": 0}
+            errors.plot(row.points, row.nash_conv_curve, label=row.style.replace("beta", "β"), **look)
+            errors.fill_between(row.points, row.nash_conv_low_curve, row.nash_conv_high_curve, **band)
+            calls.fill_between(row.points, row.allowed_calls_low_curve, row.allowed_calls_high_curve, **grey)
+            calls.fill_between(row.points, row.calls_low_curve, row.calls_high_curve, **band)
+            calls.plot(row.points, row.calls_curve, **look)
+            raises.fill_between(row.points, row.allowed_raises_low_curve, row.allowed_raises_high_curve, **grey)
+            raises.fill_between(row.points, row.raises_low_curve, row.raises_high_curve, **band)
+            raises.plot(row.points, row.raises_curve, **look)
+            if row.preference:
+                falls = row.style.startswith("defensive")
+                end = row.allowed_raises_low_curve if falls else row.allowed_raises_high_curve
+                raises.plot(row.points, end, color=looks[row.style][0], linestyle=":", linewidth=1.1)
+        for axes, level in ((calls, [row.equilibrium_calls for row in own]), (raises, [row.equilibrium_raises for row in own])):
+            axes.axhline(level[0] if level else 0.0, color=_BLACK, linestyle=(0, (5, 3)), linewidth=0.9)
+            axes.set_ylim(-0.02, 1.02)
+        errors.axhline(1.0, color=_BLACK, linestyle=(0, (5, 3)), linewidth=0.0)
+        errors.set(yscale="log", xscale="log", ylabel=f"{cards} cards, {rule.upper()}\nNashConv (antes)")
+        calls.set_ylabel("call with a king")
+        raises.set_ylabel("raise, first decision")
+    return figure
