@@ -42,8 +42,8 @@ class PrefCFRFigure3(LeducStyles):
 
     @classmethod
     def quick(cls) -> "PrefCFRFigure3":
-        """Return it with 6 cards and 3 runs of a million histories."""
-        return cls(cards=(6,), runs=3, histories=1_000_000)
+        """Return it with 6 cards and 3 runs of each style."""
+        return cls(cards=(6,), runs=3)
 
     @classmethod
     def full(cls) -> "PrefCFRFigure3":

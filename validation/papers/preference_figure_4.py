@@ -41,8 +41,8 @@ class PrefCFRFigure4(LeducStyles):
 
     @classmethod
     def quick(cls) -> "PrefCFRFigure4":
-        """Return it with 6 cards and 3 runs of a million histories."""
-        return cls(cards=(6,), runs=3, histories=1_000_000)
+        """Return it with 6 cards and 3 runs of each style."""
+        return cls(cards=(6,), runs=3)
 
     @classmethod
     def full(cls) -> "PrefCFRFigure4":

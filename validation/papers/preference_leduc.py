@@ -26,8 +26,9 @@ RAISES, CALLS = ("r", ""), ("c", "K")
 GAMES = {6: "leduc", 12: "leduc:ranks=6"}
 #: The same with suits merged, in which linear programs are a fraction as large; suits do not matter.
 MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
-#: How far the mean of raises may be from the equilibria's where there is no vulnerability.
-NEAR = 0.05
+#: Where there is no vulnerability, the mean of raises is to be this near to the equilibria's in the end, or nearer than
+#: a tenth of the histories before.
+NEAR, EARLIER = 0.02, 0.1
 
 Rule = Literal["rm", "br"]
 
@@ -210,8 +211,8 @@ class LeducStyles(Experiment[StyleRow]):
     styles: ClassVar[tuple[Style, ...]] = ()
     criterion: ClassVar[str] = (
         "raises and calls always within what linear programs allow at the run's own NashConv and at the strategy's own "
-        f"loss; without vulnerability the mean of raises within {NEAR:g} of the equilibria's; with more vulnerability "
-        "further from it"
+        f"loss; without vulnerability the mean of raises within {NEAR:g} of the equilibria's, or nearer to it than "
+        "after a tenth of the histories; with more vulnerability above zero more style"
     )
 
     def __post_init__(self) -> None:
@@ -264,7 +265,8 @@ class LeducStyles(Experiment[StyleRow]):
         for other in before:
             same = (other.cards, other.rule, other.preference) == (row.cards, row.rule, row.preference)
             difference = row.vulnerability - other.vulnerability
-            if same and difference and not sign * difference * (row.raises - other.raises) > 0.0:
+            some = min(row.vulnerability, other.vulnerability) > 0.0
+            if same and some and difference and not sign * difference * (row.raises - other.raises) > 0.0:
                 wrong.append(
                     f"raises {row.raises:.4f} with beta {row.vulnerability:g}, and {other.raises:.4f} with beta "
                     f"{other.vulnerability:g}"
@@ -321,8 +323,11 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
     said = []
     if not excess <= ROUNDING:
         said.append(f"a frequency is {excess:.1e} outside of what the linear program allows")
-    if not style.vulnerability and not abs(raises.mean[-1] - equilibrium[0]) <= NEAR:
-        said.append(f"raises {raises.mean[-1]:.4f}, expected within {NEAR:g} of {equilibrium[0]:.4f}")
+    if not style.vulnerability:
+        tenth = max((place for place, point in enumerate(points) if point <= EARLIER * points[-1]), default=0)
+        now, then = (abs(raises.mean[place] - equilibrium[0]) for place in (-1, tenth))
+        if not (now <= NEAR or now < then):
+            said.append(f"raises {raises.mean[-1]:.4f}, no nearer to {equilibrium[0]:.4f} than {raises.mean[tenth]:.4f}")
     last = [own[-1] for own in raised] if style.preference else []
     return StyleRow(
         cards=cards,

@@ -92,6 +92,16 @@ def _draw_kuhn(
     return figure
 
 
+# Raises are in warm colours, calls in cold ones; what may not cost anything is dashed.
+_STYLES = {
+    "offensive 10, beta 0.05": (_RED, "-"), "offensive 5, beta 0.05": (_ORANGE, "-"), "offensive 10, beta 0": (_PINK, "--"),
+    "normal": (_BLACK, "-"), "defensive 10, beta 0": (_GREEN, "--"), "defensive 5, beta 0.05": (_SKY, "-"),
+    "defensive 10, beta 0.05": (_BLUE, "-"), "offensive 5, beta 0.5": (_PINK, "-"), "offensive 5, beta 0.2": (_RED, "-"),
+    "offensive 5, beta 0.1": (_BLUE, "-"),
+}  # fmt: skip
+_EQUILIBRIA: dict[str, Any] = {"color": _BLACK, "linestyle": (0, (5, 3)), "linewidth": 0.9}
+
+
 def draw_styles(experiment: "LeducStyles", rows: "Sequence[StyleRow]") -> "Figure":
     """Draw styles in Leduc poker: a line of panels a game and rule.
 
@@ -101,31 +111,52 @@ def draw_styles(experiment: "LeducStyles", rows: "Sequence[StyleRow]") -> "Figur
         If matplotlib is not installed.
     """
     lines = [(cards, rule) for cards in experiment.cards for rule in experiment.rules]
-    figure, grid = panels(len(lines), 3, (12.6, 0.9 + 2.9 * len(lines)), squeeze=False, sharex=True)
-    looks = dict(zip(map(str, experiment.styles), _styles_looks(experiment), strict=True))
-    for (cards, rule), (errors, calls, raises) in zip(lines, grid, strict=True):
+    figure, grid = panels(len(lines), 3, (12.0, 1.6 + 2.6 * len(lines)), squeeze=False, sharex=True)
+    for (cards, rule), axes in zip(lines, grid, strict=True):
         own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
-        for row in own:
-            look: dict[str, Any] = {"color": looks[row.style][0], "linestyle": looks[row.style][1], "linewidth": 1.5}
-            band: dict[str, Any] = {"color": looks[row.style][0], "alpha": 0.15, "linewidth": 0}
-            grey: dict[str, Any] = {"color": _GREY, "alpha": 0.28 / len(own), "linewidth": 0, "zorder": 0}
-            errors.plot(row.points, row.nash_conv_curve, label=row.style.replace("beta", "β"), **look)
-            errors.fill_between(row.points, row.nash_conv_low_curve, row.nash_conv_high_curve, **band)
-            calls.fill_between(row.points, row.allowed_calls_low_curve, row.allowed_calls_high_curve, **grey)
-            calls.fill_between(row.points, row.calls_low_curve, row.calls_high_curve, **band)
-            calls.plot(row.points, row.calls_curve, **look)
-            raises.fill_between(row.points, row.allowed_raises_low_curve, row.allowed_raises_high_curve, **grey)
-            raises.fill_between(row.points, row.raises_low_curve, row.raises_high_curve, **band)
-            raises.plot(row.points, row.raises_curve, **look)
-            if row.preference:
-                falls = row.style.startswith("defensive")
-                end = row.allowed_raises_low_curve if falls else row.allowed_raises_high_curve
-                raises.plot(row.points, end, color=looks[row.style][0], linestyle=":", linewidth=1.1)
-        for axes, level in ((calls, [row.equilibrium_calls for row in own]), (raises, [row.equilibrium_raises for row in own])):
-            axes.axhline(level[0] if level else 0.0, color=_BLACK, linestyle=(0, (5, 3)), linewidth=0.9)
-            axes.set_ylim(-0.02, 1.02)
-        errors.axhline(1.0, color=_BLACK, linestyle=(0, (5, 3)), linewidth=0.0)
-        errors.set(yscale="log", xscale="log", ylabel=f"{cards} cards, {rule.upper()}\nNashConv (antes)")
-        calls.set_ylabel("call with a king")
-        raises.set_ylabel("raise, first decision")
+        _draw_line(axes, own)
+        axes[0].set_ylabel(f"{cards} cards, {rule.upper()}\nNashConv (antes)")
+        axes[1].set_ylabel("call at first, with a king")
+        axes[2].set_ylabel("raise at first")
+    for axes in grid[-1]:
+        axes.set_xlabel("histories touched")
+        if rows:
+            axes.set_xlim(rows[0].points[0], rows[0].points[-1])
+    last = grid[0][2]
+    last.plot([], [], **_EQUILIBRIA, label="equilibria")
+    last.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range at the runs' own NashConv")
+    last.plot([], [], color=_BLACK, linestyle=":", linewidth=1.2, label="its end, towards the style of that colour")
+    handles = [one for axes in (grid[0][0], last) for one in axes.get_legend_handles_labels()[0]]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _draw_line(line: Any, rows: "Sequence[StyleRow]") -> None:
+    """Draw the curves of one game and rule in three panels."""
+    errors, calls, raises = line
+    for row in rows:
+        colour, dashes = _STYLES[row.style]
+        look: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.5}
+        band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
+        grey: dict[str, Any] = {"color": _GREY, "alpha": 0.28 / len(rows), "linewidth": 0, "zorder": 0}
+        ends: dict[str, Any] = {"color": colour, "linestyle": ":", "linewidth": 1.2}
+        errors.fill_between(row.points, row.nash_conv_low_curve, row.nash_conv_high_curve, **band)
+        errors.plot(row.points, row.nash_conv_curve, label=row.style.replace("beta", "β"), **look)
+        calls.fill_between(row.points, row.allowed_calls_low_curve, row.allowed_calls_high_curve, **grey)
+        calls.fill_between(row.points, row.calls_low_curve, row.calls_high_curve, **band)
+        calls.plot(row.points, row.calls_curve, **look)
+        raises.fill_between(row.points, row.allowed_raises_low_curve, row.allowed_raises_high_curve, **grey)
+        raises.fill_between(row.points, row.raises_low_curve, row.raises_high_curve, **band)
+        raises.plot(row.points, row.raises_curve, **look)
+        if row.preference:
+            bold = row.style.startswith("offensive")
+            calls.plot(row.points, row.allowed_calls_low_curve if bold else row.allowed_calls_high_curve, **ends)
+            raises.plot(row.points, row.allowed_raises_high_curve if bold else row.allowed_raises_low_curve, **ends)
+    if rows:
+        calls.axhline(rows[0].equilibrium_calls, **_EQUILIBRIA)
+        raises.axhline(rows[0].equilibrium_raises, **_EQUILIBRIA)
+    for axes in line:
+        axes.set_xscale("log")
+    for axes in (calls, raises):
+        axes.set_ylim(-0.02, 1.02)
+    errors.set_yscale("log")
