@@ -113,6 +113,9 @@ class StyleRow(Row):
     calls_curve, calls_low_curve, calls_high_curve : tuple of float
     allowed_raises_low_curve, allowed_raises_high_curve : tuple of float
     allowed_calls_low_curve, allowed_calls_high_curve : tuple of float
+    raises_by_loss_curve, calls_by_loss_curve : tuple of float
+        The furthest that linear programs allow towards the style at the loss of the runs' own strategies, on the
+        average; empty for the normal style.
     passed : bool
     failure : str
     """
@@ -157,6 +160,8 @@ class StyleRow(Row):
     allowed_raises_high_curve: tuple[float, ...]
     allowed_calls_low_curve: tuple[float, ...]
     allowed_calls_high_curve: tuple[float, ...]
+    raises_by_loss_curve: tuple[float, ...]
+    calls_by_loss_curve: tuple[float, ...]
     passed: bool
     failure: str = ""
 
@@ -238,7 +243,7 @@ class LeducStyles(Experiment[StyleRow]):
         for cards in self.cards:
             for share in (RAISES, CALLS):
                 exact_range(MERGED[cards], *share)
-        points = points_up_to(self.histories, min(1_000, self.histories), 5)
+        points = points_up_to(self.histories, min(10_000, self.histories), 5)
         groups = self._groups
         jobs = [
             (GAMES[cards], style.method(rule), (RAISES, CALLS), points, self.seed + run)
@@ -370,6 +375,8 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
         allowed_raises_high_curve=raise_highs,
         allowed_calls_low_curve=call_lows,
         allowed_calls_high_curve=call_highs,
+        raises_by_loss_curve=_mean_ends(raised) if style.preference else (),
+        calls_by_loss_curve=_mean_ends(called) if style.preference else (),
         passed=not said,
         failure="; ".join(said),
     )
@@ -389,6 +396,10 @@ def _efficiencies(
 def _mean_ranges(found: list[list[StyleEfficiency]]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     lows, highs = np.array([[one.allowed for one in own] for own in found]).mean(axis=0).T
     return numbers_of(lows), numbers_of(highs)
+
+
+def _mean_ends(found: list[list[StyleEfficiency]]) -> tuple[float, ...]:
+    return numbers_of(np.array([[one.bound_by_loss for one in own] for own in found]).mean(axis=0))
 
 
 def check_choices(what: str, given: Sequence[object], choices: Sequence[object]) -> None:

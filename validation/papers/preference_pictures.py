@@ -82,7 +82,8 @@ def _draw_kuhn(
         axes.set(xlabel="iterations", xscale="log")
         if rows:
             axes.set_xlim(rows[0].points[0], rows[0].points[-1])
-    errors.set(ylabel="exploitability (NashConv / 2)", yscale="log")
+    errors.set_ylabel("exploitability (NashConv / 2)")
+    _log_of_few(errors)
     bluffs.set(ylabel="α: probability of a bet with the jack")
     bluffs.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
     bluffs.plot([], [], color=_BLACK, linestyle=":", linewidth=1.0, label="largest α of an equilibrium, 1/3")
@@ -124,8 +125,8 @@ def draw_styles(experiment: "LeducStyles", rows: "Sequence[StyleRow]") -> "Figur
             axes.set_xlim(rows[0].points[0], rows[0].points[-1])
     last = grid[0][2]
     last.plot([], [], **_EQUILIBRIA, label="equilibria")
-    last.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range at the runs' own NashConv")
-    last.plot([], [], color=_BLACK, linestyle=":", linewidth=1.2, label="its end, towards the style of that colour")
+    last.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="all that the runs' NashConv allows")
+    last.plot([], [], color=_BLACK, linestyle=":", linewidth=1.2, label="furthest at the strategy's own loss")
     handles = [one for axes in (grid[0][0], last) for one in axes.get_legend_handles_labels()[0]]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -149,9 +150,8 @@ def _draw_line(line: Any, rows: "Sequence[StyleRow]") -> None:
         raises.fill_between(row.points, row.raises_low_curve, row.raises_high_curve, **band)
         raises.plot(row.points, row.raises_curve, **look)
         if row.preference:
-            bold = row.style.startswith("offensive")
-            calls.plot(row.points, row.allowed_calls_low_curve if bold else row.allowed_calls_high_curve, **ends)
-            raises.plot(row.points, row.allowed_raises_high_curve if bold else row.allowed_raises_low_curve, **ends)
+            calls.plot(row.points, row.calls_by_loss_curve, **ends)
+            raises.plot(row.points, row.raises_by_loss_curve, **ends)
     if rows:
         calls.axhline(rows[0].equilibrium_calls, **_EQUILIBRIA)
         raises.axhline(rows[0].equilibrium_raises, **_EQUILIBRIA)
@@ -159,4 +159,14 @@ def _draw_line(line: Any, rows: "Sequence[StyleRow]") -> None:
         axes.set_xscale("log")
     for axes in (calls, raises):
         axes.set_ylim(-0.02, 1.02)
-    errors.set_yscale("log")
+    _log_of_few(errors)
+
+
+def _log_of_few(axes: Any) -> None:
+    """Make a vertical axis logarithmic, with labels at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(10.0, (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
