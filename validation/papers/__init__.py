@@ -5,6 +5,7 @@ from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
 from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 from .experiment import Claim, Experiment, Paper, Row
+from .preference_efficiency import EfficiencyRow, PrefCFREfficiency
 from .preference_figure_1 import PrefCFRFigure1
 from .preference_figure_2 import PrefCFRFigure2
 from .preference_figure_3 import PrefCFRFigure3
@@ -24,9 +25,11 @@ __all__ = [
     "Claim",
     "ConvergenceRow",
     "CounterProfileRow",
+    "EfficiencyRow",
     "Experiment",
     "FrontierRow",
     "Paper",
+    "PrefCFREfficiency",
     "PrefCFRFigure1",
     "PrefCFRFigure2",
     "PrefCFRFigure3",

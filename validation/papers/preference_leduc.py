@@ -31,6 +31,7 @@ MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
 NEAR, EARLIER = 0.02, 0.1
 
 Rule = Literal["rm", "br"]
+StyleName = Literal["offensive", "defensive", "normal"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Style:
         β there, in antes given that the infoset is allowed.
     """
 
-    name: Literal["offensive", "defensive", "normal"]
+    name: StyleName
     degree: float = 1.0
     vulnerability: float = 0.0
 

@@ -8,6 +8,7 @@ from ...solvers.pictures import panels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .preference_efficiency import EfficiencyRow, PrefCFREfficiency
     from .preference_figure_1 import PrefCFRFigure1
     from .preference_figure_2 import PrefCFRFigure2
     from .preference_kuhn import BluffRow
@@ -170,3 +171,39 @@ def _log_of_few(axes: Any) -> None:
     axes.yaxis.set_major_locator(LogLocator(10.0, (1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def draw_efficiencies(experiment: "PrefCFREfficiency", rows: "Sequence[EfficiencyRow]") -> "Figure":
+    """Draw runs by what they lose and how often they raise, between the exact limits; a panel a rule.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    from .preference_leduc import MERGED, RAISES
+    from .preference_runs import exact_range
+
+    figure, grid = panels(1, len(experiment.rules), (5.2 * len(experiment.rules), 4.9), squeeze=False, sharey=True)
+    looks = dict(zip(sorted(experiment.degrees), zip((_GREEN, _BLUE, _RED, _ORANGE, _PINK), "osD^v", strict=True), strict=False))
+    curve = exact_range(MERGED[experiment.cards], *RAISES) if rows else None
+    for rule, axes in zip(experiment.rules, grid[0], strict=True):
+        if curve is not None:
+            axes.fill_betweenx(
+                curve.knots, curve.losses, 10.0, color=_GREY, alpha=0.22, linewidth=0, label="what the loss allows, exactly"
+            )
+            axes.axhline(rows[0].equilibrium, **_EQUILIBRIA, label="equilibria")
+            axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
+        for degree, (colour, mark) in looks.items():
+            for style in experiment.styles:
+                own = [row for row in rows if (row.rule, row.style, row.degree) == (rule, style, degree)]
+                axes.plot(
+                    [row.loss for row in own], [row.raises for row in own], f"{mark}-", color=colour, markersize=4.5,
+                    linewidth=1.1, label=f"δ = {degree:g}" if style == experiment.styles[0] else None,
+                )  # fmt: skip
+        axes.set(xlabel="what player 0's strategy loses at most (antes)", title=f"rule {rule.upper()}")
+        axes.set_ylim(-0.02, 1.02)
+    grid[0][0].set_ylabel("raise at first")
+    handles = grid[0][0].get_legend_handles_labels()[0]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
+    return figure

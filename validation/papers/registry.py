@@ -9,6 +9,7 @@ from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
 from .experiment import Experiment
+from .preference_efficiency import PrefCFREfficiency
 from .preference_figure_1 import PrefCFRFigure1
 from .preference_figure_2 import PrefCFRFigure2
 from .preference_figure_3 import PrefCFRFigure3
@@ -26,6 +27,7 @@ EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
         PrefCFRFigure2,
         PrefCFRFigure3,
         PrefCFRFigure4,
+        PrefCFREfficiency,
     )
 }
 
