@@ -185,7 +185,9 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
                   max((abs(one.raises - other.raises) for one, other in _pairs(costly)), default=None)),
         ]  # fmt: skip
         for rule in self.rules:
-            ratios = [row.efficiency_by_loss for row in costly if row.rule == rule and row.efficiency_by_loss is not None]
+            ratios = [
+                row.efficiency_by_loss for row in costly if row.rule == rule and row.efficiency_by_loss is not None
+            ]
             text = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else None
             found.append(Claim(f"efficiency at the own loss with vulnerability, rule {rule}", None, text))
         return found
@@ -202,9 +204,7 @@ def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> Eff
     spec = MERGED[cards]
     method = PrefCFR(style.preference, vulnerability=style.vulnerability, rule=rule)
     solution = completed(Nash(game_of(spec)), method, tol=0.0, max_iterations=iterations)
-    found = style_efficiency(
-        solution, share_of(spec, *RAISES), towards=style.towards, curve=exact_range(spec, *RAISES)
-    )
+    found = style_efficiency(solution, share_of(spec, *RAISES), towards=style.towards, curve=exact_range(spec, *RAISES))
     said = "" if found.excess <= ROUNDING else f"{found.excess:.1e} outside of what the linear program allows"
     return EfficiencyRow(
         cards=cards,
@@ -242,6 +242,7 @@ def _ordered(row: EfficiencyRow, before: EfficiencyRow | None) -> EfficiencyRow:
 
 def _pairs(rows: Sequence[EfficiencyRow]) -> list[tuple[EfficiencyRow, EfficiencyRow]]:
     """Return the rows of degree 5 beside those of degree 10 that are alike otherwise."""
+
     def key(row: EfficiencyRow) -> tuple[str, str, float]:
         return row.style, row.rule, row.vulnerability
 

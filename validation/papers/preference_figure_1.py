@@ -105,7 +105,9 @@ class PrefCFRFigure1(Experiment[BluffRow]):
         """Yield a row a start, with both players at once and then in turn."""
         settings, points = self.settings_of_runs, kuhn_points(self.iterations)
         jobs = [
-            (GAME, setting.method, (BLUFF,), points, self.seed + run) for setting in settings for run in range(self.runs)
+            (GAME, setting.method, (BLUFF,), points, self.seed + run)
+            for setting in settings
+            for run in range(self.runs)
         ]
         tell(f"CFR, {settings[0].name}")
         found = sweep(full_run, jobs, self.jobs)
@@ -119,7 +121,9 @@ class PrefCFRFigure1(Experiment[BluffRow]):
         """Return what the paper says of CFR's limit and of the equilibria."""
         free = exact_range(GAME, *BLUFF).free if rows else None
         found = [
-            Claim("least and greatest alpha of equilibria", "0 to 1/3", free and f"{free[0] + 0.0:.6g} to {free[1]:.6g}"),
+            Claim(
+                "least and greatest alpha of equilibria", "0 to 1/3", free and f"{free[0] + 0.0:.6g} to {free[1]:.6g}"
+            ),
             Claim(
                 "largest difference of a run's behaviour from table 1 at its own alpha, on the average of runs",
                 None,

@@ -333,7 +333,9 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
         tenth = max((place for place, point in enumerate(points) if point <= EARLIER * points[-1]), default=0)
         now, then = (abs(raises.mean[place] - equilibrium[0]) for place in (-1, tenth))
         if not (now <= NEAR or now < then):
-            said.append(f"raises {raises.mean[-1]:.4f}, no nearer to {equilibrium[0]:.4f} than {raises.mean[tenth]:.4f}")
+            said.append(
+                f"raises {raises.mean[-1]:.4f}, no nearer to {equilibrium[0]:.4f} than {raises.mean[tenth]:.4f}"
+            )
     last = [own[-1] for own in raised] if style.preference else []
     return StyleRow(
         cards=cards,

@@ -1,9 +1,10 @@
 """The figures of the experiments with Preference-CFR, by matplotlib."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...solvers.pictures import panels
+from .preference_kuhn import EXPLOITABILITY as _LIMIT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +23,8 @@ _SETTINGS = {
     "(1)": (_RED, "-"), "(2)": (_ORANGE, "-"), "(3)": (_PINK, "--"), "CFR": (_BLACK, "-"), "(4)": (_GREEN, "--"),
     "(5)": (_SKY, "-"), "(6)": (_BLUE, "-"),
 }  # fmt: skip
-_STARTS = ((_BLUE, "-"), (_RED, "-"), (_GREEN, "--"), (_ORANGE, "--"))
+_SIDES = {"b": "bet", "p": "pass"}
+_STARTS = (_BLUE, _RED, _GREEN, _ORANGE, _PINK, _SKY)
 
 
 def draw_starts(experiment: "PrefCFRFigure1", rows: "Sequence[BluffRow]") -> "Figure":
@@ -34,8 +36,12 @@ def draw_starts(experiment: "PrefCFRFigure1", rows: "Sequence[BluffRow]") -> "Fi
         If matplotlib is not installed.
     """
     names = [setting.name for setting in experiment.settings_of_runs]
-    looks = {name: _STARTS[place % 4] for place, name in enumerate(names)}
-    return _draw_kuhn(rows, looks, {name: f"CFR, {name}" for name in names}, columns=2)
+    looks = {name: (_STARTS[place % len(_STARTS)], "-") for place, name in enumerate(names)}
+    parts = {
+        words: [row for row in rows if row.setting.startswith(words)]
+        for words in dict.fromkeys(name.partition(",")[0] for name in names)
+    }
+    return _draw_kuhn(parts, looks, {}, columns=2)
 
 
 def draw_settings(experiment: "PrefCFRFigure2", rows: "Sequence[BluffRow]") -> "Figure":
@@ -51,45 +57,50 @@ def draw_settings(experiment: "PrefCFRFigure2", rows: "Sequence[BluffRow]") -> "
         for row in rows
         if row.preference
     }
-    return _draw_kuhn(rows, _SETTINGS, words, columns=4)
-
-
-_SIDES = {"b": "bet", "p": "pass"}
+    return _draw_kuhn({"": rows}, _SETTINGS, words, columns=4)
 
 
 def _draw_kuhn(
-    rows: "Sequence[BluffRow]", looks: dict[str, tuple[str, str]], words: dict[str, str], columns: int
+    parts: "Mapping[str, Sequence[BluffRow]]", looks: dict[str, tuple[str, str]], words: dict[str, str], columns: int
 ) -> "Figure":
-    """Draw exploitability and α by iteration, a curve a row, with the exact range behind."""
-    figure, (errors, bluffs) = panels(1, 2, (10.2, 4.7))
+    """Draw exploitability and α by iteration, a curve a row, with the exact range behind; a panel of α a part."""
+    figure, (errors, *panes) = panels(1, 1 + len(parts), (3.0 + 3.6 * (1 + len(parts)), 4.7))
+    rows = [row for part in parts.values() for row in part]
     for row in rows:
         colour, dashes = looks[row.setting]
         look: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.6}
         errors.plot(row.points, row.exploitability_curve, label=words.get(row.setting, row.setting), **look)
         errors.fill_between(
-            row.points, row.exploitability_low_curve, row.exploitability_high_curve, color=colour, alpha=0.12, linewidth=0
+            row.points,
+            row.exploitability_low_curve,
+            row.exploitability_high_curve,
+            color=colour,
+            alpha=0.12,
+            linewidth=0,
         )
-        # Ranges differ by little: where all agree the grey is darkest.
-        bluffs.fill_between(
-            row.points, row.allowed_low_curve, row.allowed_high_curve, color=_GREY, alpha=0.28 / len(rows), linewidth=0,
-            zorder=0,
-        )  # fmt: skip
-        bluffs.plot(row.points, row.bluff_curve, **look)
-        bluffs.fill_between(
-            row.points, row.bluff_low_curve, row.bluff_high_curve, color=colour, alpha=0.15, linewidth=0
-        )
-    for axes in (errors, bluffs):
-        axes.axhline(0.0 if axes is errors else 1 / 3, color=_BLACK, linestyle=":", linewidth=1.0)
+    for (title, part), bluffs in zip(parts.items(), panes, strict=True):
+        for row in part:
+            colour, dashes = looks[row.setting]
+            # Ranges differ by little: where all agree the grey is darkest.
+            grey: dict[str, Any] = {"color": _GREY, "alpha": 0.28 / len(part), "linewidth": 0, "zorder": 0}
+            bluffs.fill_between(row.points, row.allowed_low_curve, row.allowed_high_curve, **grey)
+            bluffs.plot(row.points, row.bluff_curve, color=colour, linestyle=dashes, linewidth=1.6)
+            bluffs.fill_between(
+                row.points, row.bluff_low_curve, row.bluff_high_curve, color=colour, alpha=0.15, linewidth=0
+            )
+        bluffs.axhline(1 / 3, color=_BLACK, linestyle=":", linewidth=1.0)
+        bluffs.set(title=title, ylim=(0.0, 0.7), ylabel="α: probability of a bet with the jack")
+    for axes in (errors, *panes):
         axes.set(xlabel="iterations", xscale="log")
         if rows:
             axes.set_xlim(rows[0].points[0], rows[0].points[-1])
+    errors.axhline(_LIMIT, color=_BLACK, linestyle="--", linewidth=0.9, label=f"exploitability {_LIMIT:g}")
     errors.set_ylabel("exploitability (NashConv / 2)")
     _log_of_few(errors)
-    bluffs.set(ylabel="α: probability of a bet with the jack")
-    bluffs.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
-    bluffs.plot([], [], color=_BLACK, linestyle=":", linewidth=1.0, label="largest α of an equilibrium, 1/3")
-    bluffs.set_ylim(0.0, 0.7)
-    handles = [one for axes in (errors, bluffs) for one in axes.get_legend_handles_labels()[0]]
+    last = panes[-1]
+    last.plot([], [], color=_GREY, alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
+    last.plot([], [], color=_BLACK, linestyle=":", linewidth=1.0, label="largest α of an equilibrium, 1/3")
+    handles = [one for axes in (errors, last) for one in axes.get_legend_handles_labels()[0]]
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
     return figure
 
@@ -164,11 +175,12 @@ def _draw_line(line: Any, rows: "Sequence[StyleRow]") -> None:
 
 
 def _log_of_few(axes: Any) -> None:
-    """Make a vertical axis logarithmic, with labels at 1, 2 and 5."""
+    """Make a vertical axis logarithmic, with labels at 1, 2 and 5 of each decade where these are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(10.0, (1.0, 2.0, 5.0)))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(10.0, (1.0, 2.0, 5.0) if high < 1e3 * low else (1.0,)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 
@@ -185,12 +197,20 @@ def draw_efficiencies(experiment: "PrefCFREfficiency", rows: "Sequence[Efficienc
     from .preference_runs import exact_range
 
     figure, grid = panels(1, len(experiment.rules), (5.2 * len(experiment.rules), 4.9), squeeze=False, sharey=True)
-    looks = dict(zip(sorted(experiment.degrees), zip((_GREEN, _BLUE, _RED, _ORANGE, _PINK), "osD^v", strict=True), strict=False))
+    looks = dict(
+        zip(sorted(experiment.degrees), zip((_GREEN, _BLUE, _RED, _ORANGE, _PINK), "osD^v", strict=True), strict=False)
+    )
     curve = exact_range(MERGED[experiment.cards], *RAISES) if rows else None
     for rule, axes in zip(experiment.rules, grid[0], strict=True):
         if curve is not None:
             axes.fill_betweenx(
-                curve.knots, curve.losses, 10.0, color=_GREY, alpha=0.22, linewidth=0, label="what the loss allows, exactly"
+                curve.knots,
+                curve.losses,
+                10.0,
+                color=_GREY,
+                alpha=0.22,
+                linewidth=0,
+                label="what the loss allows, exactly",
             )
             axes.axhline(rows[0].equilibrium, **_EQUILIBRIA, label="equilibria")
             axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))

@@ -126,9 +126,7 @@ def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: 
     solution: Solution | None = None
     for point in points:
         more = point - (0 if solution is None else solution.iterations)
-        solution = completed(
-            Nash(recorder.game), method, tol=0.0, max_iterations=more, start=solution, seed=seed
-        )
+        solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=more, start=solution, seed=seed)
         recorder.record(solution.iterations, solution)
     return recorder.run()
 
