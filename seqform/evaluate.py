@@ -34,7 +34,7 @@ class BestResponse:
 
 def best_response_value(treeplex: Treeplex, gradient: Floats) -> float:
     """Return max {g · x : x in the treeplex}, in payoff units; see :func:`best_response_plan`."""
-    return float(_values(treeplex, gradient)[0])
+    return float(sequence_values(treeplex, gradient)[0])
 
 
 def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
@@ -63,7 +63,7 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
     >>> best_response_plan(Treeplex([0], [2]), np.array([1.0, 0.0, 2.0]))
     BestResponse(value=3.0, plan=array([1., 0., 1.]), behaviour=array([1., 0., 1.]))
     """
-    values = _values(treeplex, gradient)
+    values = sequence_values(treeplex, gradient)
     behaviour = np.zeros(treeplex.num_sequences)
     for level in treeplex.levels:
         own = values[level.sequences]
@@ -74,12 +74,49 @@ def best_response_plan(treeplex: Treeplex, gradient: Floats) -> BestResponse:
     return BestResponse(float(values[0]), treeplex.plan(behaviour), behaviour)
 
 
-def _values(treeplex: Treeplex, gradient: Floats) -> Floats:
+def sequence_values(treeplex: Treeplex, gradient: Floats) -> Floats:
+    """Return what each sequence is worth: what it pays, and the most that the infosets below it can.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    gradient : ndarray of float64, shape (num_sequences,)
+        Payoff per unit of each sequence, chance and the other players multiplied in.
+
+    Returns
+    -------
+    ndarray of float64, shape (num_sequences,)
+        Entry 0 is the value of a best response; see :func:`best_response_plan`.
+    """
     values = treeplex.checked_vector(gradient, "gradient")
     for level in reversed(treeplex.levels):
         best = np.maximum.reduceat(values[level.sequences], level.starts)
         level.pass_up(best, values)
     return values
+
+
+def infoset_values(treeplex: Treeplex, gradient: Floats) -> Floats:
+    """Return the counterfactual best-response value of each infoset: the largest of its sequences' values.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+    gradient : ndarray of float64, shape (num_sequences,)
+
+    Returns
+    -------
+    ndarray of float64, shape (num_infosets,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.seqform.evaluate import infoset_values
+    >>> from treeplex.seqform.polytope import Treeplex
+    >>> infoset_values(Treeplex([0, 1], [2, 2]), np.array([0.0, 1.0, 2.0, 3.0, 0.0]))
+    array([4., 3.])
+    """
+    values = sequence_values(treeplex, gradient)[1:]
+    return np.maximum.reduceat(values, treeplex.offsets[:-1] - 1) if treeplex.num_infosets else values
 
 
 def expected_payoffs(game: Game | SequenceForm, profile: Profile) -> Floats:

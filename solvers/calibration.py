@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..models.constraints import LinearConstraint
 from ..models.preferences import Prefer, PreferStrategy
@@ -19,10 +18,11 @@ from ..seqform.game import Game
 from ..seqform.polytope import Treeplex
 from ..seqform.strategy import Profile, Strategy, checked_player
 from .methods import PrefCFR
+from .preferred_actions import preference_for
 from .solution import Solution
 from .solve import solve
 from .status import Status
-from .targets import probability, read_targets, target_functionals
+from .target_bounds import probability, read_targets, target_functionals
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
@@ -30,8 +30,6 @@ _FIRST_STEP, _LARGEST = 0.5, 4.0
 _BASIS = 0.1
 # How often runs are made twice as long where none was good, and the factor by which the vulnerability then grows.
 _REFINEMENTS, _SMALL_STEP = 2, 1.1
-# The least share of a preferred action among several, so that none is left out for good.
-_LEAST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +181,12 @@ def calibrate_style(
     Notes
     -----
     Preferred are the actions that add to the target, or for an upper bound those that do not; where these are several
-    at an infoset, in the shares in which the run before played them (:func:`preference_for`). A run without a
-    preference comes first, then one with δ alone, and then β is raised: it doubles until the target is met or the loss
-    is more than allowed, and is bisected from there. More vulnerability means more of the preferred actions and more
-    loss, as measurements say; a theorem that they rise together is not known, so that what is returned is judged by
-    what its own run reached. Runs begin anew: starting from the strategies of the last one was not quicker.
+    at an infoset, in the shares in which the last run within the loss played them
+    (:func:`~treeplex.solvers.preferred_actions.preference_for`). A run without a preference comes first, then one with
+    δ alone, and then β is raised: it doubles until the target is met or the loss is more than allowed, and is bisected
+    from there. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem
+    that they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin
+    anew: to start from the last strategies was not quicker.
 
     Examples
     --------
@@ -209,7 +208,7 @@ def calibrate_style(
         game=game,
         constraint=constraints[0],
         max_loss=allowed,
-        degree=float(checked_number("a style", "degree", degree, 1.0)),
+        degree=_above_one(degree),
         method=PrefCFR(base="dcfr", updates="alternating") if method is None else method,
         iterations=_count("iterations", iterations),
         max_iterations=_count("max_iterations", max_iterations),
@@ -272,9 +271,9 @@ class _Search:
             within = [run.vulnerability for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
             if any(map(self.is_good, self.runs)) or not within or self.iterations >= self.max_iterations:
                 return
-            # Longer runs lose less, which may be spent.
+            # Longer runs lose less, which may be spent; from a little below, for they differ.
             self.iterations = min(2 * self.iterations, self.max_iterations)
-            near = max(within)
+            near = max(within) / _SMALL_STEP**2
             if not self.is_spent:
                 self.climb(self.attempt(self.degree, near), _SMALL_STEP * near, _SMALL_STEP)
 
@@ -295,8 +294,9 @@ class _Search:
         preferred = degree > 1.0
         method: Any = self.method.base_method
         if preferred:
-            last: Strategy = self.runs[-1].solution.profile[self.player]
-            wishes = preference_for(self.game, self.constraint, self.degree, last)
+            within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
+            shares = within[-1].solution.profile[self.player]
+            wishes = preference_for(self.game, self.constraint, self.degree, shares)
             method = replace(self.method, prefer=wishes, vulnerability=beta)
         solution = solve(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
         if solution.status is Status.INTERRUPTED:
@@ -383,93 +383,11 @@ class _Search:
         )
 
 
-def preference_for(
-    game: Game, constraint: LinearConstraint, degree: float, strategy: Strategy
-) -> tuple[Prefer | PreferStrategy, ...]:
-    """Return preferences for the actions by which a bound is met.
-
-    Parameters
-    ----------
-    game : Game
-    constraint : LinearConstraint
-        On one player's plans.
-    degree : float
-        δ.
-    strategy : Strategy
-        The player's, such as an equilibrium's: it says in which shares several actions of an infoset are preferred.
-
-    Returns
-    -------
-    tuple of Prefer or PreferStrategy
-        Preferences of δ for single actions. Where several actions of an infoset meet the bound alike, one for a
-        strategy that plays these alone, in shares as they are played by the strategy that is given: to prefer folding
-        as much as calling, because both are no raise, would cost much more.
-
-    Raises
-    ------
-    InvalidConstraintError
-        If the bound depends on no choice of an action.
-
-    Examples
-    --------
-    >>> from treeplex import Strategy, load_game
-    >>> from treeplex.models.constraints import parse_constraint
-    >>> from treeplex.solvers.calibration import preference_for
-    >>> game = load_game("leduc")
-    >>> for player, text in ((0, "raise@first >= 0.6"), (1, "1/raise@first <= 0.3")):
-    ...     target = parse_constraint(text, game)[0]
-    ...     print(*preference_for(game, target, 10, Strategy.uniform(game, player)))
-    0/r@first:10
-    player 1's strategy, strength 9
-    """
-    player = constraint.player
-    treeplex = game.sequence_form.treeplexes[player]
-    chosen = _chosen(constraint, treeplex)
-    if not chosen:
-        raise InvalidConstraintError(f"target {shown(constraint.name)} depends on no choice of an action")
-    if any(mask.sum() > 1 for mask in chosen.values()):
-        behaviour = treeplex.uniform_behaviour()
-        for infoset, mask in chosen.items():
-            here = slice(*treeplex.offsets[infoset : infoset + 2].tolist())
-            shares = np.where(mask, strategy.behaviour[here] + _LEAST_SHARE, 0.0)
-            behaviour[here] = shares / shares.sum()
-        return (PreferStrategy(Strategy(game, player, behaviour), degree - 1.0),)
-    labels = {infoset: treeplex.action_labels[infoset][int(mask.argmax())] for infoset, mask in chosen.items()}
-    wishes: list[Prefer] = []
-    for label in dict.fromkeys(labels.values()):
-        mine = {infoset for infoset, each in labels.items() if each == label}
-        shorter = [Prefer(label, degree, player=player, first=first) for first in (True, False)]
-        where = [treeplex.infoset_labels[infoset] for infoset in sorted(mine)]
-        longer = [Prefer(label, degree, player=player, infosets=one) for one in where]
-        short = next((wish for wish in shorter if _covered(wish, treeplex) == mine), None)
-        wishes += longer if short is None else [short]
-    return tuple(wishes)
-
-
-def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> dict[int, npt.NDArray[np.bool_]]:
-    """Return which actions help to meet a bound, by infoset where that depends on the action."""
-    worth = np.zeros(treeplex.num_sequences)
-    worth[constraint.indices] = -constraint.coefficients
-    infosets = range(treeplex.num_infosets)
-    if constraint.fixed:
-        # Above the infoset whose probability is bounded stands the bound alone.
-        infosets = range(last := int(treeplex.sequence_infosets[constraint.indices[-1]]), last + 1)
-    chosen = {}
-    for infoset in infosets:
-        here = worth[slice(*treeplex.offsets[infoset : infoset + 2].tolist())]
-        if np.ptp(here) > 0.0:
-            chosen[infoset] = here > here.min()
-    return chosen
-
-
-def _covered(wish: Prefer, treeplex: Treeplex) -> set[int]:
-    """Return the infosets that a preference is about, those with one action left out."""
-    return {
-        infoset
-        for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True))
-        if len(actions) > 1
-        and wish.degrees(wish.player or 0, label, actions, bool(treeplex.parents[infoset] == 0)) is not None
-    }
+def _above_one(degree: Any) -> float:
+    number = float(checked_number("a style", "degree", degree))
+    if not number > 1.0:
+        raise InvalidGameError(f"degree is {shown(degree)}, expected a number above 1")
+    return number
 
 
 def _count(name: str, number: Any) -> int:

@@ -58,6 +58,8 @@ class Method(Protocol):
         ...
 
 
+# Depth-limited problems, which are solved step by step.
+_STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
 # The problems with a linear program.
 _EXACT = frozenset(
     {
@@ -200,6 +202,46 @@ class Rational:
 
 
 @dataclass(frozen=True)
+class DepthLimitedLP:
+    """The linear program of each step of a depth-limited response, by HiGHS; the value function is exact.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
+        ``auto`` is the simplex method up to :attr:`HiGHS.large` sequences of both players together, which goes on from
+        step to step, and the interior point method without crossover above.
+
+    Notes
+    -----
+    Where a step has several optimal plans, it takes the one at which the algorithm ends: a vertex, by the simplex
+    method. What later steps gain, and the exploitability, may depend on that; what is proven does not.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> round(solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "lp").objective, 6)
+    0.5
+    """
+
+    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
+
+    name: ClassVar[str] = "lp"
+    problems: ClassVar[frozenset[str]] = _STEPPED
+    default_tolerance: ClassVar[float] = 1e-7
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        _check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve step after step."""
+        from .depth_limited.linear_programs import run
+
+        return run(self, problem, options)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class RegretMethod:
     """Counterfactual regret minimisation; its members differ in how regrets accumulate and iterates are averaged.
 
@@ -262,6 +304,10 @@ class RegretMethod:
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Iterate until the certificate meets the tolerance."""
+        if problem.name in _STEPPED:
+            from .depth_limited.regret_minimisation import run as run_steps
+
+            return run_steps(self, problem, options)  # type: ignore[arg-type]
         from .regret.driver import run
 
         return run(self, problem, options)
@@ -278,6 +324,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -292,6 +339,7 @@ class CFRPlus(RegretMethod):
     averaging: str | float = "linear"
 
     name: ClassVar[str] = "cfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -316,6 +364,7 @@ class DCFR(RegretMethod):
     beta: float = 0.0
 
     name: ClassVar[str] = "dcfr"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -338,6 +387,7 @@ class PCFRPlus(RegretMethod):
     averaging: str | float = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"}) | _STEPPED
 
 
 @dataclass(frozen=True)
@@ -477,8 +527,8 @@ class PrefCFR(RegretMethod):
     vulnerability : float
         β ≥ 0 at the infosets that preferences are about, payoff units.
     units : {"conditional", "counterfactual"}
-        What β is held against: the averaged regret given that chance and the others allow the infoset, counting how
-        often they did so in the sixteen iterations before, or the averaged counterfactual regret itself.
+        What β is held against: the averaged regret given that chance and the others allow the infoset, which they do
+        as often as in the latest iterations, or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
         In proportion, as above, or all on the first action of the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
@@ -699,6 +749,7 @@ _METHODS: dict[str, type[Any]] = {
     "highs": HiGHS,
     "cvxpy": CVXPY,
     "rational": Rational,
+    "lp": DepthLimitedLP,
     "cfr": CFR,
     "cfr+": CFRPlus,
     "dcfr": DCFR,
@@ -776,7 +827,8 @@ def default_method(problem: "Problem") -> str:
     A problem may prefer another one.
     """
     linear = getattr(problem, "is_linear", True)
-    return str(getattr(problem, "preferred_method", "highs" if linear else "cvxpy"))
+    usual = getattr(problem, "default_method", "highs" if linear else "cvxpy")
+    return str(getattr(problem, "preferred_method", usual))
 
 
 def _serves(method: Method, problem: "Problem") -> bool:

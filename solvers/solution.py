@@ -221,6 +221,29 @@ class Solution:
         return self.certificate.game_value
 
     @property
+    def steps(self) -> tuple[float, ...] | None:
+        """What each step's plan is worth in the step, of a depth-limited response; ``None`` of any other answer.
+
+        ``certificate.steps`` has their levels and upper bounds too.
+        """
+        steps = self.certificate.steps
+        return tuple(step.objective for step in steps) if steps else None
+
+    @property
+    def safety_bound(self) -> float | None:
+        """What exploitability is at most by the problem and the gain alone: p / (1 − p) times the gain.
+
+        ``None`` where there is no such bound; see :meth:`CDRNR.safety_bound <treeplex.CDRNR.safety_bound>`.
+        """
+        bound = getattr(self.problem, "safety_bound", None)
+        if bound is None or self.gain is None:
+            return None
+        try:
+            return float(bound(self.gain))
+        except UnsupportedProblemError:
+            return None
+
+    @property
     def slack(self) -> float | None:
         """How much less than the value of the game a best equilibrium strategy was allowed to guarantee, for round-off.
 
@@ -323,7 +346,10 @@ class Solution:
             "multipliers": dict(self.multipliers),
             "multiplier_bound": self.multiplier_bound,
             "preference": preference_record(self),
-            "steps": None,
+            "steps": None if self.steps is None else list(self.steps),
+            "step_levels": [step.level for step in self.certificate.steps] or None,
+            "step_gaps": [step.gap for step in self.certificate.steps] or None,
+            "safety_bound": self.safety_bound,
             "iterations": self.iterations,
             "seconds": self.seconds,
             "build_seconds": self.build_seconds,

@@ -1,20 +1,16 @@
 """Strategies that meet targets: whether their style can be had at all, at what price, and what comes nearest."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from ..models.constraints import LinearConstraint, collect_constraints, parse_constraint
+from ..models.constraints import LinearConstraint
 from ..models.problems import ConstrainedNash, LeastViolation, Nash
 from ..models.problems.one_player import checked_number
 from ..models.problems.side import check_two_players
-from ..seqform.errors import InvalidConstraintError, InvalidGameError, SolverError, shown
+from ..seqform.errors import InvalidGameError, SolverError, shown
 from ..seqform.evaluate import best_response_value, worst_case
-from ..seqform.functional import Functional
 from ..seqform.game import Game
 from ..seqform.polytope import Treeplex
 from ..seqform.rationals import to_fraction
@@ -25,6 +21,7 @@ from .solve import ROUND_OFF, solve
 from .status import Status
 from .style_answer import StyleAnswer, TargetOutcome
 from .styles import StyleRange, style_range
+from .target_bounds import divided, loosened, probability, read_targets, target_functionals
 
 
 def reach_style(
@@ -100,34 +97,6 @@ def reach_style(
     allowed = checked_number("a style", "max_loss", max_loss, 0.0)
     chosen = find_method(method) if isinstance(method, str) else method
     return _Search(game, constraints, allowed, chosen).run()
-
-
-def read_targets(
-    given: Any, game: Game, player: int, others: Profile | Strategy | None
-) -> tuple[LinearConstraint, ...]:
-    """Return the targets as constraints of one player."""
-    entries = [given] if isinstance(given, str | LinearConstraint) else given
-    if not isinstance(entries, Iterable):
-        raise InvalidConstraintError(
-            f'the targets are {shown(given)}, expected texts such as "raise@first >= 0.6" or linear constraints'
-        )
-    read: list[Any] = []
-    for entry in entries:
-        read += parse_constraint(entry, game, player=player, others=others) if isinstance(entry, str) else [entry]
-    if not read:
-        raise InvalidConstraintError('there is no target: expected one at least, such as "raise@first >= 0.6"')
-    constraints = collect_constraints(read, game)
-    for one in constraints:
-        if not isinstance(one, LinearConstraint):
-            raise InvalidConstraintError(
-                f"target {shown(one.name)} is not linear: expected bounds on linear functionals"
-            )
-        if one.player != constraints[0].player:
-            raise InvalidConstraintError(
-                f"target {shown(one.name)} is about player {one.player}, and {shown(constraints[0].name)} about player "
-                f"{constraints[0].player}: expected one player's"
-            )
-    return constraints  # type: ignore[return-value]
 
 
 class _Search:
@@ -275,13 +244,13 @@ class _Search:
             asked = self.constraints[0]
             above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
             return found.highest if above else found.lowest
-        divided = [_divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
+        in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
         floor = self.value - self.max_loss
-        near = self.solved(LeastViolation(self.game, self.player, divided, floor=floor))
+        near = self.solved(LeastViolation(self.game, self.player, in_units, floor=floor))
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
-        loosened = [_loosened(one, plan, self.exact) for one in self.constraints]
-        best = self.solved(ConstrainedNash(self.game, loosened))
+        nearer = [loosened(one, plan, self.exact) for one in self.constraints]
+        best = self.solved(ConstrainedNash(self.game, nearer))
         better = best.status.is_success and self.loss(best) < self.loss(near) - self.round_off
         return best if better else near
 
@@ -329,60 +298,3 @@ class _Search:
             return told if outcomes[0].reached is None else f"{told}, which buys {outcomes[0].reached:.6g}"
         beyond = [one.name for one in outcomes if one.is_within_reach is False]
         return f"{told}; {', '.join(beyond)} alone is too much" if beyond else f"{told}; each alone can be had"
-
-
-def target_functionals(constraints: Sequence[LinearConstraint], size: int) -> list[Functional | None]:
-    """Return what constraints bound, one object for equal functionals; nothing where the bound is in coefficients."""
-    known: dict[bytes, Functional] = {}
-    found: list[Functional | None] = []
-    for one in constraints:
-        if one.fixed:
-            found.append(None)
-            continue
-        coefficients = np.zeros(size)
-        for sequence, number in one.terms.items():
-            coefficients[sequence] = float(number)
-        # What is bounded is called what the text says before the comparison.
-        title = one.name.partition(one.sense)[0].strip() if one.sense in one.name else one.name
-        functional = Functional(one.player, coefficients, title, fingerprint=one.fingerprint)
-        found.append(known.setdefault(coefficients.tobytes(), functional))
-    return found
-
-
-def probability(constraint: LinearConstraint, strategy: Strategy) -> tuple[float, float | None]:
-    """Return the bound on a probability at an infoset, and the probability; nothing where the plan is not there.
-
-    The constraint compares Σ x(I, a) − c · (what comes to I) with 0, where I is the infoset of its last sequence.
-    """
-    treeplex = strategy.treeplex
-    infoset = int(treeplex.sequence_infosets[constraint.indices[-1]])
-    start = int(treeplex.inflow.indptr[infoset])
-    source, weight = int(treeplex.inflow.indices[start]), float(treeplex.inflow.data[start])
-    asked = -float(constraint.terms.get(source, 0)) / weight
-    here = slice(*treeplex.offsets[infoset : infoset + 2].tolist())
-    reach = float(strategy.plan[here].sum())
-    sign = 1.0 if constraint.sense == "<=" else -1.0
-    return asked, asked + sign * constraint.value(strategy.plan) / reach if reach > 0.0 else None
-
-
-def _loosened(constraint: LinearConstraint, plan: Any, exact: bool) -> LinearConstraint:
-    """Return a constraint that a plan meets: a bound that it misses is moved to where the plan is, and no further."""
-    miss: Any = constraint.exact_value(plan) if exact else constraint.value(plan)
-    if miss <= 0:
-        return constraint
-    sign = 1 if constraint.sense == "<=" else -1
-    return replace(constraint, bound=to_fraction(constraint.bound) + sign * to_fraction(miss), fixed=False)
-
-
-def _divided(constraint: LinearConstraint, unit: float) -> LinearConstraint:
-    """Return a constraint whose violations are in a unit."""
-    exact = to_fraction(unit)
-    return LinearConstraint(
-        constraint.player,
-        {sequence: to_fraction(number) / exact for sequence, number in constraint.terms.items()},
-        to_fraction(constraint.bound) / exact,
-        constraint.name,
-        constraint.sense,
-        fixed=constraint.fixed,
-        fingerprint=constraint.fingerprint,
-    )

@@ -300,7 +300,7 @@ def test_exit_status_of_every_status() -> None:
 # Bad input
 
 BAD_INPUT = {
-    "no command": ([], "expected one of games, info, solve, play,"),
+    "no command": ([], "expected one of games, info, solve, style, play,"),
     "unknown command": (["slove", "kuhn"], "did you mean solve?"),
     "unknown option": (["solve", "kuhn", "--methd", "cfr"], "no such option: --methd"),
     "unknown option before the command": (["--fast", "solve", "kuhn"], "no such option: --fast"),

@@ -214,6 +214,7 @@ LEDUC = load_game("leduc")
         (load_game("goofspiel:cards=4"), "top@first", 0, {"actions": "4", "first": True}),
         (load_game("liars_dice"), "challenge@all", 0, {"actions": "liar"}),
         (load_game("rps"), "rock@all", 0, {"actions": "R"}),
+        (load_game("matching_pennies"), "1/heads@first", 1, {"actions": "H", "first": True}),
     ],
 )
 def test_actions_by_name_are_counted_as_frequency_counts_them(game, text, player, how):

@@ -32,7 +32,7 @@ from treeplex import (
 from treeplex.models.preferences import preference_on
 from treeplex.seqform.frequency import reach_matrix, reach_of_others
 from treeplex.seqform.functional import Functional
-from treeplex.solvers.regret.loop import BLOCK
+from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 
 ITERATIONS = 10_000
@@ -104,7 +104,7 @@ class Reference:
         if len(plans) > 2:
             strategies = [Strategy(self.game, i, own) for i, own in enumerate(self.behaviours)]
             return beta * reach_of_others(self.game, player, Profile(strategies))
-        if self.t % BLOCK == 1:
+        if self.t % (BLOCK if self.t <= EARLY else LATE_BLOCK) == 1:
             other = 1 - player
             (sums, weight), now = self.seen[player], (self.sums[other].copy(), self.weights[other])
             recent = plans[other] if now[1] == weight else (now[0] - sums) / (now[1] - weight)
@@ -176,6 +176,18 @@ def test_averages_are_those_of_the_reference(base, rule, units, alternating, pla
         solution = run(game, method, reference.t)
         for own, sums, weight in zip(solution.profile.plans, reference.sums, reference.weights, strict=True):
             np.testing.assert_allclose(own, sums / weight, atol=1e-9)
+
+
+@pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
+def test_late_averages_are_those_of_the_reference(updates):
+    game = to_game(seeded_tree(5, size=12))
+    prefer = random_preference(game, 5, "conditional")
+    reference = Reference(game, preference_on(game, prefer), False, 0.0, 1.0, updates == "alternating")
+    for _ in range(EARLY + 2 * LATE_BLOCK + 5):
+        reference.step()
+    solution = run(game, PrefCFR(prefer, base="cfr+", updates=updates), reference.t)
+    for own, sums, weight in zip(solution.profile.plans, reference.sums, reference.weights, strict=True):
+        np.testing.assert_allclose(own, sums / weight, atol=1e-7)
 
 
 @pytest.mark.parametrize(

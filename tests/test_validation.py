@@ -352,6 +352,9 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "epsilon": "1/18",
         "constrain": ("0/K_:b<=0.5", "0/J_:b>=0.3"),
         "maximise": "0/J_:b",
+        "lookahead": "1",
+        "gadget": "resolving",
+        "level": "2",
     }
     takes = {
         "nash": (),
@@ -362,6 +365,10 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "epsilon-safe": ("opponent", "epsilon"),
         "best-nash": ("opponent",),
         "style": ("maximise", "epsilon"),
+        "cdbr": ("opponent", "lookahead"),
+        "cdrnr": ("opponent", "p", "lookahead", "gadget"),
+        "cdbr-ne": ("opponent", "p", "lookahead"),
+        "ses": ("opponent", "p", "level"),
     }
     assert set(takes) == set(PROBLEMS)
     game = load_game("kuhn")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..models.constraints import parse_constraint, parse_term
 from ..models.constraints.tokens import parse_number
 from ..models.problems import find_problem
+from ..models.problems.depth_limited import find_gadget
 from ..seqform.errors import UnsupportedProblemError, shown
 
 if TYPE_CHECKING:
@@ -39,16 +40,23 @@ _NEEDS = {
     "data-biased": _Needs(("opponent", "p"), ("player",)),
     "epsilon-safe": _Needs(("opponent", "epsilon"), ("player",)),
     "best-nash": _Needs(("opponent",), ("player",)),
+    "cdbr": _Needs(("opponent", "lookahead"), ("player",)),
+    "cdrnr": _Needs(("opponent", "p", "lookahead"), ("gadget", "player")),
+    "cdbr-ne": _Needs(("opponent", "p", "lookahead"), ("player",)),
+    "ses": _Needs(("opponent", "p"), ("level", "player")),
     "style": _Needs((), ("maximise", "minimise", "epsilon", "player"), (("epsilon", "0"),)),
 }
 #: Options that are numbers, and the most that they may be; the least is 0.
 _NUMBERS: Mapping[str, int | None] = {"p": 1, "epsilon": None, "penalty": None}
+#: Options that are whole numbers, and the least that they may be.
+_WHOLE: Mapping[str, int] = {"lookahead": 1, "level": 0}
 #: What options that a problem needs take, as is said where they are missing.
 _EXPECTED = {
     "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
     "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N, another text of an opponent or a strategy file",
     "p": ", a number from 0 to 1",
     "epsilon": ", a number of at least 0, in payoff units",
+    "lookahead": ", a whole number of levels from 1 on",
 }
 _PREFERENCES = ("maximise", "minimise")
 
@@ -61,7 +69,8 @@ class Question:
     problem : str
     **words : str, int, sequence of str or None
         What the options of ``treeplex solve`` take, by their names: ``player``, ``opponent``, ``p``, ``epsilon``,
-        ``constrain`` (a sequence), ``penalty``, ``maximise``, ``minimise``. Nothing is said by ``None``.
+        ``constrain`` (a sequence), ``penalty``, ``maximise``, ``minimise``, ``lookahead``, ``gadget``, ``level``.
+        Nothing is said by ``None``.
 
     Attributes
     ----------
@@ -118,7 +127,10 @@ class Question:
             if name in said
         }
         numbers = dict(needs.defaults) | {name: str(word) for name, word in self.words.items() if name in _NUMBERS}
-        self._numbers = {name: _number(name, text) for name, text in numbers.items()}
+        self._numbers: dict[str, Any] = {name: _number(name, text) for name, text in numbers.items()}
+        self._numbers |= {name: _whole(name, str(said[name])) for name in _WHOLE if name in said}
+        if "gadget" in self.words:
+            self._numbers["gadget"] = find_gadget(problem, str(self.words["gadget"])).name
 
     def __repr__(self) -> str:
         return f"Question({self.text!r})"
@@ -166,6 +178,13 @@ class Question:
 
 def _texts(word: Any) -> str | tuple[str, ...]:
     return str(word) if isinstance(word, int) else tuple(map(str, word))
+
+
+def _whole(name: str, text: str) -> int:
+    least = _WHOLE[name]
+    if not text.strip().isdecimal() or len(text) > 9 or int(text) < least:
+        raise UnsupportedProblemError(f"--{name} is {shown(text, 60)}, expected a whole number from {least} on")
+    return int(text)
 
 
 def _number(name: str, text: str) -> Fraction:

@@ -40,6 +40,9 @@ _KUHN = (
     *asked_cases("kuhn", "data-biased", _UNIFORM | {"p": "1/2"}, _CONIC),
     *asked_cases("kuhn", "epsilon-safe", _UNIFORM | {"epsilon": "1/18"}, _CONIC, _RATIONAL, known=7 / 18),
     *asked_cases("kuhn", "best-nash", _UNIFORM, _CONIC, _RATIONAL, known=1 / 6),
+    # Who looks to the end plays a best response, or a restricted Nash response.
+    *asked_cases("kuhn", "cdbr", _UNIFORM | {"lookahead": "3"}, known=1 / 2, exact="lp"),
+    *asked_cases("kuhn", "cdrnr", _UNIFORM | {"p": "1/2", "lookahead": "3"}, known=5 / 36, exact="lp"),
     *asked_cases("kuhn", "style", {"maximise": "0/J_:b"}, _CONIC, _RATIONAL, known=1 / 3),
     *asked_cases("kuhn", "style", {"maximise": "0/J_:b", "epsilon": "1/20"}, _CONIC, _RATIONAL, known=29 / 60),
 )
@@ -50,6 +53,11 @@ _LEDUC = (
     *asked_cases("leduc", "epsilon-safe", _UNIFORM | {"epsilon": "1/10"}, _CONIC),
     *asked_cases("leduc", "best-nash", _UNIFORM, _CONIC, known=0.622079816, off=5e-10),
     *asked_cases("leduc", "best-nash", _UNIFORM | {"player": "1"}, _CONIC, known=0.870854868, off=5e-10),
+    *asked_cases("leduc", "cdbr", _UNIFORM | {"lookahead": "1"}, known=1.53056, off=2e-5, exact="lp"),
+    *asked_cases("leduc", "cdbr", _UNIFORM | {"lookahead": "3"}, known=2.00156, off=2e-5, exact="lp"),
+    *asked_cases("leduc", "cdrnr", _UNIFORM | {"p": "1/2", "lookahead": "3"}, exact="lp"),
+    *asked_cases("leduc", "cdbr-ne", _UNIFORM | {"p": "1/2", "lookahead": "1"}, exact="lp"),
+    *asked_cases("leduc", "ses", _UNIFORM | {"p": "1/2"}, exact="lp"),
     *asked_cases("leduc", "style", {"maximise": _RAISES, "epsilon": "1/100"}, _CONIC, known=3.67656, off=3e-5),
 )
 
@@ -69,7 +77,11 @@ QUICK = Suite(
             ("cfr+", 1e-4),
             ("dcfr", 1e-4),
             ("pcfr+", 1e-5),
-            simultaneous=(("cfr", 1e-3), ("cfr+", 1e-3)),
+            ("cfvfp", 1e-2),
+            ("es-mccfr", 1e-2),
+            ("os-mccfr", 1e-2),
+            ("es-pref-cfr", 1e-2),
+            simultaneous=(("cfr", 1e-3), ("cfr+", 1e-3), ("pref-cfr", 1e-3)),
         ),
         *_KUHN,
         # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
@@ -83,6 +95,8 @@ QUICK = Suite(
             ("cfr+", 1e-4),
             ("dcfr", 1e-4),
             ("pcfr+", 1e-4),
+            ("cfvfp", 5e-2),
+            ("es-mccfr", 5e-2),
             simultaneous=(("pcfr+", 1e-3),),
         ),
         *_LEDUC,

@@ -1,6 +1,6 @@
 """Matching pennies: the smallest game without an equilibrium in pure strategies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -33,6 +33,7 @@ class MatchingPennies:
     """
 
     name: ClassVar[str] = "matching_pennies"
+    action_words: ClassVar[Mapping[str, str]] = {"heads": "H", "tails": "T"}
 
     @property
     def num_players(self) -> int:

@@ -3,15 +3,21 @@
 from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
+from .depth_limited import CDBR, CDBRNE, CDRNR
 from .least_violation import LeastViolation
 from .nash import Nash
-from .problem import Answer, Certificate, Problem
+from .problem import Answer, Certificate, Problem, StepBounds
 from .registry import PROBLEMS, find_problem
 from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
+from .safe_search import SES
 from .style import StyledNash
 
 __all__ = [
+    "CDBR",
+    "CDBRNE",
+    "CDRNR",
     "PROBLEMS",
+    "SES",
     "Answer",
     "BestNash",
     "BestResponse",
@@ -23,6 +29,7 @@ __all__ = [
     "Nash",
     "Problem",
     "RestrictedNash",
+    "StepBounds",
     "StyledNash",
     "find_problem",
 ]

@@ -14,6 +14,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StepBounds:
+    """What is proven of one step of a method that decides step after step.
+
+    Attributes
+    ----------
+    level : int
+        Of the decisions that the step makes, in the public tree.
+    objective : float
+        What the step's plan is worth in the step, in payoff units.
+    upper : float
+        What no plan that agrees with the decisions before the step exceeds there.
+    """
+
+    level: int
+    objective: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """Upper bound minus objective."""
+        return self.upper - self.objective
+
+
+@dataclass(frozen=True)
 class Certificate:
     """How good strategies are, computed from them alone: best responses and residuals, never a solver's word.
 
@@ -40,6 +64,8 @@ class Certificate:
         The value of the game to that player.
     gain : float or None
         What it earns against the model beyond that.
+    steps : tuple of StepBounds
+        Of a depth-limited response, in the order in which it decides.
     """
 
     value: tuple[float, ...]
@@ -53,6 +79,7 @@ class Certificate:
     opponent_value: float | None = None
     game_value: float | None = None
     gain: float | None = None
+    steps: tuple[StepBounds, ...] = ()
 
     @property
     def gap(self) -> float | None:

@@ -6,8 +6,10 @@ from ...seqform.errors import UnsupportedProblemError, nearest
 from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
+from .depth_limited import CDBR, CDBRNE, CDRNR
 from .nash import Nash
 from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
+from .safe_search import SES
 from .style import StyledNash
 
 #: Every problem under its name.
@@ -22,6 +24,10 @@ PROBLEMS: dict[str, type[Any]] = {
         DataBiasedResponse,
         BestNash,
         StyledNash,
+        CDBR,
+        CDRNR,
+        CDBRNE,
+        SES,
     )
 }
 

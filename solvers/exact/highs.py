@@ -86,7 +86,7 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     if options.start is not None:
         _start_basis(method, options.start, algorithm, program.shape).give(solver)
     begun = time.perf_counter()
-    interrupted = _solve(solver, interruptible=large)
+    interrupted = run_solver(solver, interruptible=large)
     ended = time.perf_counter()
 
     model_status = solver.getModelStatus()
@@ -138,7 +138,7 @@ def _start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, 
     return basis
 
 
-def _solve(solver: Any, interruptible: bool) -> bool:
+def run_solver(solver: Any, interruptible: bool) -> bool:
     """Run HiGHS; whether Ctrl-C ended it.
 
     To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so

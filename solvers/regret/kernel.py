@@ -17,6 +17,7 @@ from .loop import (
     POWER,
     GameArrays,
     MultiplierArrays,
+    PartArrays,
     PayoffArrays,
     PolytopeArrays,
     PreferenceArrays,
@@ -167,7 +168,8 @@ class KernelState:
         if preferences is not None:
             local, pricing = preferences.local, preferences.pricing
             preferences = preferences._replace(
-                local=local._replace(costs=local.costs.copy()), pricing=pricing._replace(seen=pricing.seen.copy())
+                local=local._replace(costs=local.costs.copy()),
+                pricing=pricing._replace(seen=pricing.seen.copy(), summed=pricing.summed.copy()),
             )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 
@@ -364,6 +366,7 @@ class Kernel:
         scales: ArrayLike | None = None,
         constraints: KernelConstraints | None = None,
         dual: DualRule = DualRule(),  # noqa: B008
+        part: PartArrays | None = None,
     ) -> Report:
         """Do up to that many more updates; stop at a certificate within the tolerance.
 
@@ -394,6 +397,8 @@ class Kernel:
             exploitability is the larger of the gap and the largest violation.
         dual : DualRule
             How multipliers move.
+        part : PartArrays, optional
+            What of the game is solved, in trees; by default all of it. The certificate is always of the whole game.
 
         Returns
         -------
@@ -418,7 +423,7 @@ class Kernel:
             float(tolerance) / unit, checked, values,
             constraints is not None, rows_of.arrays, rows_of.proven,
             rows_of.curves.arrays if rows_of.curves.rows else None, state.multipliers,
-            np.array(dual_numbers), state.preferences,
+            np.array(dual_numbers), state.preferences, part,
         )  # fmt: skip
         rows_of.curves.raise_error()
         converged = bool(exploitability <= tolerance / unit)

@@ -25,7 +25,8 @@ from .registers import add_at, any_nonzero, at_least, gather, larger, load, spre
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
-BLOCK = 16  # iterations over which the reaches that vulnerabilities count by are averaged
+# Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
+BLOCK, LATE_BLOCK, EARLY = 16, 64, 1024
 FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
@@ -176,6 +177,7 @@ class PricingArrays(NamedTuple):
 
     reaching: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
     seen: Any  # what infosets would cost at the sums of plans of a block ago, and at bases the weight of these
+    summed: Any  # by player, how many plans these were
     infosets: Any  # any other number of players: the position of the first action of each history's infoset
     histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
     ranges: Any  # each player's histories
@@ -189,6 +191,14 @@ class PreferenceArrays(NamedTuple):
     depending: Any  # whether costs depend on plans
     local: LeaningArrays
     pricing: PricingArrays
+
+
+class PartArrays(NamedTuple):
+    """A part of the game: what is settled, and what comes in from elsewhere; vectors over positions."""
+
+    settled: Any  # at the first action of each infoset, above zero where behaviour stays as it is
+    kept: Any  # that behaviour
+    inflow: Any  # at the first action of each infoset, what comes there beside the parent sequence
 
 
 class StateArrays(NamedTuple):
@@ -303,8 +313,9 @@ def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, play
 
 @compiled
 def _bottom_up(
-    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any, preferences: Any
-) -> None:
+    polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
+    preferences: Any, part: Any,
+) -> None:  # fmt: skip
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
     real = regrets.dtype.type
@@ -320,6 +331,8 @@ def _bottom_up(
     if preferences is not None:
         on_one = preferences.on_one[0] != 0
         degrees, fallback, vulnerability = preferences.degrees, preferences.fallback, preferences.costs
+    if part is not None:
+        settled_at, kept = part.settled, part.kept
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
     while b > first_bucket:
         b -= ONE
@@ -375,6 +388,11 @@ def _bottom_up(
                     if preferences is not None:
                         shares = where_positive(totals, zeros, load(fallback, there))
                     store(behaviour, there, load(behaviour, there) / divisors + shares)
+            if part is not None:
+                settled = load(settled_at, here)
+                for action in range(arity):
+                    there = here + action * size
+                    store(behaviour, there, where_positive(settled, load(kept, there), load(behaviour, there)))
             if flow:
                 there = here + arity * size  # what the reaches of infosets are paid
                 values = values + load(gradient, there)
@@ -667,7 +685,7 @@ def _prove(constraints: Any, curves: Any, player: Any, state: Any, multipliers: 
 
 
 @compiled
-def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
+def _top_down(polytopes: Any, player: Any, state: Any, decay: Any, part: Any) -> None:
     """Add the plan to ``decay`` times the sums, then replace it by the plan of the behaviour."""
     behaviour, plan, plan_sums = state.behaviour, state.plan, state.plan_sums
     real = plan.dtype.type
@@ -677,6 +695,8 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(plan)
+    if part is not None:
+        inflow = part.inflow
     # A flow's reaches are like one more action that is always taken.
     more = ONE if flow else ZERO
     for b in range(np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])):
@@ -691,6 +711,8 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any) -> None:
                     reach = reach + load(patterns, pattern) * load(plan, source)
             else:
                 reach = gather(plan, parents, first + i)
+                if part is not None:
+                    reach = reach + load(inflow, start + i)
             for action in range(arity + more):
                 there = start + action * size + i
                 store(plan_sums, there, load(plan_sums, there) * decays + load(plan, there))
@@ -810,6 +832,7 @@ def run_loop(
     game: Any, state: Any, iterations: Any, schedule: Any, rule: Any, alternating: Any, last_iterate: Any,
     tilted: Any, tilt: Any, scales: Any, growth: Any, tolerance: Any, history_iterations: Any, history_values: Any,
     constrained: Any, constraints: Any, proven: Any, curves: Any, multipliers: Any, dual: Any, preferences: Any,
+    part: Any,
 ) -> Any:  # fmt: skip
     """Do up to ``iterations`` more updates; see :meth:`Kernel.run`.
 
@@ -893,7 +916,7 @@ def run_loop(
                 # At once the multipliers answer the old plan, in turn the new one.
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
-                _top_down(game.polytopes, actor, state, decay)
+                _top_down(game.polytopes, actor, state, decay, part)
                 if curves is not None:
                     _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
@@ -911,18 +934,20 @@ def run_loop(
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
             if preferences is not None:
-                if preferences.depending[0] != 0 and (num_players != TWO or t % BLOCK == 1):
-                    summed = t if alternating and actor > ZERO else t - 1
-                    kept = (np.float64(max(summed - BLOCK, 0)) / np.float64(max(summed, 1))) ** power
+                block = BLOCK if t <= EARLY else LATE_BLOCK
+                if preferences.depending[0] != 0 and (num_players != TWO or t % block == 1):
+                    summed, last_summed = t if alternating and actor > ZERO else t - 1, preferences.pricing.summed
+                    kept = (np.float64(last_summed[actor]) / np.float64(max(summed, 1))) ** power
+                    last_summed[actor] = summed
                     costs = preferences.local.costs
                     _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
                 if preferences.leaning[actor] != 0:
                     _bottom_up(
                         game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
-                        preferences.local,
+                        preferences.local, part,
                     )  # fmt: skip
                     continue
-            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction, None)
+            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction, None, part)
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
 

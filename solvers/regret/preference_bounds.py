@@ -12,7 +12,7 @@ from ...seqform.evaluate import best_response_value
 from ...seqform.frequency import leaves_below, reach_of_others
 from ...seqform.game import Game
 from ..methods import CFRPlus, PrefCFR
-from .loop import BLOCK
+from .loop import LATE_BLOCK
 
 if TYPE_CHECKING:
     from ...seqform.strategy import Profile
@@ -146,7 +146,7 @@ def _finite_run(solution: "Solution", method: PrefCFR, preference: Preference) -
         largest = spread * reach + cost
         regrets = np.sqrt((first + iterations * largest**2 * total) / least) / iterations
         # What is charged lags behind the plans by two blocks at most.
-        late = cost * 2.0 * BLOCK / iterations if preference.units == "conditional" else 0.0
+        late = cost * 2.0 * LATE_BLOCK / iterations if preference.units == "conditional" else 0.0
         terms.append(_most(game, player, repeats * (regrets + late)))
     return tuple(terms)
 

@@ -67,6 +67,7 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
     pricing = PricingArrays(
         reaching=reaching,
         seen=_aligned(np.zeros(layout.size), layout),
+        summed=np.zeros(layout.num_players, dtype=np.int64),
         infosets=unsigned(infosets),
         histories=unsigned(histories),
         ranges=unsigned(ranges),

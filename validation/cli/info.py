@@ -102,6 +102,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
             name: {"player": functional.player, "description": functional.description}
             for name, functional in game.functionals.items()
         },
+        "action_words": {word: str(label) for word, label in game.action_words.items()},
         "largest_payoff": form.payoff_scale,
         "value": None if value is None else float(value),
         "value_exact": str(value) if isinstance(value, Fraction) else None,
@@ -133,6 +134,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         "largest payoff": f"{record['largest_payoff']:g}",
         **({"functionals": _functionals(record)} if record["functionals"] else {}),
         "value": "not known" if value is None else f"{value}{source}",
+        **({"action words": _words(record)} if record["action_words"] else {}),
         "citation": record["citation"] or "none",
         "fingerprint": record["fingerprint"],
         "built in": f"{record['build_seconds']:.3g} s",
@@ -170,6 +172,10 @@ def _functionals(record: dict[str, Any]) -> str:
     return "; ".join(
         f"{name} (player {one['player']}): {one['description']}" for name, one in record["functionals"].items()
     )
+
+
+def _words(record: dict[str, Any]) -> str:
+    return ", ".join(f"{word} is {label}" for word, label in record["action_words"].items())
 
 
 def _histories(record: dict[str, Any]) -> str:

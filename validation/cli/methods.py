@@ -31,6 +31,19 @@ _DOES = {
 }
 
 
+def usual_method(problem: str) -> str:
+    """Return the name of the method where none is asked for.
+
+    Parameters
+    ----------
+    problem : str
+        A name; one that there is not is refused elsewhere.
+    """
+    from ...models.problems import PROBLEMS
+
+    return str(getattr(PROBLEMS.get(problem), "default_method", "highs"))
+
+
 def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "Method":
     """Return a method with its options.
 

@@ -111,7 +111,8 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
 
     if shown:
         out.print(f"{experiment.name}: {experiment.title}", style="dim", soft_wrap=True)
-        out.print(f"figure {experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
+        kind = "" if experiment.figure.startswith("table") else "figure "
+        out.print(f"{kind}{experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
     begun = time.perf_counter()
     try:
         with counting(out, experiment.num_rows) if shown else contextlib.nullcontext() as advance:

@@ -1,6 +1,7 @@
 """A solution as tables: what was asked, how it ended, what is proven, and what constraints cost."""
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,12 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}"
         rows["gap"] = f"{solution.gap:.3g}{'' if is_nash else judged}"
     rows["exploitability"] = _exploitability(solution) + (judged if is_nash else "")
+    if solution.safety_bound is not None:
+        rows["safety bound"] = f"{ten_decimals(solution.safety_bound)}, the most that p and the gain allow"
+    if solution.certificate.steps:
+        steps = solution.certificate.steps
+        rows["steps"] = f"{len(steps)}, worth {listed_numbers([step.objective for step in steps])}"
+        rows["largest gap"] = f"{max(step.gap for step in steps):.3g} in a step{judged}"
     if solution.certificate.violations:
         met = exact is not None and max(exact.certificate.violations.values()) <= 0
         rows["violation"] = f"{0 if met else solution.violation:.3g}"
@@ -138,9 +145,11 @@ def _exploitability(solution: "Solution") -> str:
 
 def _meaning(problem: Any) -> str:
     """Return what the objective is."""
-    if problem.name in ("best-response", "epsilon-safe", "best-nash"):
+    if problem.name in ("best-response", "epsilon-safe", "best-nash", "cdbr", "cdbr-ne"):
         return ", against the model"
-    if problem.name == "rnr":
+    if problem.name == "ses":
+        return ", margins over the equilibrium, summed over subgames"
+    if problem.name in ("rnr", "cdrnr"):
         return f", against the model with probability {problem.p}, else at worst"
     if problem.name == "data-biased":
         return ", against a player who follows the model with probability p at each infoset, else at worst"
@@ -182,6 +191,19 @@ def _judged(solution: "Solution") -> str:
     if solution.status is Status.OPTIMAL:
         return ", at round-off"
     return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
+
+
+def listed_numbers(numbers: "Sequence[float]", most: int = 8) -> str:
+    """Return numbers with six digits; of many the first and the last.
+
+    Examples
+    --------
+    >>> from treeplex.validation.cli.solution_table import listed_numbers
+    >>> listed_numbers([0.5, 1.0]), listed_numbers(range(10), most=4)
+    ('0.5, 1', '0, 1, 2, …, 9')
+    """
+    texts = [f"{float(number) + 0.0:.6g}" for number in numbers]
+    return ", ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
 
 
 def _both(number: float, exact: Fraction | None) -> str:

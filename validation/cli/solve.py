@@ -8,7 +8,7 @@ import typer
 from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
-from .methods import check_start, choose_method, load_start, read_preferences
+from .methods import check_start, choose_method, load_start, read_preferences, usual_method
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import solving, waiting
 from .records import unsolved_record
@@ -24,18 +24,20 @@ def solve(
         str,
         typer.Option(
             metavar="P",
-            help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style.",
+            help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
+            "in depth-limited steps cdbr, cdrnr, cdbr-ne or ses.",
         ),
     ] = "nash",
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="M",
-            help="How: exactly by highs, highs-simplex, highs-ipm, highs-ipm-crossover, highs-pdlp, cvxpy or rational "
-            "(in fractions); iteratively by cfr, cfr+, dcfr, pcfr+, cfvfp, in a style pref-cfr or, under constraints, "
-            "ccfr; by random samples of the game by es-mccfr, os-mccfr and, in a style, es-pref-cfr.",
+            help="How: highs by default, and lp for depth-limited steps. Exactly by highs, highs-simplex, highs-ipm, "
+            "highs-ipm-crossover, highs-pdlp, cvxpy or rational (in fractions); iteratively by cfr, cfr+, dcfr, pcfr+, "
+            "cfvfp, in a style pref-cfr or, under constraints, ccfr; by random samples of the game by es-mccfr, "
+            "os-mccfr and, in a style, es-pref-cfr.",
         ),
-    ] = "highs",
+    ] = None,
     player: Annotated[
         int | None,
         typer.Option(metavar="0|1", parser=seat, help="Whose strategy, where a problem solves for one: 0 by default."),
@@ -62,7 +64,11 @@ def solve(
     ] = None,
     p: Annotated[
         str | None,
-        typer.Option("--p", metavar="P", help="How sure the model is, from 0 to 1, for rnr and data-biased."),
+        typer.Option(
+            "--p",
+            metavar="P",
+            help="How sure the model is, from 0 to 1, for rnr, data-biased, cdrnr, cdbr-ne and ses.",
+        ),
     ] = None,
     frontier: Annotated[
         bool, typer.Option("--frontier", help="The responses for all p, for rnr; instead of --p.")
@@ -75,6 +81,25 @@ def solve(
         str | None, typer.Option(metavar="TERM", help="What is to be large, for style: TERM+… as in --constrain.")
     ] = None,
     minimise: Annotated[str | None, typer.Option(metavar="TERM", help="What is to be small, for style.")] = None,
+    lookahead: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K", help="How many levels of the public tree a depth-limited step looks beyond its own action."
+        ),
+    ] = None,
+    gadget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="G",
+            help="What stands above a subgame, for cdrnr: full, none, resolving, max-margin or reach-max-margin.",
+        ),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L", help="At which level of the public tree subgames begin, for ses: by default after chance."
+        ),
+    ] = None,
     sensitivity: Annotated[
         str | None,
         typer.Option(
@@ -210,6 +235,7 @@ def solve(
     if out is not None and Path(out).suffix.lower() != ".npz":
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
     shown = json != STANDARD_OUTPUT
+    method = usual_method(problem) if method is None else method
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -239,6 +265,9 @@ def solve(
             epsilon=epsilon,
             maximise=maximise,
             minimise=minimise,
+            lookahead=lookahead,
+            gadget=gadget,
+            level=level,
         )
         asked = question.text if not frontier else f"{question.text_without('p')} --frontier"
         known["question"] = asked

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, OPPONENT_HELP, fraction, load, seat
+from .arguments import GAME_HELP, OPPONENT_HELP, fraction, load, seat, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import choose_method
@@ -18,10 +18,12 @@ from .style_table import print_style, style_record, trade_off_record
 if TYPE_CHECKING:
     from ...seqform.game import Game
     from ...seqform.strategy import Strategy
+    from ...solvers.calibration import Calibration
+    from ...solvers.style_answer import StyleAnswer
     from ...solvers.trade_off import TradeOff
 
-#: What targets can be met by: methods that solve linear programs.
-_METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational")
+#: What targets can be met by: methods that solve linear programs, and one for games too large for these.
+_METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
 
 
 def style(
@@ -52,8 +54,19 @@ def style(
         ),
     ] = "uniform",
     method: Annotated[
-        str, typer.Option(metavar="M", help=f"How: {', '.join(_METHODS[:-1])} or rational, which decides in fractions.")
+        str,
+        typer.Option(
+            metavar="M",
+            help=f"How: {', '.join(_METHODS[:-2])}; rational, which decides in fractions; or pref-cfr, for games too "
+            "large for linear programs: it finds a degree and a vulnerability that meet one target.",
+        ),
     ] = "highs-simplex",
+    degree: Annotated[
+        str | None, typer.Option(metavar="D", help="Of the preferred actions in pref-cfr, above 1; 10 by default.")
+    ] = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole, help="The most that a run of pref-cfr may take: 100,000.")
+    ] = None,
     curve: Annotated[
         bool, typer.Option("--curve", help="Find the whole trade-off of one target: what every value of it costs.")
     ] = False,
@@ -72,7 +85,8 @@ def style(
 
     Targets say how often the player is to do what. If all of them can be met within the loss, the answer is the
     strategy that loses least; if not (exit status 1), the one that comes nearest within it. Either way the least loss
-    at which the targets hold is proven from both sides.
+    at which the targets hold is proven from both sides. In games that are too large for that --method pref-cfr finds
+    how much to prefer the actions of one target, and proves what the strategy may lose.
     """
     if not target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
@@ -84,6 +98,11 @@ def style(
     if method not in _METHODS:
         choose_method(method, {}, None)  # says so, if there is no such method at all
         raise CommandLineError(f"--method {method} is not for style; expected one of {', '.join(_METHODS)}")
+    iterative = method == "pref-cfr"
+    tuning = _tuning(iterative, degree, max_iterations)
+    if iterative and (curve or plot or len(target) > 1):
+        what = "--curve" if curve else "--plot" if plot else "more than one --target"
+        raise CommandLineError(f"{what} does not go with --method pref-cfr; leave --method out")
     shown = json != STANDARD_OUTPUT
     known: dict[str, Any] = {
         "game": game, "player": chosen_seat, "max_loss": float(allowed), "reference": reference, "method": method,
@@ -91,6 +110,7 @@ def style(
     try:
         with deferring_interrupts():
             from ...models.problems.side import check_two_players
+            from ...solvers.calibration import calibrate_style
             from ...solvers.targets import reach_style
 
         loaded = load(game)
@@ -99,23 +119,27 @@ def style(
             check_two_players("style", loaded)
         others = _reference(reference, loaded, chosen_seat)
         begun = time.perf_counter()
-        with waiting(f"targets on {loaded.spec}", shown=shown):
-            answer = reach_style(loaded, target, allowed, player=chosen_seat, others=others, method=method)
-        seconds = time.perf_counter() - begun
         found: TradeOff | None = None
-        if curve or plot:
+        answer: StyleAnswer | Calibration
+        with waiting(f"targets on {loaded.spec}", shown=shown):
+            if iterative:
+                answer = calibrate_style(loaded, target[0], allowed, player=chosen_seat, others=others, **tuning)
+            else:
+                answer = reach_style(loaded, target, allowed, player=chosen_seat, others=others, method=method)
+        known["seconds"] = time.perf_counter() - begun
+        if not iterative and (curve or plot):
             with waiting(f"trade-off on {loaded.spec}", shown=shown):
-                found = answer.trade_off()
+                found = answer.trade_off()  # type: ignore[union-attr]
+                known["trade_off"] = trade_off_record(found)
     except KeyboardInterrupt:
         print_error("interrupted")
         write_json(style_record(known), json)
         return ExitStatus.INTERRUPTED
     if plot is not None:
-        answer.plot(plot, found)
+        answer.plot(plot, found)  # type: ignore[union-attr]
     if out is not None:
         with writing(out, "--out"):
             answer.profile.save(out)
-    known |= {"seconds": seconds, "trade_off": None if found is None else trade_off_record(found)}
     record = style_record(known, answer)
     write_json(record, json)
     if shown:
@@ -133,6 +157,19 @@ def _check_files(game: str, out: str | None, json: str | None, plot: str | None)
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
     for path, option in ((out, "--out"), (plot, "--plot"), (json, "--json")):
         check_writable(path, option)
+
+
+def _tuning(iterative: bool, degree: str | None, max_iterations: int | None) -> dict[str, Any]:
+    """Return what is said of runs of pref-cfr."""
+    given: dict[str, Any] = {"degree": degree, "max_iterations": max_iterations}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and not iterative:
+        raise CommandLineError(f"--{next(iter(given)).replace('_', '-')} is for --method pref-cfr alone; leave it out")
+    if degree is not None:
+        given["degree"] = fraction("--degree", degree)
+        if given["degree"] <= 1:
+            raise CommandLineError(f"--degree {degree!r}: expected a number above 1, such as 10")
+    return given
 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":

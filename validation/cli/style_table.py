@@ -1,5 +1,7 @@
 """What became of targets, as JSON and as tables."""
 
+import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from .curves import print_numbers
@@ -7,6 +9,7 @@ from .output import console, show_numbers, show_rows
 from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
+    from ...solvers.calibration import Calibration
     from ...solvers.style_answer import StyleAnswer
     from ...solvers.trade_off import TradeOff
 
@@ -14,24 +17,32 @@ _KEYS = (
     *("schema", "version", "game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
     *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
     *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
-    *("iterations", "seconds", "sizes"),
+    *("preference", "runs", "iterations", "seconds", "sizes"),
 )
 
 
-def style_record(known: dict[str, Any], answer: "StyleAnswer | None" = None) -> dict[str, Any]:
+def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | None" = None) -> dict[str, Any]:
     """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
     from ... import __version__
-    from ...seqform.rationals import fraction_text
     from ...solvers.solution import json_ready, sizes_of
+    from ...solvers.style_answer import StyleAnswer
 
     record: dict[str, Any] = dict.fromkeys(_KEYS) | {"schema": 1, "version": __version__} | known
     if answer is None:
         record |= {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
         return json_ready(record)  # type: ignore[no-any-return]
+    found = _exact(answer) if isinstance(answer, StyleAnswer) else _calibrated(answer)
+    return json_ready(record | found | {"sizes": sizes_of(answer.game)})  # type: ignore[no-any-return]
+
+
+def _exact(answer: "StyleAnswer") -> dict[str, Any]:
+    """Return what linear programs found and proved."""
+    from ...seqform.rationals import fraction_text
+
     exact = answer.least_loss_exact
     worst = answer.game_value - answer.loss
     open_ = str(answer.status) == "uncertified"
-    record |= {
+    return {
         "player": answer.player,
         "status": str(answer.status),
         "message": answer.message,
@@ -61,9 +72,56 @@ def style_record(known: dict[str, Any], answer: "StyleAnswer | None" = None) -> 
         "least_violation": None if answer.is_feasible else answer.least_violation,
         "conflict": list(answer.conflict) if answer.conflict else None,
         "iterations": sum(solution.iterations for solution in answer.solutions.values()),
-        "sizes": sizes_of(answer.game),
     }
-    return json_ready(record)  # type: ignore[no-any-return]
+
+
+def _calibrated(answer: "Calibration") -> dict[str, Any]:
+    """Return what runs of Preference-CFR came to."""
+    best, method = answer.best, answer.method
+    sign = 1 if answer.player == 0 else -1
+    lower, upper = answer.game_value
+    preferred = {
+        "prefer": [str(one) for one in answer.prefer],
+        "degree": best.degree,
+        "vulnerability": best.vulnerability,
+        "iterations": best.iterations,
+        **{name: getattr(method, name) for name in ("units", "rule", "base", "updates") if answer.prefer},
+    }
+    return {
+        "player": answer.player,
+        "status": str(answer.status),
+        "message": answer.message,
+        "feasible": True if answer.status.is_success else None,
+        "exploitability": best.loss,
+        "value": sign * (upper - best.loss),
+        "game_value": (lower + upper) / 2.0,
+        "targets": [
+            {
+                "target": answer.target,
+                "sense": answer.sense,
+                "asked": answer.asked,
+                "reached": best.reached,
+                "missed_by": best.missed_by,
+                "low": None,
+                "high": None,
+            }
+        ],
+        "violation": best.missed_by,
+        "violations": {answer.target: best.missed_by},
+        "multipliers": {},
+        "preference": preferred,
+        "runs": [
+            {
+                "degree": run.degree,
+                "vulnerability": run.vulnerability,
+                "iterations": run.iterations,
+                "reached": run.reached,
+                "loss": run.loss,
+            }
+            for run in answer.runs
+        ],
+        "iterations": sum(run.iterations for run in answer.runs),
+    }
 
 
 def trade_off_record(curve: "TradeOff") -> dict[str, Any]:
@@ -83,7 +141,7 @@ def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: 
     """Print whether the targets can be met, what that costs, and what the strategy does."""
     from rich.text import Text
 
-    colour = {"optimal": "green", "infeasible": "red"}.get(record["status"], "yellow")
+    colour = {"optimal": "green", "converged": "green", "infeasible": "red"}.get(record["status"], "yellow")
     rows: dict[str, str | Text] = {
         "game": Text(record["game"], style="bold cyan"),
         "player": str(record["player"]),
@@ -92,14 +150,18 @@ def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: 
     }
     if record["reference"] != "uniform":
         rows["counted"] = f"with player {1 - record['player']} as {record['reference']}"
-    if record["least_loss"] is None:
+    met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
+    if record["runs"]:
+        rows |= _preference_rows(record)
+    elif record["least_loss"] is None:
         rows["least loss"] = "none: no strategy meets the targets"
     else:
         exact = f"{record['least_loss_exact']} = " if record["least_loss_exact"] is not None else ""
         gap = record["least_loss_upper"] - record["least_loss_lower"]
         rows["least loss"] = f"{exact}{ten_decimals(record['least_loss'])}, proven within {gap:.3g}"
-    what = "this strategy" if record["feasible"] else "the nearest strategy"
-    rows["loss"] = f"{ten_decimals(record['exploitability'])} of {record['max_loss']:g} allowed, of {what}"
+    most = " at most" if record["runs"] else ""
+    what = "this strategy" if met else "the nearest strategy"
+    rows["loss"] = f"{ten_decimals(record['exploitability'])}{most} of {record['max_loss']:g} allowed, of {what}"
     rows["game value"] = f"{ten_decimals(record['game_value'])} to player {record['player']}"
     rows["seconds"] = f"{record['seconds']:.3g}"
     for name, path in files.items():
@@ -109,6 +171,25 @@ def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: 
     _print_targets(record)
     if curve:
         _print_curve(record["trade_off"])
+
+
+def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
+    """Return how much which actions were preferred."""
+    chosen = record["preference"]
+    runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
+    rows = {
+        "prefer": ", ".join(chosen["prefer"]) or "nothing: no preference is needed",
+        "vulnerability": f"{chosen['vulnerability']:.6g}",
+        "runs": runs,
+    }
+    # Preferences for actions can be typed, those for shares of several actions cannot.
+    if chosen["prefer"] and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
+        words = ["solve", record["game"], "--method", "pref-cfr"]
+        words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
+        words += ["--vulnerability", repr(chosen["vulnerability"]), "--base", chosen["base"]]
+        words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
+        rows["again by"] = shlex.join(["treeplex", *words])
+    return rows
 
 
 def _print_targets(record: dict[str, Any]) -> None:
@@ -121,7 +202,7 @@ def _print_targets(record: dict[str, Any]) -> None:
     for heading in ("reached", "missed by", "alone, within the loss", "price of more"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in record["targets"]:
-        alone = "" if one["low"] is None else f"{_short(one['low'])} to {_short(one['high'])}"
+        alone = "not known" if one["low"] is None else f"{_short(one['low'])} to {_short(one['high'])}"
         price = record["multipliers"].get(one["target"])
         table.add_row(
             one["target"],

@@ -4,6 +4,7 @@ from .ccfr_figure_2a import CCFRFigure2a, FrontierRow
 from .ccfr_figure_2b import CCFRFigure2b, ConvergenceRow
 from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
+from .cdrnr_table_1 import CDRNRTable1, GainRow
 from .experiment import Claim, Experiment, Paper, Row
 from .preference_efficiency import EfficiencyRow, PrefCFREfficiency
 from .preference_figure_1 import PrefCFRFigure1
@@ -22,12 +23,14 @@ __all__ = [
     "CCFRFigure2b",
     "CCFRFigure2c",
     "CCFRFigure3",
+    "CDRNRTable1",
     "Claim",
     "ConvergenceRow",
     "CounterProfileRow",
     "EfficiencyRow",
     "Experiment",
     "FrontierRow",
+    "GainRow",
     "Paper",
     "PrefCFREfficiency",
     "PrefCFRFigure1",

@@ -119,11 +119,10 @@ class PrefCFRFigure1(Experiment[BluffRow]):
 
     def claims(self, rows: Sequence[BluffRow]) -> list[Claim]:
         """Return what the paper says of CFR's limit and of the equilibria."""
-        free = exact_range(GAME, *BLUFF).free if rows else None
+        free = exact_range(GAME, *BLUFF).free
+        ends = f"{free[0] + 0.0:.6g} to {free[1]:.6g}" if rows else None
         found = [
-            Claim(
-                "least and greatest alpha of equilibria", "0 to 1/3", free and f"{free[0] + 0.0:.6g} to {free[1]:.6g}"
-            ),
+            Claim("least and greatest alpha of equilibria", "0 to 1/3", ends),
             Claim(
                 "largest difference of a run's behaviour from table 1 at its own alpha, on the average of runs",
                 None,

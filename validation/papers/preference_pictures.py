@@ -1,6 +1,7 @@
 """The figures of the experiments with Preference-CFR, by matplotlib."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from ...solvers.pictures import panels
@@ -52,11 +53,11 @@ def draw_settings(experiment: "PrefCFRFigure2", rows: "Sequence[BluffRow]") -> "
     MissingExtraError
         If matplotlib is not installed.
     """
-    words = {
-        row.setting: f"{row.setting} {_SIDES[row.preference[2]]} {row.preference.rpartition(':')[2]}, {row.rule.upper()}"
-        for row in rows
-        if row.preference
-    }
+    words = {}
+    for row in rows:
+        if row.preference:
+            side, degree = _SIDES[row.preference[2]], row.preference.rpartition(":")[2]
+            words[row.setting] = f"{row.setting} {side} {degree}, {row.rule.upper()}"
     return _draw_kuhn({"": rows}, _SETTINGS, words, columns=4)
 
 
@@ -107,11 +108,17 @@ def _draw_kuhn(
 
 # Raises are in warm colours, calls in cold ones; what may not cost anything is dashed.
 _STYLES = {
-    "offensive 10, beta 0.05": (_RED, "-"), "offensive 5, beta 0.05": (_ORANGE, "-"), "offensive 10, beta 0": (_PINK, "--"),
-    "normal": (_BLACK, "-"), "defensive 10, beta 0": (_GREEN, "--"), "defensive 5, beta 0.05": (_SKY, "-"),
-    "defensive 10, beta 0.05": (_BLUE, "-"), "offensive 5, beta 0.5": (_PINK, "-"), "offensive 5, beta 0.2": (_RED, "-"),
+    "offensive 10, beta 0.05": (_RED, "-"),
+    "offensive 5, beta 0.05": (_ORANGE, "-"),
+    "offensive 10, beta 0": (_PINK, "--"),
+    "normal": (_BLACK, "-"),
+    "defensive 10, beta 0": (_GREEN, "--"),
+    "defensive 5, beta 0.05": (_SKY, "-"),
+    "defensive 10, beta 0.05": (_BLUE, "-"),
+    "offensive 5, beta 0.5": (_PINK, "-"),
+    "offensive 5, beta 0.2": (_RED, "-"),
     "offensive 5, beta 0.1": (_BLUE, "-"),
-}  # fmt: skip
+}
 _EQUILIBRIA: dict[str, Any] = {"color": _BLACK, "linestyle": (0, (5, 3)), "linewidth": 0.9}
 
 
@@ -124,14 +131,14 @@ def draw_styles(experiment: "LeducStyles", rows: "Sequence[StyleRow]") -> "Figur
         If matplotlib is not installed.
     """
     lines = [(cards, rule) for cards in experiment.cards for rule in experiment.rules]
-    figure, grid = panels(len(lines), 3, (12.0, 1.6 + 2.6 * len(lines)), squeeze=False, sharex=True)
+    figure, grid = panels(len(lines), 3, (12.0, 1.4 + 2.8 * len(lines)), squeeze=False)
     for (cards, rule), axes in zip(lines, grid, strict=True):
         own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
         _draw_line(axes, own)
         axes[0].set_ylabel(f"{cards} cards, {rule.upper()}\nNashConv (antes)")
         axes[1].set_ylabel("call at first, with a king")
         axes[2].set_ylabel("raise at first")
-    for axes in grid[-1]:
+    for axes in grid.flat:
         axes.set_xlabel("histories touched")
         if rows:
             axes.set_xlim(rows[0].points[0], rows[0].points[-1])
@@ -197,21 +204,13 @@ def draw_efficiencies(experiment: "PrefCFREfficiency", rows: "Sequence[Efficienc
     from .preference_runs import exact_range
 
     figure, grid = panels(1, len(experiment.rules), (5.2 * len(experiment.rules), 4.9), squeeze=False, sharey=True)
-    looks = dict(
-        zip(sorted(experiment.degrees), zip((_GREEN, _BLUE, _RED, _ORANGE, _PINK), "osD^v", strict=True), strict=False)
-    )
+    marks = zip(cycle((_GREEN, _BLUE, _RED, _ORANGE, _PINK)), cycle("osD^v"), strict=False)
+    looks = dict(zip(sorted(experiment.degrees), marks, strict=False))
     curve = exact_range(MERGED[experiment.cards], *RAISES) if rows else None
     for rule, axes in zip(experiment.rules, grid[0], strict=True):
         if curve is not None:
-            axes.fill_betweenx(
-                curve.knots,
-                curve.losses,
-                10.0,
-                color=_GREY,
-                alpha=0.22,
-                linewidth=0,
-                label="what the loss allows, exactly",
-            )
+            grey: dict[str, Any] = {"color": _GREY, "alpha": 0.22, "linewidth": 0}
+            axes.fill_betweenx(curve.knots, curve.losses, 10.0, **grey, label="what the loss allows, exactly")
             axes.axhline(rows[0].equilibrium, **_EQUILIBRIA, label="equilibria")
             axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
         for degree, (colour, mark) in looks.items():

@@ -8,6 +8,7 @@ from .ccfr_figure_2a import CCFRFigure2a
 from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
+from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
 from .preference_efficiency import PrefCFREfficiency
 from .preference_figure_1 import PrefCFRFigure1
@@ -23,6 +24,7 @@ EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
         CCFRFigure2b,
         CCFRFigure2c,
         CCFRFigure3,
+        CDRNRTable1,
         PrefCFRFigure1,
         PrefCFRFigure2,
         PrefCFRFigure3,

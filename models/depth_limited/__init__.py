@@ -1,0 +1,23 @@
+"""Depth-limited responses step by step: what each step decides, and the program that it solves."""
+
+from .continual import Continual
+from .decision_steps import DecisionStep, decision_steps
+from .gadgets import GADGETS, Found, Gadget
+from .search import Search
+from .step_program import StepAnswer, StepProgram
+from .subgame_roots import SubgameRoots, roots_after_chance, roots_at_level
+
+__all__ = [
+    "GADGETS",
+    "Continual",
+    "DecisionStep",
+    "Found",
+    "Gadget",
+    "Search",
+    "StepAnswer",
+    "StepProgram",
+    "SubgameRoots",
+    "decision_steps",
+    "roots_after_chance",
+    "roots_at_level",
+]

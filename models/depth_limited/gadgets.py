@@ -1,0 +1,241 @@
+"""What stands above a subgame that is solved anew: gadgets, each as a program of its own."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import infoset_values, sequence_values
+from .decision_steps import DecisionStep, Flags
+from .step_program import StepProgram
+from .subgame_roots import SubgameRoots, subgames_of
+
+if TYPE_CHECKING:
+    from ..problems.side import Side
+
+
+@dataclass(frozen=True)
+class Gadget:
+    """What a gadget lets the other player do above a subgame.
+
+    Attributes
+    ----------
+    name : str
+    stops : bool
+        Whether it may stop at each way in and keep what it had there.
+    chooses : bool
+        Whether it chooses the way by which it comes in.
+    gifts : bool
+        Whether what it gave away on the way is taken off what it had.
+    safe : bool
+        Whether exploitability is at most p / (1 − p) times the gain.
+    source : str
+    """
+
+    name: str
+    stops: bool = False
+    chooses: bool = False
+    gifts: bool = False
+    safe: bool = False
+    source: str = ""
+
+
+#: The gadgets by name.
+GADGETS: dict[str, Gadget] = {
+    gadget.name: gadget
+    for gadget in (
+        Gadget("full", safe=True, source="Milec, Kubíček and Lisý (2021): what was played before stays in the game"),
+        Gadget("none", source="unsafe resolving: the other player's play above the subgame is taken as it was found"),
+        Gadget("resolving", stops=True, source="Burch, Johanson and Bowling, AAAI 2014"),
+        Gadget("max-margin", chooses=True, source="Moravčík, Schmid, Ha, Hladík and Gaukrodger, AAAI 2016"),
+        Gadget("reach-max-margin", chooses=True, gifts=True, source="Brown and Sandholm, NeurIPS 2017"),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a subgame is solved anew from: what both players were found to play in the whole game.
+
+    Attributes
+    ----------
+    plan : ndarray of float64
+        The player's realization plan, below the depth limit too.
+    free : ndarray of float64
+        The other player's, where it is free.
+    """
+
+    plan: Floats
+    free: Floats
+
+
+def whole_game_program(
+    side: "Side", matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
+) -> StepProgram:
+    """Return a step in the whole game: of a trunk, and with the full gadget of everything after it.
+
+    max over x of p times what x earns where the other player is held to the model above the depth limit and rational
+    below, plus (1 − p) times what it earns where that player is rational throughout. Both parts have the same values
+    below the limit, since best replies there depend on x alone; so nothing of the game stands twice.
+
+    Parameters
+    ----------
+    side : Side
+    matrix : csr_array
+        M, what pairs of sequences pay the player.
+    model : ndarray of float64
+        The model's realization plan ŷ.
+    p : float
+    step : DecisionStep
+    plan : ndarray of float64
+        Read at settled infosets.
+    """
+    other = side.other
+    above = np.append(True, np.repeat(step.modelled, other.num_actions))
+    held = np.where(above, p * model, 0.0)
+    held[0] += 1.0 - p
+    # The model brings its weight to the first infosets below the limit, a free player comes from the root.
+    inflow = np.where(step.modelled, 0.0, np.where(above, p * model, 0.0)[other.parents])
+    inflow += (1.0 - p) * (other.parents == 0)
+    return StepProgram(
+        own=side.own,
+        plan=plan,
+        settled=step.settled,
+        linear=side.paid(held),
+        matrix=matrix,
+        reply=other,
+        inflow=inflow,
+        bonus=np.zeros(other.num_sequences),
+    )
+
+
+def subgame_program(
+    side: "Side",
+    model: Floats,
+    p: float,
+    step: DecisionStep,
+    plan: Floats,
+    gadget: Gadget,
+    roots: SubgameRoots,
+    found: Found,
+) -> StepProgram:
+    """Return a step in the subgames alone that it decides in, with a gadget above them.
+
+    Parameters
+    ----------
+    side, model, p, step, plan
+        As for :func:`whole_game_program`.
+    gadget : Gadget
+        Any but ``full``.
+    roots : SubgameRoots
+        Of the step's public states.
+    found : Found
+        What is played without the step.
+    """
+    known = np.append(True, np.repeat(step.modelled, side.other.num_actions))
+    program = _Subgames(side, roots, gadget.stops)
+    program.add_inflow(p * model, known)
+    free = 1.0 - p
+    if gadget.stops or gadget.chooses:
+        program.add_choice(free, program.kept(found.plan, gadget.gifts))
+    else:
+        program.add_inflow(free * found.free, np.append(True, np.zeros(side.other.num_sequences - 1, dtype=bool)))
+    return program.program(plan, step.settled)
+
+
+def search_program(side: "Side", model: Floats, p: float, roots: SubgameRoots, found: Found) -> StepProgram:
+    """Return the program of safe exploitation search, in all subgames at once.
+
+    With probability p chance picks by which way the other player comes in, in proportion to the model's reach, and with
+    1 − p that player does; below it is rational. Payoffs count from what the player would have without a new plan:
+    max over x of p Σ_I r(I) m(I) + (1 − p) min_I m(I) with m(I) the margin at way I, r the model's reach of a subgame's
+    ways divided by their sum; summed over subgames.
+    """
+    program = _Subgames(side, roots, stops=False)
+    reach = model[roots.way_sequences]
+    totals = np.bincount(roots.way_subgames, weights=reach, minlength=roots.num_subgames)[roots.way_subgames]
+    shares = np.divide(reach, totals, out=np.zeros_like(reach), where=totals > 0.0)
+    kept = program.kept(found.plan, gifts=False)
+    program.add_ways(p * shares, kept)
+    program.add_choice(1.0 - p, kept)
+    public = side.game.public_tree
+    return program.program(found.plan, subgames_of(public, roots.states)[public.infoset_states[side.player]] < 0)
+
+
+class _Subgames:
+    """A program in subgames alone, put together from what brings the other player there."""
+
+    def __init__(self, side: "Side", roots: SubgameRoots, stops: bool) -> None:
+        self.side, self.roots, self.stops = side, roots, stops
+        self.reply, self.matrix, self.entries = roots.reply(stops)
+        self.first = self.reply.num_infosets - len(roots.infosets)  # of the subgames' own infosets
+        self.inflow = np.zeros(self.reply.num_infosets)
+        self.bonus = np.zeros(self.reply.num_sequences)
+        self.linear = np.zeros(side.own.num_sequences)
+        self.constant = 0.0
+
+    def add_inflow(self, weights: Floats, known: Flags) -> None:
+        """Let the other player come in with the weights of its sequences, and go on with them where they are known."""
+        roots = self.roots
+        ways = weights[roots.way_sequences]
+        at_way = roots.leaf_ways >= 0
+        reach = np.where(at_way, ways[roots.leaf_ways], np.where(known, weights, 0.0)[roots.leaf_sequences])
+        self.linear += roots.payoffs @ reach
+        parents = self.side.other.parents[roots.infosets]
+        outer = roots.infoset_ways >= 0
+        arriving = np.where(outer, ways[roots.infoset_ways], np.where(known, weights, 0.0)[parents])
+        # An infoset whose own sequences are known goes on with them.
+        ours = known[self.side.other.offsets[:-1][roots.infosets]]
+        self.inflow[self.first :] += np.where(ours, 0.0, arriving)
+
+    def add_ways(self, weights: Floats, kept: Floats) -> None:
+        """Let the other player come in with weights of ways, and be rational from there on; payoffs count from kept."""
+        roots = self.roots
+        at_way = roots.leaf_ways >= 0
+        self.linear += roots.payoffs @ np.where(at_way, weights[roots.leaf_ways], 0.0)
+        outer = roots.infoset_ways >= 0
+        self.inflow[self.first :] += np.where(outer, weights[roots.infoset_ways], 0.0)
+        self.constant -= float(weights @ kept)
+
+    def add_choice(self, weight: float, kept: Floats) -> None:
+        """Let the other player decide by which way it comes in, or whether to stop at each and pay what is kept."""
+        self.inflow[: self.first] += weight
+        if self.stops:
+            self.bonus[self.entries + 1] = kept
+        else:
+            self.bonus[self.entries] = -kept
+
+    def kept(self, plan: Floats, gifts: bool) -> Floats:
+        """Return what a plan gets at each way in, counterfactually and at worst, shape (num_ways,)."""
+        kept: Floats = -sequence_values(self.reply, -(self.matrix.T @ plan))[self.entries]
+        return kept - self._gifts(plan) if gifts else kept
+
+    def _gifts(self, plan: Floats) -> Floats:
+        """Return what the other player gave away on each way in, by its own values against a plan."""
+        side, roots, other = self.side, self.roots, self.side.other
+        gradient = side.game.sequence_form.gradient(1 - side.player, [plan, plan])
+        values = sequence_values(other, gradient)
+        best = infoset_values(other, gradient)
+        given = np.append(0.0, np.maximum(np.repeat(best, other.num_actions) - values[1:], 0.0))
+        ways, sequences = roots.masses(side.game, plan)
+        # Each gift is shared out among subgames by how likely they are after it.
+        rates = np.divide(given, sequences, out=np.zeros_like(given), where=sequences > 0.0)
+        for level in other.levels:
+            rates[level.sequences] += np.repeat(rates[level.sources], level.counts)
+        gifts: Floats = ways * rates[roots.way_sequences]
+        return gifts
+
+    def program(self, plan: Floats, settled: Flags) -> StepProgram:
+        return StepProgram(
+            own=self.side.own,
+            plan=plan,
+            settled=settled,
+            linear=self.linear,
+            matrix=self.matrix,
+            reply=self.reply,
+            inflow=self.inflow,
+            bonus=self.bonus,
+            constant=self.constant,
+        )

@@ -1,0 +1,176 @@
+"""The program of one step: what a plan is worth in it, what a reply leaves, and the linear program that finds both."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import infoset_values
+from ...seqform.polytope import Treeplex
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from .decision_steps import Flags
+
+#: Probabilities at an infoset below this are a solver's round-off.
+_ROUND_OFF = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class StepAnswer:
+    """What a solved step says.
+
+    Attributes
+    ----------
+    plan : ndarray of float64, shape (num_sequences of the player,)
+        A realization plan, below the depth limit too.
+    reply : ndarray of float64, shape (num_sequences of the reply,)
+        The reply of :class:`StepProgram` that proves how good the plan is.
+    """
+
+    plan: Floats
+    reply: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class StepProgram:
+    """One player's best plan where some of it is settled, and the other player is free in part.
+
+    max over x of constant + linear · x + min over y of (Mᵀ x + bonus) · y, such that E x = e, x ≥ 0, x as settled at
+    settled infosets, y ≥ 0, and at each infoset J of the reply Σ_a y(J, a) = inflow(J) + y(parent of J), y(∅) = 0.
+
+    Attributes
+    ----------
+    own : Treeplex
+        The player's polytope.
+    plan : ndarray of float64, shape (num_sequences of own,)
+        A realization plan; read at settled infosets.
+    settled : ndarray of bool, shape (num_infosets of own,)
+        Those whose plan is given; with an infoset those above it are.
+    linear : ndarray of float64, shape (num_sequences of own,)
+    matrix : csr_array, shape (num_sequences of own, num_sequences of reply)
+        M; its first column is not read.
+    reply : Treeplex
+        Where the other player is free, decisions of a gadget included.
+    inflow : ndarray of float64, shape (num_infosets of reply,)
+        With how much weight the other player comes to each infoset beside what it does in the reply.
+    bonus : ndarray of float64, shape (num_sequences of reply,)
+    constant : float
+
+    Notes
+    -----
+    The minimum is that of f · q such that q(J) ≤ (Mᵀ x + bonus)(J, a) + Σ q(K) over the infosets K below (J, a), with
+    f the inflow. So the step is a linear program, and the multipliers of those rows are y. Any x proves a lower bound
+    on its optimum and any y an upper bound, each by one pass over a polytope.
+    """
+
+    own: Treeplex
+    plan: Floats
+    settled: Flags
+    linear: Floats
+    matrix: sp.csr_array
+    reply: Treeplex
+    inflow: Floats
+    bonus: Floats
+    constant: float = 0.0
+
+    @cached_property
+    def unit(self) -> float:
+        """The mean absolute entry of M, in which q is counted: solvers' tolerances are absolute."""
+        return float(np.abs(self.matrix.data).mean()) if self.matrix.nnz else 1.0
+
+    @cached_property
+    def settled_sequences(self) -> Flags:
+        """Which of the player's sequences are given, the empty one included, shape (num_sequences of own,)."""
+        return np.append(True, np.repeat(self.settled, self.own.num_actions))
+
+    @cached_property
+    def _transposed(self) -> sp.csr_array:
+        return sp.csr_array(self.matrix.T)
+
+    @cached_property
+    def replying(self) -> Flags:
+        """The infosets of the reply to which anything flows, shape (num_infosets of reply,)."""
+        if not self.reply.num_infosets:
+            return np.zeros(0, dtype=bool)
+        flows: Floats = np.add.reduceat(self.flow(self.reply.uniform_behaviour())[1:], self.reply.offsets[:-1] - 1)
+        return flows > 0.0
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and the most that each entry of x may be."""
+        given = self.settled_sequences
+        return np.where(given, self.plan, 0.0), np.where(given, self.plan, np.inf)
+
+    def costs(self) -> Floats:
+        """Return the objective of :meth:`linear_program`: ``linear``, then the inflow in units of :attr:`unit`."""
+        return np.concatenate([self.linear, self.inflow * self.unit])
+
+    def response_limits(self) -> Floats:
+        """Return the right-hand sides of the rows ``response``; infinite where nothing flows."""
+        replying = np.repeat(self.replying, self.reply.num_actions)
+        return np.where(replying, self.bonus[1:] / self.unit, np.inf)
+
+    def linear_program(self) -> LinearProgram:
+        """Return the program, without the constant.
+
+        Columns ``plan`` (x) and ``values`` (q, in units of :attr:`unit`), rows ``plan`` (E x = e) and ``response``.
+        """
+        lower, upper = self.bounds()
+        costs = self.costs()
+        blocks = ProgramBlocks()
+        count = self.own.num_sequences
+        blocks.add_columns("plan", count, objective=costs[:count], lower=lower, upper=upper)
+        blocks.add_columns("values", self.reply.num_infosets, objective=costs[count:])
+        blocks.add_rows("plan", {"plan": self.own.E}, lower=self.own.e, upper=self.own.e)
+        terms = {"plan": self._transposed[1:] * (-1.0 / self.unit), "values": self.reply.E.T.tocsr()[1:, 1:]}
+        blocks.add_rows("response", terms, upper=self.response_limits())
+        return blocks.program(maximise=True)
+
+    def read(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> StepAnswer:
+        """Return plan and reply from a solution of :meth:`linear_program`, cleaned of round-off."""
+        # The rows are in units of the matrix, and so are their multipliers the weights of the reply times that.
+        behaviour = self.reply.behaviour(np.append(1.0, np.maximum(dual["response"] / self.unit, 0.0)))
+        return StepAnswer(self.completed(_cleaned(self.own, primal["plan"])), self.flow(behaviour))
+
+    def completed(self, behaviour: Floats) -> Floats:
+        """Return the plan that is as settled, and where nothing is settled as a behaviour says."""
+        given = self.settled_sequences
+        return self.own.plan(np.where(given, self.own.behaviour(self.plan), behaviour))
+
+    def flow(self, behaviour: Floats) -> Floats:
+        """Return the reply y of a behaviour, shape (num_sequences of reply,)."""
+        flow = np.array(behaviour, dtype=np.float64)
+        flow[0] = 0.0
+        for level in self.reply.levels:
+            flow[level.sequences] *= np.repeat(level.reach(flow) + self.inflow[level.infosets], level.counts)
+        return flow
+
+    def values(self, plan: Floats) -> Floats:
+        """Return what each infoset of the reply leaves of a plan at worst, shape (num_infosets of reply,)."""
+        return -infoset_values(self.reply, -self._payoffs(plan))
+
+    def _payoffs(self, plan: Floats) -> Floats:
+        payoffs: Floats = self._transposed @ plan + self.bonus
+        payoffs[0] = 0.0
+        return payoffs
+
+    def guaranteed(self, plan: Floats) -> float:
+        """Return what a plan is worth in the step, which the optimum is at least."""
+        return float(self.constant + self.linear @ plan + self.inflow @ self.values(plan))
+
+    def allowed(self, reply: Floats) -> float:
+        """Return what a reply leaves the best plan, which the optimum is at most."""
+        gradient = self.linear + self.matrix @ reply
+        given = self.settled_sequences
+        total = float(self.constant + self.bonus @ reply + self.plan[given] @ gradient[given])
+        first = ~self.settled & given[self.own.parents]
+        return total + float(self.plan[self.own.parents[first]] @ infoset_values(self.own, gradient)[first])
+
+
+def _cleaned(treeplex: Treeplex, plan: Floats) -> Floats:
+    """Return a solver's plan as a behaviour in which tiny probabilities are zero."""
+    behaviour = treeplex.behaviour(np.maximum(plan, 0.0))
+    behaviour[behaviour < _ROUND_OFF] = 0.0
+    return treeplex.behaviour(behaviour)  # which makes those of an infoset sum to one again

@@ -1,0 +1,261 @@
+"""Subgames that are rooted in public states, and how the other player comes to them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.public_tree import PublicTree
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SubgameRoots:
+    """The subgames below some public states, none of which lies below another, from one player's seat.
+
+    A *way in* is a subgame with one sequence of the other player that leads to histories at its root: that player's
+    augmented infoset there. Ways in stand subgame after subgame.
+
+    Attributes
+    ----------
+    player : int
+        The player who resolves the subgames.
+    states : ndarray of int32, shape (num_subgames,)
+        The public states at which they are rooted.
+    way_subgames : ndarray of int64, shape (num_ways,)
+        The subgame of each way in, by number.
+    way_sequences : ndarray of int64, shape (num_ways,)
+        The other player's last sequence.
+    infosets : ndarray of int64, shape (k,)
+        The other player's infosets in subgames.
+    infoset_ways : ndarray of int64, shape (k,)
+        The way in that leads to each; −1 where another infoset of the subgame stands above it.
+    leaves : ndarray of int64, shape (l,)
+        The leaves in subgames, by their numbers in the leaf table.
+    leaf_ways : ndarray of int64, shape (l,)
+        The way in to each leaf above which the other player has no infoset in the subgame; −1 otherwise.
+    leaf_sequences : ndarray of int64, shape (l,)
+        The other player's last sequence.
+    payoffs : csr_array, shape (num_sequences of the player, l)
+        What the player is paid at each leaf, chance multiplied in, in the row of its own last sequence.
+    other : Treeplex
+        The other player's polytope.
+    """
+
+    player: int
+    states: Integers
+    way_subgames: Numbers
+    way_sequences: Numbers
+    infosets: Numbers
+    infoset_ways: Numbers
+    leaves: Numbers
+    leaf_ways: Numbers
+    leaf_sequences: Numbers
+    payoffs: sp.csr_array
+    other: Treeplex
+
+    @classmethod
+    def of(cls, game: Game, player: int, states: Iterable[int]) -> "SubgameRoots":
+        """Collect the subgames of a game.
+
+        Parameters
+        ----------
+        game : Game
+            Two players; with histories.
+        player : int
+        states : iterable of int
+            Public states, none below another.
+
+        Returns
+        -------
+        SubgameRoots
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game brings a sequence form without leaves.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> from treeplex.models.depth_limited import SubgameRoots
+        >>> coin = load_game("coin")
+        >>> roots = SubgameRoots.of(coin, 0, coin.public_tree.infoset_states[0])
+        >>> [coin.sequence_form.treeplexes[1].sequence_label(s) for s in roots.way_sequences.tolist()]
+        [('red_', 'RH'), ('red_', 'RT'), ('green_', 'GH'), ('green_', 'GT')]
+        """
+        form, public = game.sequence_form, game.public_tree
+        if form.leaves is None:
+            raise UnsupportedProblemError(f"{game.spec} has no leaf table, which gadgets need")
+        roots = np.unique(np.fromiter(states, dtype=np.int32))
+        inside = subgames_of(public, roots)
+        other, table = form.treeplexes[1 - player], form.leaves
+        infosets = np.flatnonzero(inside[public.infoset_states[1 - player]] >= 0)
+        is_inside = np.zeros(other.num_infosets + 1, dtype=bool)  # the last is for the empty sequence
+        is_inside[infosets] = True
+        parents = other.parents[infosets].astype(np.int64)
+        states_of_leaves = np.where(public.leaf_states >= 0, inside[public.leaf_states], -1)
+        leaves = np.flatnonzero(states_of_leaves >= 0)
+        sequences = table.sequences[leaves, 1 - player].astype(np.int64)
+        outer_infosets = ~is_inside[other.sequence_infosets[parents]]
+        outer_leaves = ~is_inside[other.sequence_infosets[sequences]]
+        # One number for a subgame and a sequence: subgames come first in the order.
+        infoset_keys = inside[public.infoset_states[1 - player][infosets]] * other.num_sequences + parents
+        leaf_keys = states_of_leaves[leaves] * other.num_sequences + sequences
+        keys = np.unique(np.concatenate([infoset_keys[outer_infosets], leaf_keys[outer_leaves]]))
+        weights = table.chance[leaves] * table.payoffs[leaves, player]
+        own_sequences = table.sequences[leaves, player]
+        shape = (form.treeplexes[player].num_sequences, len(leaves))
+        return cls(
+            player=player,
+            states=roots,
+            way_subgames=keys // other.num_sequences,
+            way_sequences=keys % other.num_sequences,
+            infosets=infosets,
+            infoset_ways=np.where(outer_infosets, np.searchsorted(keys, infoset_keys), -1),
+            leaves=leaves,
+            leaf_ways=np.where(outer_leaves, np.searchsorted(keys, leaf_keys), -1),
+            leaf_sequences=sequences,
+            payoffs=sp.csr_array((weights, (own_sequences, np.arange(len(leaves)))), shape=shape),
+            other=other,
+        )
+
+    @property
+    def num_subgames(self) -> int:
+        """Number of subgames."""
+        return len(self.states)
+
+    @property
+    def num_ways(self) -> int:
+        """Number of ways in."""
+        return len(self.way_sequences)
+
+    def reply(self, stops: bool) -> tuple[Treeplex, sp.csr_array, Integers]:
+        """Return the other player's decisions in a gadget and below.
+
+        Parameters
+        ----------
+        stops : bool
+            Whether each way in is a decision of its own, to enter or to stop. Otherwise each subgame begins with a
+            choice among its ways in.
+
+        Returns
+        -------
+        reply : Treeplex
+            Decisions of the gadget first, then the infosets of the subgames.
+        matrix : csr_array, shape (num_sequences of the player, num_sequences of reply)
+            What pairs of sequences pay the player.
+        entries : ndarray of int32, shape (num_ways,)
+            The sequence by which each way is taken; where there are stops, the sequence after it stops.
+        """
+        ways = np.arange(self.num_ways)
+        if stops:
+            counts = np.full(self.num_ways, 2)
+            entries = 1 + 2 * ways
+        else:
+            counts = np.bincount(self.way_subgames, minlength=self.num_subgames)
+            entries = 1 + ways
+        first = 1 + int(counts.sum())  # of the subgames' own sequences
+        sizes = self.other.num_actions[self.infosets]
+        moved = np.full(self.other.num_sequences, -1, dtype=np.int64)
+        inner = np.repeat(self.other.offsets[self.infosets] - (np.cumsum(sizes) - sizes), sizes)
+        moved[inner + np.arange(len(inner))] = first + np.arange(len(inner))
+        above = moved[self.other.parents[self.infosets]]
+        parents = np.where(self.infoset_ways >= 0, entries[self.infoset_ways] if len(ways) else 0, above)
+        reply = Treeplex(np.concatenate([np.zeros(len(counts), dtype=np.int64), parents]), [*counts, *sizes])
+        columns = np.where(self.leaf_ways >= 0, entries[self.leaf_ways], moved[self.leaf_sequences])
+        places = sp.csr_array(
+            (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), reply.num_sequences)
+        )
+        return reply, sp.csr_array(self.payoffs @ places), entries.astype(np.int32)
+
+    def masses(self, game: Game, plan: Floats) -> tuple[Floats, Floats]:
+        """Return how likely chance and the player together come along each way in, and to each sequence's histories.
+
+        Parameters
+        ----------
+        game : Game
+        plan : ndarray of float64, shape (num_sequences of the player,)
+
+        Returns
+        -------
+        ways : ndarray of float64, shape (num_ways,)
+            The other player taking the way with certainty.
+        sequences : ndarray of float64, shape (num_sequences of the other player,)
+            The other player taking the sequence with certainty.
+        """
+        table, other = game.sequence_form.leaves, self.other
+        assert table is not None
+        reach = table.chance * plan[table.sequences[:, self.player]]
+        uniform = other.uniform_plan()
+        # Of what comes to a sequence all ends at leaves, however the player goes on: here all actions alike.
+        last = table.sequences[:, 1 - self.player]
+        ended = np.bincount(last, weights=reach, minlength=other.num_sequences)
+        sequences = ended.astype(np.float64)
+        for level in reversed(other.levels):
+            level.pass_up(np.add.reduceat(sequences[level.sequences], level.starts) / level.counts, sequences)
+        inner = reach[self.leaves] * uniform[self.leaf_sequences]
+        ways = np.zeros(self.num_ways)
+        np.add.at(ways, self.leaf_ways[self.leaf_ways >= 0], inner[self.leaf_ways >= 0])
+        weights = np.zeros(other.num_sequences)
+        deeper = self.leaf_ways < 0
+        np.add.at(weights, self.leaf_sequences[deeper], inner[deeper])
+        for level in reversed(other.levels):
+            level.pass_up(np.add.reduceat(weights[level.sequences], level.starts), weights)
+        totals = np.add.reduceat(weights[1:], other.offsets[:-1] - 1)[self.infosets]
+        np.add.at(ways, self.infoset_ways[self.infoset_ways >= 0], totals[self.infoset_ways >= 0])
+        return ways / uniform[self.way_sequences], sequences
+
+
+def subgames_of(public: PublicTree, roots: Integers) -> Numbers:
+    """Return the number of the subgame in which each public state lies; −1 above all roots.
+
+    Parameters
+    ----------
+    public : PublicTree
+    roots : ndarray of int32
+        Public states, none below another, in rising order.
+
+    Returns
+    -------
+    ndarray of int64, shape (num_states,)
+    """
+    inside = np.full(public.num_states, -1, dtype=np.int64)
+    inside[roots] = np.arange(len(roots))
+    parents = public.parents.tolist()
+    numbers = inside.tolist()
+    for state, parent in enumerate(parents):  # a state comes after its parent
+        if numbers[state] < 0 <= parent:
+            numbers[state] = numbers[parent]
+    return np.array(numbers, dtype=np.int64)
+
+
+def roots_at_level(public: PublicTree, level: int) -> Integers:
+    """Return the public states of a level."""
+    return np.flatnonzero(public.levels == level).astype(np.int32)
+
+
+def roots_after_chance(public: PublicTree) -> Integers:
+    """Return the public states right after the first public chance event on each path, such as a board card.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import roots_after_chance
+    >>> len(roots_after_chance(load_game("leduc:merge_suits=true").public_tree))  # 5 ways of betting, 3 cards
+    15
+    """
+    found, passed = [], [False] * public.num_states
+    for state, parent in enumerate(public.parents.tolist()):
+        if parent >= 0:
+            passed[state] = passed[parent] or not public.players[parent]
+            if passed[state] and not passed[parent]:
+                found.append(state)
+    return np.array(found, dtype=np.int32)

@@ -1,0 +1,267 @@
+"""Depth-limited responses to a model of the opponent: decided step by step, each step looking so far ahead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
+from ...seqform.strategy import Profile, check_same_game
+from ..depth_limited import GADGETS, Continual, Found, Gadget
+from .one_player import checked_number
+from .problem import Certificate, StepBounds
+from .stepped import DepthLimitedResponse
+
+
+@dataclass(frozen=True, eq=False)
+class CDBR(DepthLimitedResponse):
+    """A continual depth-limited best response to a model of the opponent.
+
+    At each own decision the player takes it that the opponent follows the model for so many levels and is rational
+    from there on, optimises against that, keeps the decision and goes on.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model ŷ.
+    lookahead : int
+        How many levels of the public tree a step looks beyond its own action, from 1 on. Each player action is a level,
+        and so is each public chance event; private deals are none.
+    along : {"levels", "paths"}
+        Whether a step decides at all public states of a level, or at one, going on from its own path alone. Here that
+        makes no difference but for ties.
+    game_value : float, optional
+        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        If they are no game, or no strategy of it, or lookahead is no whole number from 1 on.
+    UnsupportedProblemError
+        If the game is not zero-sum, not of two players, or has no public states.
+
+    Notes
+    -----
+    Step d, with x settled at own decisions above level d and ŷ the opponent's play at levels up to d + lookahead:
+    max over x of xᵀ M ŷ_top + f · q such that q bounds what the opponent leaves below, Fᵀ q ≤ Mᵀ x there, with f the
+    weights with which ŷ comes there. The value function is exact: the rest of the game is in the program. Optima never
+    fall from step to step, begin at the value of the game or above, and the last is at most xᵀ M ŷ, and equal to it if
+    the last step sees all of the opponent's decisions; so the gain is never negative. It need not grow with the
+    lookahead, and can be below that of an equilibrium strategy.
+
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594), section 3.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> game = load_game("leduc:merge_suits=true")
+    >>> solution = solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1))
+    >>> round(solution.gain, 6), [round(step, 4) for step in solution.steps]
+    (1.616162, [0.2799, 0.2799, 0.762, 1.3722, 1.5306, 1.5306, 1.5306])
+    """
+
+    name: ClassVar[str] = "cdbr"
+
+    def start(self, equilibrium: Found | None = None) -> Continual:
+        """Return the steps, none of them decided yet."""
+        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        assert certificate.opponent_value is not None
+        return certificate.opponent_value, self._last_bound(certificate.opponent_value, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class CDRNR(DepthLimitedResponse):
+    """A continual depth-limited restricted Nash response to a model of the opponent.
+
+    As :class:`CDBR`, with an opponent who follows the model with probability p only and is free otherwise, in what was
+    played before too. With p = 0 it is continual resolving, with p = 1 the continual depth-limited best response.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model ŷ.
+    p : float
+        From 0 to 1.
+    lookahead : int
+        How many levels of the public tree a step looks beyond its own action, from 1 on.
+    gadget : {"full", "none", "resolving", "max-margin", "reach-max-margin"}
+        What stands above the subgames of a step; see the notes.
+    blueprint : Profile, optional
+        What the first step resolves, for gadgets but ``full``, such as an equilibrium. Without it the first step solves
+        a trunk that begins at the root.
+    along : {"levels", "paths"}
+        Whether a step decides at all public states of a level, or at one, going on from its own path alone, as somebody
+        at play does.
+    game_value : float, optional
+        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        If they are no game, or no strategies of it, p is no number from 0 to 1 or lookahead no whole number from 1 on.
+    UnsupportedProblemError
+        If there is no such gadget, or the game is not zero-sum, not of two players, or has no public states.
+
+    Notes
+    -----
+    With the ``full`` gadget the whole game stays in each step: max over x of p times the objective of :class:`CDBR`
+    plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step, begin at the value of the game or above, and
+    the last is at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So the gain is never negative, and exploitability is at
+    most p / (1 − p) times the gain (:meth:`safety_bound`). This holds of steps along levels. Along paths each step
+    takes it that the player plays elsewhere as suits its own decision best; where two steps count on each other to
+    make up for what they risk, neither does, and there is no bound.
+
+    Other gadgets solve the subgames of a step alone, from what the step before has found: ``none`` takes the opponent's
+    play above as it was found (unsafe resolving), with ``resolving`` the opponent may stop at the root of a subgame and
+    keep what it had, with ``max-margin`` it chooses by which sequence it comes in and payoffs count from what it had
+    there, and ``reach-max-margin`` takes off what it gave away on the way. They misjudge what a deviation costs, and
+    bound nothing. Weights are counterfactual, not normalised, as in the paper.
+
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594), sections 4 and 5.
+
+    Examples
+    --------
+    >>> from treeplex import CDRNR, Strategy, load_game, solve
+    >>> game = load_game("leduc:merge_suits=true")
+    >>> solution = solve(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=3))
+    >>> round(solution.objective, 4), solution.exploitability <= solution.safety_bound
+    (0.4365, True)
+    """
+
+    p: float | Fraction = field(kw_only=True)
+    gadget: str = field(default="full", kw_only=True)
+    blueprint: Profile | None = field(default=None, kw_only=True)
+
+    name: ClassVar[str] = "cdrnr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        find_gadget(self.name, self.gadget)
+        if self.blueprint is not None:
+            if not isinstance(self.blueprint, Profile):
+                raise InvalidStrategyError(f"{self.name}: the blueprint is {shown(self.blueprint)}, expected a Profile")
+            check_same_game(self.blueprint[0], self.game)
+
+    def start(self, equilibrium: Found | None = None) -> Continual:
+        """Return the steps, none of them decided yet."""
+        blueprint = None
+        if self.blueprint is not None:
+            blueprint = Found(self.blueprint[self.player].plan, self.blueprint[1 - self.player].plan)
+        return Continual(
+            self.side, self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
+        )
+
+    def safety_bound(self, gain: float) -> float:
+        """Return what exploitability is at most, for a response with this gain: p / (1 − p) times it.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If there is no bound: with p = 1, with gadgets that bound nothing, and along paths.
+        """
+        if self.p == 1:
+            raise UnsupportedProblemError(f"{self.name} bounds no exploitability with p = 1: expected p below 1")
+        if not GADGETS[self.gadget].safe:
+            raise UnsupportedProblemError(
+                f"{self.name} bounds no exploitability with the gadget {self.gadget}: expected the gadget full"
+            )
+        if self.along != "levels":
+            raise UnsupportedProblemError(f"{self.name} bounds no exploitability along paths: expected along levels")
+        return float(self.p) / (1.0 - float(self.p)) * gain
+
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        assert certificate.opponent_value is not None
+        p = float(self.p)
+        worst = self.known_value() - certificate.exploitability
+        objective = p * certificate.opponent_value + (1.0 - p) * worst
+        return objective, self._last_bound(objective, steps) if self.gadget == "full" or p == 1.0 else None
+
+
+@dataclass(frozen=True, eq=False)
+class CDBRNE(DepthLimitedResponse):
+    """A mixture of a continual depth-limited best response and an equilibrium strategy, drawn before the game.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model.
+    p : float
+        How likely the best response is drawn, from 0 to 1.
+    lookahead : int
+        As for :class:`CDBR`.
+    game_value : float, optional
+        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError, UnsupportedProblemError
+        As for :class:`CDBR`, and if p is no number from 0 to 1.
+
+    Notes
+    -----
+    x = p x_B + (1 − p) x_N in realization plans, x_N an equilibrium strategy by the simplex method: so the gain is the
+    mean of both, and exploitability at most p times that of x_B. Mixing the probabilities at each infoset gives
+    neither.
+
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594), section 4.
+
+    Examples
+    --------
+    >>> from treeplex import CDBRNE, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> solution = solve(CDBRNE(game, Strategy.uniform(game, 1), p=0.5, lookahead=1))
+    >>> solution.exploitability <= 0.5 * solve(CDBRNE(game, Strategy.uniform(game, 1), p=1, lookahead=1)).exploitability
+    True
+    """
+
+    p: float | Fraction = field(kw_only=True)
+
+    name: ClassVar[str] = "cdbr-ne"
+    needs_equilibrium: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+
+    def start(self, equilibrium: Found | None = None) -> Continual:
+        """Return the steps of the best response, none of them decided yet."""
+        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+
+    def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
+        """Return the mixture of what the steps decided and an equilibrium plan."""
+        assert equilibrium is not None
+        p = float(self.p)
+        return p * decided + (1.0 - p) * equilibrium.plan
+
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        assert certificate.opponent_value is not None
+        return certificate.opponent_value, None
+
+
+def find_gadget(problem: str, name: str) -> Gadget:
+    """Return a gadget by its name.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such gadget.
+    """
+    if not isinstance(name, str) or name not in GADGETS:
+        hint = nearest(str(name), GADGETS)
+        raise UnsupportedProblemError(
+            f"{problem}: unknown gadget {shown(name, 60)}{hint}; expected one of {', '.join(GADGETS)}"
+        )
+    return GADGETS[name]

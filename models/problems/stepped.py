@@ -1,0 +1,198 @@
+"""Responses that are decided step by step, each step with a program of its own."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
+from ..depth_limited.decision_steps import Along
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from .problem import Answer, Certificate, StepBounds
+from .responses import ResponseProblem
+from .side import Side
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True, eq=False)
+class SteppedResponse(ResponseProblem):
+    """What responses that are decided in steps have in common.
+
+    There is no one linear program for all of it: each step has one, in which what steps before it decided is settled.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model.
+    game_value : float or Fraction, optional
+        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
+    """
+
+    #: The method where none is asked for.
+    default_method: ClassVar[str] = "lp"
+    #: Whether the first thing needed is an equilibrium to resolve from.
+    needs_equilibrium: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.game.public_tree  # says now if there is none
+
+    @abstractmethod
+    def start(self, equilibrium: Found | None = None) -> Continual:
+        """Return the steps, none of them decided yet."""
+
+    def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
+        """Return the realization plan that is the answer, from the one that the steps decided."""
+        return decided
+
+    def linear_program(self) -> LinearProgram:
+        """Refuse: there is one a step.
+
+        Raises
+        ------
+        UnsupportedProblemError
+        """
+        self._refuse()
+
+    def _blocks(self, side: Side) -> ProgramBlocks:
+        self._refuse()
+
+    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
+        self._refuse()
+
+    def to_cvxpy(self) -> "cp.Problem":
+        """Refuse: there is one program a step.
+
+        Raises
+        ------
+        UnsupportedProblemError
+        """
+        self._refuse()
+
+    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
+        """Refuse, as :meth:`to_cvxpy` does."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise UnsupportedProblemError(
+            f"{self.name} has no single program: each step has its own, start().program(…); the method lp solves them"
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the largest gap of a step, which a tolerance bounds; infinite where no step is proven."""
+        if certificate.steps:
+            return max(step.gap for step in certificate.steps)
+        return math.inf if certificate.gap is None else certificate.gap
+
+    def evidence(
+        self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: Found | None = None
+    ) -> dict[str, Floats]:
+        """Return what :meth:`certify` needs to prove the steps: ``plan i`` and ``reply i`` of each."""
+        found: dict[str, Floats] = {}
+        if equilibrium is not None:
+            found |= {"decided": decided, "equilibrium": equilibrium.plan, "free": equilibrium.free}
+        for number, answer in enumerate(answers):
+            found |= {f"plan {number}": answer.plan, f"reply {number}": answer.reply}
+        return found
+
+    def _certify(
+        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
+    ) -> Certificate:
+        """Compute what the response is worth, and what each step's plan and reply prove of the step."""
+        steps = self._proven_steps(plans[self.player], evidence)
+        certificate = self._certificate(side, plans, 0.0, 0.0)
+        objective, upper = self._objective(certificate, steps)
+        return replace(certificate, objective=objective, lower=objective, upper=upper, steps=steps)
+
+    @abstractmethod
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        """Return what the response optimises, and what is proven not to be exceeded."""
+
+    def _proven_steps(self, plan: Floats, evidence: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
+        if "plan 0" not in evidence:
+            return ()
+        equilibrium = Found(evidence["equilibrium"], evidence["free"]) if "equilibrium" in evidence else None
+        run = self.start(equilibrium)
+        own = self.side.own
+        decided = own.behaviour(evidence.get("decided", plan))
+        steps = []
+        for number, step in enumerate(run.steps):
+            if f"plan {number}" not in evidence:
+                break
+            program = run.program(number)
+            # What the step decided and what was settled before it is the response's own, whatever the evidence says.
+            kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
+            given, answered = (
+                np.maximum(np.nan_to_num(evidence[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
+            )
+            plan = own.plan(np.where(kept, decided, own.behaviour(given)))
+            reply = program.flow(program.reply.behaviour(answered))
+            objective = program.guaranteed(plan)
+            steps.append(StepBounds(step.level, objective, max(objective, program.allowed(reply))))
+            run.decide(number, program, StepAnswer(plan, reply))
+        return tuple(steps)
+
+
+@dataclass(frozen=True, eq=False)
+class DepthLimitedResponse(SteppedResponse):
+    """What depth-limited responses have in common: how far each step looks.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model.
+    lookahead : int
+        How many levels of the public tree a step looks beyond its own action, from 1 on.
+    along : {"levels", "paths"}
+        Whether a step decides at all public states of a level, or at one, going on from its own path alone.
+    game_value : float or Fraction, optional
+        The value of the game to the player who responds; found if it is not given.
+    """
+
+    lookahead: int = field(kw_only=True)
+    along: Along = field(default="levels", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number = self.lookahead
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+            raise InvalidGameError(f"{self.name}: lookahead is {shown(number)}, expected a whole number from 1 on")
+        object.__setattr__(self, "lookahead", int(number))
+        if self.along not in ("levels", "paths"):
+            raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
+
+    def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
+        """Return what no plan exceeds that agrees with all decisions but the last step's; ``None`` if it is not proven.
+
+        The last step is about the answer itself where steps go along levels, all of them were made, and the last one
+        sees the other player's decisions to the end.
+        """
+        if not self.steps:
+            return objective
+        if self.along != "levels" or len(steps) != len(self.steps) or not self.steps[-1].modelled.all():
+            return None
+        return max(steps[-1].upper, objective)
+
+    @cached_property
+    def steps(self) -> tuple[DecisionStep, ...]:
+        """The steps, each after the one that it goes on from."""
+        return decision_steps(self.game.public_tree, self.player, self.lookahead, self.along)
+
+
+def _weights(given: Floats) -> Floats:
+    """Return evidence as weights in whose proportions a strategy can play: finite, and at least 0."""
+    return np.maximum(np.nan_to_num(given), 0.0)

@@ -1,0 +1,1 @@
+"""Depth-limited responses, solved step by step."""

@@ -1,0 +1,125 @@
+"""Solves the programs of steps with HiGHS, the next one from the basis of the one before where it can."""
+
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+
+from ...models.depth_limited import StepAnswer, StepProgram
+from ...models.programs.linear_program import LinearProgram
+from ...seqform.arrays import Integers
+from ..exact.highs import load, objective_factor, run_solver
+from ..status import Status
+
+_PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
+_LIMITS = {
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+}
+
+
+class StepSolver:
+    """One HiGHS instance for the steps of a response.
+
+    Programs of the whole game differ in objective and bounds alone: what was optimal stays feasible, so the primal
+    simplex method goes on from it. A program with another matrix is loaded anew.
+
+    Parameters
+    ----------
+    algorithm : {"simplex", "ipm", "ipm-crossover"}
+    interruptible : bool
+        Whether Ctrl-C is to end HiGHS itself, which costs small programs a fifth of their time.
+
+    Attributes
+    ----------
+    iterations : int
+        Of HiGHS, in all programs.
+    detail : str
+        What HiGHS said last.
+    """
+
+    def __init__(self, algorithm: Literal["simplex", "ipm", "ipm-crossover"], interruptible: bool) -> None:
+        self.algorithm, self.interruptible = algorithm, interruptible
+        self.iterations, self.detail = 0, "nothing was solved"
+        self._loaded: StepProgram | None = None
+        self._program: LinearProgram | None = None
+        self._solver: Any = None
+        self._factor = 1.0
+
+    def solve(self, program: StepProgram, seconds: float, iterations: int) -> StepAnswer | Status:
+        """Solve a step.
+
+        Parameters
+        ----------
+        program : StepProgram
+        seconds : float
+            How long it may take.
+        iterations : int
+            How many it may take.
+
+        Returns
+        -------
+        StepAnswer or Status
+            A status where HiGHS was stopped, or has no answer (``uncertified``).
+        """
+        warm = (
+            self.algorithm == "simplex"
+            and self._loaded is not None
+            and self._loaded.matrix is program.matrix
+            and self._loaded.reply is program.reply
+        )
+        if warm:
+            self._change(program)
+        else:
+            self._load(program)
+        status = self._run(seconds, iterations)
+        if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
+            self._load(program)
+            status = self._run(seconds, iterations)
+        self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
+        if status in _LIMITS:
+            return _LIMITS[status]
+        solution = self._solver.getSolution()
+        if not (solution.value_valid and solution.dual_valid):
+            return Status.UNCERTIFIED
+        assert self._program is not None
+        primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * self._factor
+        return program.read(
+            {name: primal[part] for name, part in self._program.columns.items()},
+            {name: dual[part] for name, part in self._program.rows.items()},
+        )
+
+    def _run(self, seconds: float, iterations: int) -> Any:
+        # HiGHS counts the time of all runs of an instance against its limit.
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        for limit in ("simplex_iteration_limit", "ipm_iteration_limit"):
+            self._solver.setOptionValue(limit, min(iterations, 2**31 - 1))
+        if run_solver(self._solver, self.interruptible):
+            return highspy.HighsModelStatus.kInterrupt
+        info = self._solver.getInfo()
+        counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.crossover_iteration_count)
+        self.iterations += sum(max(0, int(count)) for count in counts)
+        return self._solver.getModelStatus()
+
+    def _load(self, program: StepProgram) -> None:
+        self._loaded, self._program = program, program.linear_program()
+        self._solver, self._factor = load(self._program), objective_factor(self._program)
+        self._solver.setOptionValue("solver", "simplex" if self.algorithm == "simplex" else "ipm")
+        self._solver.setOptionValue("run_crossover", "on" if self.algorithm == "ipm-crossover" else "off")
+
+    def _change(self, program: StepProgram) -> None:
+        """Change objective and bounds of the program that is loaded."""
+        assert self._program is not None
+        costs, (lower, upper), limits = program.costs(), program.bounds(), program.response_limits()
+        self._factor = -(float(np.abs(costs).max(initial=0.0)) or 1.0)
+        self._solver.changeColsCost(len(costs), _numbers(slice(0, len(costs))), costs / self._factor)
+        self._solver.changeColsBounds(len(lower), _numbers(self._program.columns["plan"]), lower, upper)
+        rows = _numbers(self._program.rows["response"])
+        self._solver.changeRowsBounds(len(rows), rows, np.full(len(rows), -np.inf), limits)
+        self._solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
+        self._loaded = program
+
+
+def _numbers(part: slice) -> Integers:
+    return np.arange(part.start, part.stop, dtype=np.int32)

@@ -1,0 +1,189 @@
+"""Depth-limited responses by regret minimisation, held against the linear program of each step."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_trees import seeded_tree, to_game
+
+from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Status, Strategy, UnknownMethodError, load_game, solve
+from treeplex.models.depth_limited import GADGETS
+from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
+from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
+from treeplex.solvers.depth_limited.step_solver import StepSolver
+from treeplex.solvers.methods import find_method
+from treeplex.solvers.opponents import opponent_strategy
+
+ITERATIONS = 100_000
+
+
+def solved_both_ways(problem, method, tolerance):
+    """Yield what regret minimisation proves of each step, and the optimum of the same program."""
+    steps = problem.start()
+    solver = RegretStepSolver(find_method(method), problem.side, tolerance)
+    exact = StepSolver("simplex", interruptible=False)
+    for number, step in enumerate(steps.steps):
+        program = steps.program(number)
+        answer = solver.solve(program, math.inf, ITERATIONS)
+        optimum = exact.solve(program, math.inf, ITERATIONS)
+        lower, upper = program.guaranteed(answer.plan), program.allowed(answer.reply)
+        yield step, lower, upper, program.guaranteed(optimum.plan)
+        assert np.isclose(program.own.residual(answer.plan), 0.0, atol=1e-12)
+        steps.decide(number, program, answer)
+
+
+def check_steps(problem, method, share=1e-3):
+    form = problem.game.sequence_form
+    values = form.A.data
+    tolerance = share * (values.max() - values.min() if form.leaves is None else np.ptp(form.leaves.payoffs[:, 0]))
+    for _, lower, upper, optimum in solved_both_ways(problem, method, tolerance):
+        assert upper - lower <= tolerance
+        assert lower - 1e-9 <= optimum <= upper + 1e-9
+
+
+def opponents(game, player, full=False):
+    texts = ["uniform", "random:seed=3", "cfr:iterations=5"] if full else ["uniform", "random:seed=3"]
+    return [opponent_strategy(text, game, 1 - player) for text in texts]
+
+
+@pytest.mark.parametrize("method", ["cfr+", "pcfr+", "dcfr", "cfr"])
+@pytest.mark.parametrize("lookahead", [1, 3])
+@pytest.mark.parametrize("player", [0, 1])
+def test_steps_in_kuhn_are_those_of_the_linear_programs(player, lookahead, method):
+    game = load_game("kuhn")
+    for opponent in opponents(game, player):
+        for p in (0, 0.5, 0.9, 1):
+            check_steps(CDRNR(game, opponent, p=p, lookahead=lookahead), method)
+
+
+@pytest.mark.parametrize("spec", ["leduc", "goofspiel:cards=4", "liars_dice"])
+@pytest.mark.parametrize("method", ["cfr+", "pcfr+"])
+def test_steps_in_larger_games_are_those_of_the_linear_programs(spec, method):
+    game = load_game(spec)
+    check_steps(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1), method)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("lookahead", [1, 3, 5])
+@pytest.mark.parametrize("p", [0, 0.25, 0.5, 0.75, 0.9, 1])
+@pytest.mark.parametrize("spec", ["kuhn", "leduc", "goofspiel:cards=4", "goofspiel:cards=5", "liars_dice"])
+def test_steps_of_the_whole_grid(spec, p, lookahead, player):
+    game = load_game(spec)
+    for opponent in opponents(game, player, full=True):
+        for method in ("cfr+", "pcfr+"):
+            check_steps(CDRNR(game, opponent, p=p, lookahead=lookahead), method)
+
+
+@pytest.mark.parametrize("gadget", list(GADGETS))
+def test_gadgets_are_solved_too(gadget):
+    game = load_game("leduc:merge_suits=true")
+    opponent = Strategy.uniform(game, 1)
+    check_steps(CDRNR(game, opponent, p=0.5, lookahead=2, gadget=gadget), "cfr+")
+
+
+@pytest.mark.parametrize("along", ["levels", "paths"])
+def test_paths_are_solved_too(along):
+    game = load_game("goofspiel:cards=4")
+    check_steps(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, along=along), "pcfr+")
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 4), st.integers(0, 1))
+@settings(max_examples=30, deadline=None)
+def test_steps_of_random_games_are_those_of_the_linear_programs(seed, p, lookahead, player):
+    game = to_game(seeded_tree(seed))
+    try:
+        game.public_tree  # noqa: B018 - some games have none
+    except (InvalidGameError, UnsupportedProblemError):
+        return
+    opponent = opponent_strategy(f"random:seed={seed}", game, 1 - player)
+    problem = CDRNR(game, opponent, p=p, lookahead=lookahead, game_value=0.0)
+    check_steps(problem, "pcfr+", 1e-2)
+
+
+def test_without_trust_it_is_continual_resolving():
+    game = load_game("leduc")
+    opponent = Strategy.uniform(game, 1)
+    for tolerance in (0.1, 0.01):
+        solution = solve(CDRNR(game, opponent, p=0, lookahead=1), "cfr+", tol=tolerance)
+        assert solution.status is Status.CONVERGED
+        # Each step may lose its gap.
+        assert solution.exploitability <= tolerance * len(solution.steps)
+    assert solution.exploitability < 0.02
+
+
+def test_with_full_trust_it_is_the_best_response_of_so_many_levels():
+    game = load_game("leduc")
+    opponent = Strategy.uniform(game, 1)
+    tolerance = 1e-3
+    response = solve(CDRNR(game, opponent, p=1, lookahead=3), "pcfr+", tol=tolerance)
+    best = solve(CDBR(game, opponent, lookahead=3), "pcfr+", tol=tolerance)
+    exact = solve(CDBR(game, opponent, lookahead=3))
+    assert response.steps == best.steps
+    assert best.steps[0] == pytest.approx(exact.steps[0], abs=tolerance)
+
+
+@pytest.mark.parametrize("p", [0.25, 0.5, 0.9])
+def test_safety_and_gain_hold_up_to_the_gaps(p):
+    game = load_game("leduc")
+    opponent = opponent_strategy("random:seed=1", game, 1)
+    solution = solve(CDRNR(game, opponent, p=p, lookahead=1), "cfr+", tol=5e-3)
+    gaps = sum(step.gap for step in solution.certificate.steps)
+    assert solution.gain >= -gaps / p
+    assert solution.exploitability <= (p * solution.gain + gaps) / (1 - p)
+
+    assert all(after >= before - 5e-3 for before, after in pairwise(solution.steps))
+    assert solution.steps[0] >= solution.game_value - 5e-3
+
+
+def test_other_responses_in_steps():
+    game = load_game("leduc:merge_suits=true")
+    opponent = Strategy.uniform(game, 1)
+    tolerance = 2e-3
+    for problem in (CDBRNE(game, opponent, p=0.5, lookahead=1), SES(game, opponent, p=0.5)):
+        solution, exact = solve(problem, "cfr+", tol=tolerance), solve(problem)
+        assert solution.status is Status.CONVERGED
+        assert solution.steps[0] == pytest.approx(exact.steps[0], abs=tolerance)
+
+
+def test_limits_end_steps_and_gaps_say_how_good_they_are():
+    game = load_game("leduc")
+    problem = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1)
+    few = solve(problem, "cfr+", tol=0, max_iterations=20)
+    assert few.status is Status.ITERATION_LIMIT
+    assert few.iterations == 20 * len(few.steps)
+    many = solve(problem, "cfr+", tol=0, max_iterations=500)
+    assert max(step.gap for step in many.certificate.steps) < max(step.gap for step in few.certificate.steps) / 5
+    hurried = solve(problem, "cfr+", tol=1e-9, time_limit=0.3)
+    assert hurried.status is Status.TIME_LIMIT
+    assert len(hurried.steps) == len(few.steps)
+    assert hurried.seconds < 3.0
+
+
+def test_a_listener_ends_the_run():
+    game = load_game("leduc")
+    problem = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1)
+    heard = []
+
+    def listen(progress):
+        heard.append(progress.iterations)
+        return len(heard) == 3
+
+    solution = solve(problem, "cfr+", tol=1e-9, callback=listen)
+    assert solution.status is Status.INTERRUPTED
+    assert len(heard) == 3
+    assert heard == sorted(heard)
+
+
+def test_what_cannot_be_done_is_one_line():
+    game = load_game("kuhn")
+    problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
+    with pytest.raises(UnknownMethodError, match="cfr\\+ takes no start for cdbr"):
+        solve(problem, "cfr+", start=solve(problem).profile)
+    with pytest.raises(UnknownMethodError, match="got precision='single' for cdbr, expected double"):
+        solve(problem, CFRPlus(precision="single"))
+    with pytest.raises(UnsupportedProblemError, match="method pref-cfr cannot solve cdbr"):
+        solve(problem, "pref-cfr")

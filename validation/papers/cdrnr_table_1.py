@@ -1,0 +1,244 @@
+"""Table 1 of the paper on depth-limited responses: gains in percent of a best response's."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...models.games import load_game
+from ...models.problems import CDBR, BestNash, BestResponse, Nash, RestrictedNash
+from ...seqform.errors import SolverError, UnsupportedProblemError, nearest, shown
+from ...seqform.strategy import Strategy
+from ...solvers import HiGHS, Solution, Status, solve
+from .depth_limited import CONTINUAL_RESPONSES
+from .experiment import Claim, Experiment, Paper, Row, Tell
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...seqform.game import Game
+
+#: The rows of the table: how each game is called there, its specification here, and what is printed.
+PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "Leduc": ("leduc", {"ABR": "98", "CDBR1": "74.4", "CDBR3": "96", "CDBR5": "97.1", "BNE": "32.6"}),
+    "IIGS4": ("goofspiel:cards=4", {"ABR": "97", "CDBR1": "98.5", "CDBR3": "100", "CDBR5": "100", "BNE": "77.1"}),
+    "IIGS5": ("goofspiel:cards=5", {"ABR": "95", "CDBR1": "93.5", "CDBR3": "100", "CDBR5": "100", "BNE": "50.4"}),
+    "IIGS6": ("goofspiel:cards=6", {"ABR": "97", "CDBR1": "90.7", "CDBR3": "100", "CDBR5": "100", "BNE": "45.9"}),
+}
+#: How far the model is believed in the restricted Nash response that stands for the best equilibrium of a large game.
+_LITTLE = 1e-5
+
+
+@dataclass(frozen=True)
+class GainRow(Row):
+    """One cell of the table.
+
+    Attributes
+    ----------
+    game : str
+        As the table calls it.
+    method : str
+        The same; ``ABR``, which is learnt there, is the exact best response here.
+    gain : float
+        Against the uniform strategy, in payoff units.
+    best : float
+        The gain of a best response.
+    percent : float
+        The gain in percent of that.
+    paper : str
+        What is printed.
+    gap : float
+        What is proven of the answer, in payoff units: no step's objective, and no gain where there are no steps, can
+        be better by more.
+    seconds : float
+        Of solving.
+    passed : bool
+    failure : str
+    """
+
+    game: str
+    method: str
+    gain: float
+    best: float
+    percent: float
+    paper: str
+    gap: float
+    seconds: float
+    passed: bool
+    failure: str = ""
+
+    def cells(self) -> dict[str, str]:
+        """Return what a table of rows shows, by heading."""
+        return {
+            "game": self.game,
+            "method": self.method,
+            "gain": f"{self.gain:.6f}",
+            "percent": f"{self.percent:.3f}",
+            "paper": self.paper,
+            "gap": f"{self.gap:.1e}",
+            "seconds": f"{self.seconds:.2g}",
+        }
+
+
+@dataclass(frozen=True)
+class CDRNRTable1(Experiment[GainRow]):
+    """Gains of continual depth-limited best responses and of the best equilibrium, in percent of a best response's.
+
+    Parameters
+    ----------
+    games : tuple of str
+        As the table calls them: ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``.
+
+    Notes
+    -----
+    The paper does not say against whom, in which seat, and what exactly a step looks at. The table comes out to the
+    printed digit with these readings, and with no others that were tried: the opponent plays uniformly; player 0
+    responds; a step looks beyond its action by as many levels of the public tree as the number says, public chance
+    events counted, and is made anew at each own decision; in Goofspiel the prizes fall, and the payoff is the
+    difference of points.
+
+    The value function is exact. ``ABR`` is learnt in the paper; the exact best response stands for it. The best
+    equilibrium of ``IIGS6`` is a restricted Nash response that believes the model by 1e-5: with so little it keeps to
+    an equilibrium, and its objective bounds what any equilibrium gains.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), table 1.
+    """
+
+    games: tuple[str, ...]
+
+    name: ClassVar[str] = "cdrnr-table-1"
+    title: ClassVar[str] = "gains of depth-limited best responses and best equilibria, in percent of a best response's"
+    figure: ClassVar[str] = "table 1"
+    paper: ClassVar[Paper] = CONTINUAL_RESPONSES
+    criterion: ClassVar[str] = (
+        "the percentage, rounded as the paper prints it, is the printed one; the exact best response has at least what "
+        "the learnt one has; and the answer is proven"
+    )
+
+    def __post_init__(self) -> None:
+        games = self.games if isinstance(self.games, tuple) else ()
+        for name in games:
+            if name not in PRINTED:
+                hint = nearest(str(name), PRINTED)
+                raise UnsupportedProblemError(
+                    f"{self.name}: no game {shown(name)} in the table{hint}; expected {', '.join(PRINTED)}"
+                )
+        if not games:
+            raise UnsupportedProblemError(
+                f"{self.name}: the games are {shown(self.games)}, expected a tuple of {', '.join(PRINTED)}"
+            )
+
+    @classmethod
+    def quick(cls) -> "CDRNRTable1":
+        """Return it without the largest game."""
+        return cls(("Leduc", "IIGS4", "IIGS5"))
+
+    @classmethod
+    def full(cls) -> "CDRNRTable1":
+        """Return all of it."""
+        return cls(tuple(PRINTED))
+
+    @property
+    def num_rows(self) -> int:
+        """One a cell."""
+        return sum(len(PRINTED[name][1]) for name in self.games)
+
+    def rows(self, tell: Tell) -> Iterator[GainRow]:
+        """Yield the cells game by game, from left to right."""
+        for name in self.games:
+            spec, printed = PRINTED[name]
+            tell(f"{name}: the game")
+            game = load_game(spec)
+            model, value = Strategy.uniform(game, 1), _value(game)
+            best = _answer(solve(BestResponse(game, model, game_value=value)))
+            assert best.gain is not None
+            for method, paper in printed.items():
+                tell(f"{name}: {method}")
+                found = best if method == "ABR" else _answer(_METHODS[method](game, model, value))
+                yield _judged(name, method, found, best.gain, paper)
+
+    def claims(self, rows: Sequence[GainRow]) -> list[Claim]:
+        """Return every printed number beside ours."""
+        return [
+            Claim(
+                f"{row.game}, {row.method}: percent of a best response's gain"
+                + (", the exact one in place of the learnt one" if row.method == "ABR" else ""),
+                float(row.paper),
+                row.percent,
+            )
+            for row in rows
+        ]
+
+    def draw(self, rows: Sequence[GainRow]) -> "Figure":
+        """Draw bars of what is computed, and marks at what is printed."""
+        from .depth_limited_pictures import draw_gains
+
+        return draw_gains(rows)
+
+
+def _is_large(game: "Game") -> bool:
+    return sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) > HiGHS.large
+
+
+def _value(game: "Game") -> float:
+    """Return the value to player 0: the known one, where that is exact, as it is for Goofspiel."""
+    if _is_large(game):
+        assert game.reference_value is not None
+        return float(game.reference_value)
+    return float(solve(Nash(game), "highs-simplex").value)
+
+
+def _response(lookahead: int) -> Callable[["Game", Strategy, float], Solution]:
+    return lambda game, model, value: solve(CDBR(game, model, lookahead=lookahead, game_value=value))
+
+
+def _best_equilibrium(game: "Game", model: Strategy, value: float) -> Solution:
+    if _is_large(game):
+        return solve(RestrictedNash(game, model, p=_LITTLE, game_value=value), "highs-ipm", tol=1e-7)
+    return solve(BestNash(game, model))
+
+
+_METHODS: Mapping[str, Callable[["Game", Strategy, float], Solution]] = {
+    "CDBR1": _response(1),
+    "CDBR3": _response(3),
+    "CDBR5": _response(5),
+    "BNE": _best_equilibrium,
+}
+
+
+def _answer(solution: Solution) -> Solution:
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.gain is None:
+        raise SolverError(f"{solution.problem.name} on {solution.problem.game.spec}: {solution.message}")
+    return solution
+
+
+def _judged(game: str, method: str, found: Solution, best: float, paper: str) -> GainRow:
+    assert found.gain is not None
+    percent = 100.0 * found.gain / best
+    decimals = len(paper.partition(".")[2])
+    failures = []
+    if found.status is not Status.OPTIMAL:
+        failures.append(f"the answer is {found.status}")
+    if method == "ABR" and not percent >= float(paper):
+        failures.append(f"{percent:.3f} is less than the learnt response's {paper}")
+    if method != "ABR" and f"{percent:.{decimals}f}" != paper:
+        failures.append(f"{percent:.{decimals}f} is not the printed {paper}")
+    problem: Any = found.problem
+    # What an equilibrium gains is weighed with p in the objective of a restricted Nash response.
+    weight = float(problem.p) if isinstance(problem, RestrictedNash) else 1.0
+    return GainRow(
+        game=game,
+        method=method,
+        gain=found.gain,
+        best=best,
+        percent=percent,
+        paper=paper,
+        gap=float(problem.error(found.certificate)) / weight,
+        seconds=found.seconds,
+        passed=not failures,
+        failure="; ".join(failures),
+    )
