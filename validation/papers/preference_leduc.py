@@ -28,7 +28,7 @@ GAMES = {6: "leduc", 12: "leduc:ranks=6"}
 MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
 #: Where there is no vulnerability, the mean of raises is to be this near to the equilibria's in the end, or nearer than
 #: a tenth of the histories before.
-NEAR, EARLIER = 0.02, 0.1
+NEAR, EARLIER = 0.03, 0.1
 
 Rule = Literal["rm", "br"]
 StyleName = Literal["offensive", "defensive", "normal"]
