@@ -204,7 +204,8 @@ def draw_efficiencies(experiment: "PrefCFREfficiency", rows: "Sequence[Efficienc
     from .preference_runs import exact_range
 
     figure, grid = panels(1, len(experiment.rules), (5.2 * len(experiment.rules), 4.9), squeeze=False, sharey=True)
-    marks = zip(cycle((_GREEN, _BLUE, _RED, _ORANGE, _PINK)), cycle("osD^v"), strict=False)
+    # Degrees differ by little: marks are hollow, and smaller ones lie in larger ones.
+    marks = zip(cycle((_GREEN, _BLUE, _RED, _ORANGE, _PINK)), cycle("osD^v"), cycle((10.0, 7.0, 4.0)), strict=False)
     looks = dict(zip(sorted(experiment.degrees), marks, strict=False))
     curve = exact_range(MERGED[experiment.cards], *RAISES) if rows else None
     for rule, axes in zip(experiment.rules, grid[0], strict=True):
@@ -213,13 +214,12 @@ def draw_efficiencies(experiment: "PrefCFREfficiency", rows: "Sequence[Efficienc
             axes.fill_betweenx(curve.knots, curve.losses, 10.0, **grey, label="what the loss allows, exactly")
             axes.axhline(rows[0].equilibrium, **_EQUILIBRIA, label="equilibria")
             axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
-        for degree, (colour, mark) in looks.items():
+        for degree, (colour, mark, size) in looks.items():
             for style in experiment.styles:
                 own = [row for row in rows if (row.rule, row.style, row.degree) == (rule, style, degree)]
-                axes.plot(
-                    [row.loss for row in own], [row.raises for row in own], f"{mark}-", color=colour, markersize=4.5,
-                    linewidth=1.1, label=f"δ = {degree:g}" if style == experiment.styles[0] else None,
-                )  # fmt: skip
+                look = {"color": colour, "markersize": size, "markerfacecolor": "none", "linewidth": 1.1}
+                label = f"δ = {degree:g}" if style == experiment.styles[0] else None
+                axes.plot([row.loss for row in own], [row.raises for row in own], f"{mark}-", label=label, **look)
         axes.set(xlabel="what player 0's strategy loses at most (antes)", title=f"rule {rule.upper()}")
         axes.set_ylim(-0.02, 1.02)
     grid[0][0].set_ylabel("raise at first")
