@@ -45,8 +45,8 @@ TINY = {
     "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
     "pref-cfr-figure-1": PrefCFRFigure1(runs=2),
     "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
-    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=2, histories=2_000_000),
-    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=2, histories=2_000_000),
+    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
     "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
 }
 

@@ -111,7 +111,8 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
 
     Notes
     -----
-    See :func:`~treeplex.style_efficiency`. The paper has no such numbers: it compares styles with each other alone.
+    The styles of figures 3 and 4, through the whole game in place of samples: see :func:`~treeplex.style_efficiency`.
+    The paper has no such numbers: it compares styles with each other alone.
 
     References
     ----------
@@ -129,7 +130,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
 
     name: ClassVar[str] = "pref-cfr-efficiency"
     title: ClassVar[str] = "how much of the style that its price would buy Preference-CFR finds in Leduc poker"
-    figure: ClassVar[str] = "none"
+    figure: ClassVar[str] = "3, 4"
     paper: ClassVar[Paper] = PREFERENCE_CFR
     criterion: ClassVar[str] = (
         "the frequency of raises within what linear programs allow at the strategy's own loss, and further towards the "

@@ -78,6 +78,7 @@ SETTINGS = (
     Setting("(5)", "0/p@first:5", "br", (0.09, 0.14)),
     Setting("(6)", "0/p@first:10", "br", (0.03, 0.11)),
 )
+_NAMES = frozenset(setting.name for setting in SETTINGS)
 #: Settings that are not to be in that order: where the ranges of (2) and (3) overlap either may be above.
 UNORDERED = ("(3)",)
 
@@ -161,7 +162,7 @@ class BluffRow(Row):
     def cells(self) -> dict[str, str]:
         """Return what a table of rows shows, by heading."""
         return {
-            "setting": self.setting,
+            "setting": self.setting if self.setting in _NAMES else f"{self.setting:<36}",
             "preference": self.preference or "none",
             "rule": self.rule,
             "alpha": f"{self.bluff:.4f}",
