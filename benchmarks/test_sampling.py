@@ -1,12 +1,14 @@
 """Histories that external and outcome sampling touch in a second; OpenSpiel's samplers beside ours."""
 
 import importlib.util
+import time
 from typing import Any
 
 import pytest
 
-from treeplex import load_game
-from treeplex.solvers.sampling.sampler import Sampler, SamplingRule
+from treeplex import ESPrefCFR, StreamedMCCFR, load_game
+from treeplex.solvers.sampling.driver import preference_of
+from treeplex.solvers.sampling.sampler import Sampler, SamplerState, SamplingRule
 from treeplex.solvers.sampling.tree import history_tree
 
 OPENSPIEL_NAMES = {
@@ -56,3 +58,46 @@ def test_openspiel(benchmark: Any, game: str, sampling: str) -> None:
     benchmark.group = f"sampling, {game}"
     benchmark.pedantic(run, rounds=5, warmup_rounds=1)
     benchmark.extra_info["microseconds_per_iteration"] = benchmark.stats.stats.min / ITERATIONS * 1e6
+
+
+#: Histories a second that external sampling of Leduc poker is to touch on one core.
+LEAST = 5e6
+
+
+def seconds_of(sampler: Sampler, states: list[SamplerState], rule: SamplingRule, rounds: int = 20) -> list[float]:
+    """Return the least seconds that a history takes from each state, in turns, so that all meet the same machine."""
+    best = [float("inf")] * len(states)
+    for _ in range(rounds):
+        for place, state in enumerate(states):
+            before, begun = state.touched, time.perf_counter()
+            sampler.run(state, rule, ITERATIONS)
+            best[place] = min(best[place], (time.perf_counter() - begun) / (state.touched - before))
+    return best
+
+
+@pytest.mark.parametrize("rule", ["rm", "br"])
+def test_preferences_beside_external_sampling(benchmark: Any, rule: str) -> None:
+    game, sampling = load_game("leduc"), SamplingRule()
+    sampler = Sampler(history_tree(game))
+    preference = preference_of(ESPrefCFR("0/r@first:5", vulnerability=0.05, rule=rule), game)
+    states = [sampler.initial_state(sampling), sampler.initial_state(sampling, preference=preference)]
+    plain, preferring = benchmark.pedantic(seconds_of, args=(sampler, states, sampling), rounds=3, warmup_rounds=1)
+    benchmark.group = "sampling, leduc"
+    benchmark.extra_info["million_histories_per_second"] = 1e-6 / preferring
+    benchmark.extra_info["times_the_seconds_of_es_mccfr"] = preferring / plain
+    assert 1.0 / plain > LEAST
+    assert 1.0 / preferring > LEAST
+
+
+@pytest.mark.parametrize("method", ["es-mccfr", "os-mccfr", "es-pref-cfr"])
+@pytest.mark.parametrize("game", ["leduc", "leduc:ranks=10", "goofspiel:cards=13"])
+def test_streamed_histories_a_second(benchmark: Any, game: str, method: str) -> None:
+    if game.startswith("goofspiel") and method != "os-mccfr":
+        pytest.skip("a walk of external sampling takes 13! courses of actions")
+    sampler = StreamedMCCFR(load_game(game), method)
+    sampler.run(touched=5_000)
+    before = sampler.touched
+    benchmark.group = "sampling from rules"
+    benchmark.pedantic(sampler.run, kwargs={"touched": 20_000}, rounds=5)
+    benchmark.extra_info["histories_per_second"] = (sampler.touched - before) / benchmark.stats.stats.total
+    benchmark.extra_info["bytes_per_infoset"] = sampler.memory / sum(sampler.infosets)

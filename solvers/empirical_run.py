@@ -11,6 +11,7 @@ from ..seqform.empirical_play import EmpiricalPlay
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.game import Game
 from .methods import CCFR, MCCFR, RegretMethod, find_method
+from .outcome import Options, checked_seed
 
 
 class _Stepper(Protocol):
@@ -32,7 +33,7 @@ class EmpiricalRun:
     method : RegretMethod or MCCFR, or str
         An iterative one for Nash equilibria.
     seed : int, optional
-        Of methods that sample.
+        Of methods that sample, or start from random regrets.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class EmpiricalRun:
         Nash(game)  # refuses what is no zero-sum game
         self._stepper: _Stepper
         if isinstance(chosen, RegretMethod) and not isinstance(chosen, CCFR):
-            self._stepper = _Whole(game, chosen)
+            self._stepper = _Whole(game, chosen, seed)
         elif isinstance(chosen, MCCFR):
             self._stepper = _Sampled(game, chosen, seed)
         else:
@@ -106,13 +107,15 @@ class EmpiricalRun:
 class _Whole:
     """A method that walks the whole game."""
 
-    def __init__(self, game: Game, method: RegretMethod) -> None:
-        from .regret.driver import kernel_of, rule_of
+    def __init__(self, game: Game, method: RegretMethod, seed: int | None) -> None:
+        from .regret.driver import first_regrets, kernel_of, preferences_of, rule_of
 
         self._kernel = kernel_of(game.sequence_form)
         self._rule, self._power = rule_of(method), method.averaging_power
         self._alternating = method.updates == "alternating"
-        self._state = self._kernel.initial_state()
+        preferences = preferences_of(method, game, self._kernel)
+        options = Options(tol=0.0, violation=0.0, max_iterations=0, time_limit=0.0, seed=seed)
+        self._state = self._kernel.initial_state(None, preferences, first_regrets(method, self._kernel, options))
         self._state.next_check = 2**62  # nobody looks at the loop's own certificates
 
     def plans(self) -> list[Floats]:
@@ -120,7 +123,7 @@ class _Whole:
         return [np.array(layout.to_user(player, plan)) for player in range(layout.num_players)]
 
     def weight(self, iteration: int) -> float:
-        return float(iteration) ** self._power
+        return float(iteration**self._power)
 
     def step(self, iterations: int) -> None:
         self._kernel.run(self._state, self._rule, iterations, growth=np.inf, alternating=self._alternating)
@@ -130,7 +133,6 @@ class _Sampled:
     """A method that walks samples of the game."""
 
     def __init__(self, game: Game, method: MCCFR, seed: int | None) -> None:
-        from .outcome import checked_seed
         from .sampling.driver import preference_of, rule_of, tree_for
         from .sampling.sampler import Sampler
 

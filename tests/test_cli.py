@@ -300,7 +300,7 @@ def test_exit_status_of_every_status() -> None:
 # Bad input
 
 BAD_INPUT = {
-    "no command": ([], "expected one of games, info, solve, style, play,"),
+    "no command": ([], "expected one of games, info, solve, style, sample, play,"),
     "unknown command": (["slove", "kuhn"], "did you mean solve?"),
     "unknown option": (["solve", "kuhn", "--methd", "cfr"], "no such option: --methd"),
     "unknown option before the command": (["--fast", "solve", "kuhn"], "no such option: --fast"),
@@ -335,7 +335,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, os-mccfr), and",
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -346,7 +346,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, os-mccfr), and ",
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],

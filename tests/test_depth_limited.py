@@ -214,7 +214,7 @@ def posed_on(tree, seed, player):
     return game, Strategy.from_dict(game, 1 - player, model)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     trees(depth=6, size=24),
     st.integers(0, 2**16),
@@ -248,7 +248,7 @@ def test_steps_never_fall_and_the_response_is_worth_the_last_at_least(tree, seed
             assert solution.exploitability <= solution.safety_bound + 1e-6
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(trees(depth=5, size=20), st.integers(0, 2**16), st.sampled_from([0, 1]), st.sampled_from([0.3, 0.7]))
 def test_who_sees_the_whole_game_plays_a_restricted_nash_response(tree, seed, player, p):
     game, model = posed_on(tree, seed, player)
@@ -258,7 +258,7 @@ def test_who_sees_the_whole_game_plays_a_restricted_nash_response(tree, seed, pl
     assert best.objective == pytest.approx(solve(BestResponse(game, model)).objective, abs=1e-7)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(trees(depth=5, size=20), st.integers(0, 2**16), st.sampled_from([0, 1]), st.integers(1, 3))
 def test_with_a_sure_model_it_is_the_best_response_with_an_unsure_one_an_equilibrium(tree, seed, player, lookahead):
     game, model = posed_on(tree, seed, player)

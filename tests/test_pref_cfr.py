@@ -326,7 +326,8 @@ def test_a_whole_strategy_can_be_preferred():
 def test_three_players_can_have_styles():
     game = load_game("kuhn:players=3")
     bets = frequency(game, 0, "b", first=True)
-    methods = [PrefCFR(style, vulnerability=0.05) for style in ("0/p@first:5", (), "0/b@first:5")]
+    bold, cautious = (PrefCFR(style, vulnerability=0.05) for style in ("0/b@first:5", "0/p@first:5"))
+    methods = [cautious, PrefCFR(), bold]
     shares = [bets.value(run(game, method, 3000).profile[0]) for method in methods]
     assert shares == sorted(shares)
     assert shares[2] > shares[0] + 0.05

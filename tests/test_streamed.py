@@ -37,6 +37,7 @@ from treeplex import (
     streamed_payoffs,
 )
 from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.interchange.archive import read_archive, write_archive
 from treeplex.solvers.sampling.driver import preference_of, rule_of
 from treeplex.solvers.sampling.sampler import Sampler
 from treeplex.solvers.sampling.tree import history_tree
@@ -116,6 +117,56 @@ def test_runs_go_on_exactly_where_they_stopped(method):
     for player in range(2):
         assert dict(parts.strategy(player)) == dict(whole.strategy(player))
         assert dict(between[player]) != dict(whole.strategy(player))
+
+
+@pytest.mark.parametrize("method", ["es-mccfr", "os-mccfr", METHODS["preferring"]], ids=str)
+def test_runs_are_written_and_go_on_exactly_where_they_stopped(method, tmp_path):
+    game = LEDUC
+    if isinstance(method, ESPrefCFR):
+        method = ESPrefCFR(prefer=Prefer("r", 3), vulnerability=0.02)
+    path = tmp_path / "run.npz"
+    whole, part = StreamedMCCFR(game, method, seed=5), StreamedMCCFR(game, method, seed=5)
+    whole.run(100)
+    part.run(60)
+    part.save(path)
+    read = StreamedMCCFR.load(path, game, method)
+    assert (read.iterations, read.touched, read.seed) == (part.iterations, part.touched, 5)
+    read.run(40)
+    assert read.touched == whole.touched
+    assert read.memory == whole.memory
+    for player in range(2):
+        assert dict(read.strategy(player)) == dict(whole.strategy(player))
+        assert read.regrets(player) == whole.regrets(player)
+
+
+def test_files_that_hold_no_run_are_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    with pytest.raises(InvalidStrategyError, match="no such file"):
+        StreamedMCCFR.load(path, KUHN)
+    StreamedMCCFR(KUHN).save(path)
+    assert StreamedMCCFR.load(path, KUHN).infosets == (0, 0)
+    with pytest.raises(InvalidStrategyError, match=r"its game is 'kuhn', expected 'leduc'"):
+        StreamedMCCFR.load(path, LEDUC)
+    with pytest.raises(InvalidStrategyError, match=r"its method is 'es-mccfr', expected 'os-mccfr'"):
+        StreamedMCCFR.load(path, KUHN, "os-mccfr")
+    sampler = StreamedMCCFR(KUHN)
+    sampler.run(20)
+    sampler.save(path)
+    metadata, arrays = read_archive(path)
+    for name, wrong in {
+        "regrets_0": np.full(len(arrays["regrets_0"]), np.nan),
+        "sums_1": arrays["sums_1"][1:],
+        "parents_0": arrays["parents_0"] + 10**6,
+        "labels_0": arrays["labels_0"][:-5],
+        "menu_0": arrays["menu_0"] + 7,
+    }.items():
+        write_archive(path, metadata, arrays | {name: wrong})
+        with pytest.raises(InvalidStrategyError, match="is no file of a run, or a damaged one") as refused:
+            StreamedMCCFR.load(path, KUHN)
+        assert "\n" not in str(refused.value)
+    path.write_text("nothing")
+    with pytest.raises(InvalidStrategyError, match="is no file of a run"):
+        StreamedMCCFR.load(path, KUHN)
 
 
 def test_exploitability_falls():

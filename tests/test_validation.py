@@ -369,6 +369,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "cdrnr": ("opponent", "p", "lookahead", "gadget"),
         "cdbr-ne": ("opponent", "p", "lookahead"),
         "ses": ("opponent", "p", "level"),
+        "lbr": ("opponent",),
     }
     assert set(takes) == set(PROBLEMS)
     game = load_game("kuhn")

@@ -44,6 +44,7 @@ _NEEDS = {
     "cdrnr": _Needs(("opponent", "p", "lookahead"), ("gadget", "player")),
     "cdbr-ne": _Needs(("opponent", "p", "lookahead"), ("player",)),
     "ses": _Needs(("opponent", "p"), ("level", "player")),
+    "lbr": _Needs(("opponent",), ("player",)),
     "style": _Needs((), ("maximise", "minimise", "epsilon", "player"), (("epsilon", "0"),)),
 }
 #: Options that are numbers, and the most that they may be; the least is 0.

@@ -57,6 +57,7 @@ _LEDUC = (
     *asked_cases("leduc", "cdbr", _UNIFORM | {"lookahead": "3"}, known=2.00156, off=2e-5, exact="lp"),
     *asked_cases("leduc", "cdrnr", _UNIFORM | {"p": "1/2", "lookahead": "3"}, exact="lp"),
     *asked_cases("leduc", "cdbr-ne", _UNIFORM | {"p": "1/2", "lookahead": "1"}, exact="lp"),
+    *asked_cases("leduc", "lbr", _UNIFORM, exact="lp"),
     *asked_cases("leduc", "ses", _UNIFORM | {"p": "1/2"}, exact="lp"),
     *asked_cases("leduc", "style", {"maximise": _RAISES, "epsilon": "1/100"}, _CONIC, known=3.67656, off=3e-5),
 )
@@ -95,8 +96,7 @@ QUICK = Suite(
             ("cfr+", 1e-4),
             ("dcfr", 1e-4),
             ("pcfr+", 1e-4),
-            ("cfvfp", 5e-2),
-            ("es-mccfr", 5e-2),
+            ("cfvfp", 1e-2),
             simultaneous=(("pcfr+", 1e-3),),
         ),
         *_LEDUC,

@@ -3,6 +3,7 @@
 from .continual import Continual
 from .decision_steps import DecisionStep, decision_steps
 from .gadgets import GADGETS, Found, Gadget
+from .local import Local, folds_and_calls
 from .search import Search
 from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, roots_after_chance, roots_at_level
@@ -13,11 +14,13 @@ __all__ = [
     "DecisionStep",
     "Found",
     "Gadget",
+    "Local",
     "Search",
     "StepAnswer",
     "StepProgram",
     "SubgameRoots",
     "decision_steps",
+    "folds_and_calls",
     "roots_after_chance",
     "roots_at_level",
 ]

@@ -35,6 +35,22 @@ class Continual:
     ----------
     behaviour : ndarray of float64, shape (num_sequences of the player,)
         What is decided so far, uniform elsewhere.
+
+    Examples
+    --------
+    Two steps in Kuhn poker, each answered with whatever is decided already, and uniform play elsewhere:
+
+    >>> from treeplex import CDBR, Strategy, load_game
+    >>> from treeplex.models.depth_limited import StepAnswer
+    >>> game = load_game("kuhn")
+    >>> run = CDBR(game, Strategy.uniform(game, 1), lookahead=1).start()
+    >>> for number, step in enumerate(run.steps):
+    ...     program = run.program(number)
+    ...     print(step.level, round(program.guaranteed(run.plan), 6))
+    ...     reply = program.flow(program.reply.uniform_behaviour())
+    ...     run.decide(number, program, StepAnswer(run.plan, reply))
+    0 0.125
+    2 0.125
     """
 
     def __init__(

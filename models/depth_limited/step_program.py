@@ -64,6 +64,22 @@ class StepProgram:
     The minimum is that of f · q such that q(J) ≤ (Mᵀ x + bonus)(J, a) + Σ q(K) over the infosets K below (J, a), with
     f the inflow. So the step is a linear program, and the multipliers of those rows are y. Any x proves a lower bound
     on its optimum and any y an upper bound, each by one pass over a polytope.
+
+    Examples
+    --------
+    Figure 10 of the paper: who sees the two sides only takes heads to be worth 2/3, and tails 1/3.
+
+    >>> from treeplex import CDBR, Strategy, load_game
+    >>> game = load_game("depth_limited_figure_10")
+    >>> problem = CDBR(game, Strategy.from_dict(game, 1, game.rules.model), lookahead=1)
+    >>> program = problem.start().program(0)
+    >>> for side in ("H", "T"):
+    ...     plan = Strategy.from_dict(game, 0, {"_": {side: 1.0}}).plan
+    ...     print(side, round(program.guaranteed(plan), 6))
+    H 0.666667
+    T 0.333333
+    >>> round(program.allowed(program.flow(program.reply.uniform_behaviour())), 6)  # a reply that is not the best
+    1.833333
     """
 
     own: Treeplex

@@ -238,7 +238,15 @@ def subgames_of(public: PublicTree, roots: Integers) -> Numbers:
 
 
 def roots_at_level(public: PublicTree, level: int) -> Integers:
-    """Return the public states of a level."""
+    """Return the public states of a level.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import roots_at_level
+    >>> roots_at_level(load_game("kuhn").public_tree, 1)
+    array([1, 3], dtype=int32)
+    """
     return np.flatnonzero(public.levels == level).astype(np.int32)
 
 

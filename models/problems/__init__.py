@@ -5,6 +5,7 @@ from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR
 from .least_violation import LeastViolation
+from .local_best_response import LBR
 from .nash import Nash
 from .problem import Answer, Certificate, Problem, StepBounds
 from .registry import PROBLEMS, find_problem
@@ -16,6 +17,7 @@ __all__ = [
     "CDBR",
     "CDBRNE",
     "CDRNR",
+    "LBR",
     "PROBLEMS",
     "SES",
     "Answer",

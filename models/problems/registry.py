@@ -7,6 +7,7 @@ from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR
+from .local_best_response import LBR
 from .nash import Nash
 from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
 from .safe_search import SES
@@ -28,6 +29,7 @@ PROBLEMS: dict[str, type[Any]] = {
         CDRNR,
         CDBRNE,
         SES,
+        LBR,
     )
 }
 

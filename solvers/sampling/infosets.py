@@ -11,9 +11,9 @@ from ...seqform.errors import ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
 
 #: An infoset: its entry in a dictionary, its number, a reference to its actions, and room for arrays to grow.
-_INFOSET = 250
+_INFOSET = 130
 #: A set of actions that no infoset before had.
-_MENU = 150
+_MENU = 100
 #: A sequence of an infoset, an array of floats: arrays grow by an eighth.
 _FLOAT = 9
 

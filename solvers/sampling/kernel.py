@@ -18,7 +18,7 @@ EXTERNAL, OUTCOME = 0, 1  # what is sampled
 SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged
 CHANCE, TERMINAL = -1, -2
 #: What an overloaded function is compiled with, as :func:`compiled` does the others.
-_LIKE_COMPILED = {"error_model": "numpy", "boundscheck": False}
+_LIKE_COMPILED: Any = {"error_model": "numpy", "boundscheck": False}
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

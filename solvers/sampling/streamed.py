@@ -3,21 +3,23 @@
 import time
 from array import array
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike
 from typing import Any, Literal
 
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.budget import Budget
-from ...seqform.errors import InvalidGameError, UnknownMethodError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidGameError, UnknownMethodError, shown
 from ...seqform.game import Game
 from ...seqform.memory import in_words, resident_memory
-from ...seqform.rules import Rules, check_rules
-from ..methods import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR, find_method
+from ...seqform.rules import Rules
+from ..methods import MCCFR, ESPrefCFR
 from .infosets import Infosets
 from .splitmix import SplitMix64, first_random_state
+from .streamed_options import checked_seconds, checked_whole, method_of, rules_of, settings_of
 from .streamed_strategy import StreamedProfile, StreamedStrategy
-from .walks import OutOfMemoryError, OutOfTimeError, Settings, Update, Walker
+from .walks import OutOfMemoryError, OutOfTimeError, Update, Walker
 
 #: Seconds between two reports of progress.
 REPORT_SECONDS = 0.1
@@ -54,8 +56,9 @@ class StreamedRun:
 class StreamedMCCFR:
     """Monte Carlo CFR on a game that is walked as it is played, and never enumerated.
 
-    Memory grows with the infosets that walks have met, some 300 bytes each. There is no certificate, which would need
-    the whole game: see :meth:`regret_estimates` and :meth:`best_response` for what can be said.
+    Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
+    certificate, which would need the whole game: see :meth:`regret_estimates` and
+    :func:`~treeplex.streamed_gain` for what can be said.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ class StreamedMCCFR:
         memory: int | str | None = None,
     ) -> None:
         self.rules, self.game_name, words = rules_of(game)
-        self.method = _method(method, self.rules)
+        self.method = method_of(method)
         self.seed = checked_whole(0 if seed is None else seed, "seed")
         wishes: list[Prefer | PreferStrategy] | None = None
         vulnerability = 0.0
@@ -229,6 +232,57 @@ class StreamedMCCFR:
             stopped = "interrupted"
         return self._report(stopped, time.perf_counter() - begun, self.iterations == first)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file cannot be written, or a label is of a type that files do not take.
+        """
+        from .streamed_file import write_run
+
+        write_run(path, self)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        game: Game | Rules,
+        method: MCCFR | str = "es-mccfr",
+        *,
+        memory: int | str | None = None,
+    ) -> "StreamedMCCFR":
+        """Read a run that :meth:`save` wrote; it goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path-like
+        game : Game or Rules
+        method : MCCFR or str
+            The same as then. Preferences are those given here.
+        memory : int or str, optional
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the file cannot be read, or is of another game or method.
+        GameTooLargeError
+            If it may take more memory than the budget for building a game.
+        """
+        from .streamed_file import read_run
+
+        sampler = cls(game, method, memory=memory)
+        read_run(path, sampler)
+        return sampler
+
+    def _resume(
+        self, *, seed: int, iterations: int, touched: int, turn: int, turns: list[float], random_state: int
+    ) -> None:
+        self.seed, self.iterations, self.touched, self._turn = seed, iterations, touched, turn
+        self._walker.turns[:] = turns
+        self._walker.numbers.state = random_state
+
     def _write(self) -> None:
         """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
 
@@ -342,7 +396,7 @@ class StreamedMCCFR:
         return whole / max(self._walker.turns[table.player], 1.0)
 
     def _table(self, player: Any) -> Infosets:
-        if not isinstance(player, Integral) or isinstance(player, bool) or not 0 <= player < len(self._tables):
+        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(len(self._tables)):
             raise InvalidGameError(
                 f"player {shown(player)} is none of the game's: it has players 0 to {len(self._tables) - 1}"
             )
@@ -356,86 +410,3 @@ _MESSAGES: dict[Stop, str] = {
     "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
     "interrupted": "stopped by the user: the strategies are the latest",
 }
-
-
-def settings_of(method: MCCFR, num_players: int) -> Settings:
-    """Return what a method samples as walks take it."""
-    averaging = method.averaging or ("simple" if num_players <= 2 else "sampled")
-    floor = 0.0 if method.local_rule == "regret-matching+" else float("-inf")
-    if isinstance(method, OutcomeSamplingMCCFR):
-        rate = None if method.baselines == "none" else float(method.baseline_rate)
-        return Settings(True, averaging == "simple", floor, float(method.exploration), rate)
-    greedy, conditional = False, False
-    if isinstance(method, ESPrefCFR):
-        greedy, conditional = method.rule == "br", method.units == "conditional"
-    return Settings(False, averaging == "simple", floor, 0.0, None, greedy, conditional)
-
-
-def rules_of(game: Any) -> tuple[Rules, str, Any]:
-    """Return rules, the name and the longer words for actions of a game.
-
-    Raises
-    ------
-    InvalidGameError
-        If it is no game.
-    UnsupportedProblemError
-        If it has no rules.
-    """
-    if isinstance(game, Game):
-        if game.rules is None:
-            raise UnsupportedProblemError(
-                f"{game.spec} has no histories, expected rules or a tree: what samples histories needs them"
-            )
-        rules, name, words = game.rules, game.spec, getattr(game, "action_words", {})
-    else:
-        rules, name, words = game, "", {}
-    check_rules(rules)
-    count = rules.num_players
-    if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-        raise InvalidGameError(f"the rules are for {shown(count)} players, expected at least 1")
-    return rules, name, words
-
-
-def _method(method: Any, rules: Rules) -> MCCFR:
-    chosen = method
-    if isinstance(method, str):
-        found = find_method(method)
-        # By name, what needs the whole game is left out.
-        chosen = replace(found, baselines="infoset") if isinstance(found, OutcomeSamplingMCCFR) else found
-    if not isinstance(chosen, ExternalSamplingMCCFR | OutcomeSamplingMCCFR):
-        raise UnknownMethodError(
-            f"the method is {shown(method)}, expected one that samples: es-mccfr, os-mccfr or es-pref-cfr"
-        )
-    if chosen.averaging == "full":
-        raise UnknownMethodError(
-            f"{chosen.name} got averaging='full', expected simple or sampled: full averages take the whole game"
-        )
-    if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
-        raise UnknownMethodError(
-            f"{chosen.name} got baselines='history', expected infoset or none: by history they take the whole game"
-        )
-    return chosen
-
-
-def checked_whole(value: Any, name: str) -> int:
-    """Return a whole number of at least 0, or refuse what is none.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise UnknownMethodError(f"{name} is {shown(value)}, expected a whole number of at least 0")
-    return int(value)
-
-
-def checked_seconds(value: Any) -> float:
-    """Return a number of seconds, or refuse what is none.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0.0:
-        raise UnknownMethodError(f"seconds are {shown(value)}, expected a number of at least 0")
-    return float(value)

@@ -14,7 +14,7 @@ from ...seqform.game import Game
 from ...seqform.rules import Rules
 from .infosets import Infosets
 from .splitmix import SplitMix64, first_random_state
-from .streamed import checked_seconds, checked_whole, rules_of
+from .streamed_options import checked_seconds, checked_whole, rules_of
 from .streamed_strategy import StreamedProfile, StreamedStrategy
 from .walks import OutOfTimeError, Settings, Walker
 

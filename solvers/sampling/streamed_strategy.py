@@ -282,7 +282,8 @@ def _read(lines: Iterator[str], name: str) -> list[StreamedStrategy]:
 
 
 def _players(header: dict[str, Any], refuse: Any) -> list[_Lines]:
-    version, count = header.get("treeplex_strategies"), header.get("players")
+    version: Any = header.get("treeplex_strategies")
+    count: Any = header.get("players")
     if version != _VERSION:
         refuse(f"treeplex_strategies is {shown(version, 60)}, expected {_VERSION}: it is no file of strategies")
     if type(count) is not int or not 1 <= count <= 1000:

@@ -351,8 +351,8 @@ class Walker:
                             held = sums.get(start)
                             if held is None:
                                 held = sums[start] = other.sums[start : start + len(menu)].tolist()
-                            for each, weight in enumerate(policy):
-                                held[each] += weight
+                            for place, weight in enumerate(policy):
+                                held[place] += weight
                         action = self._chosen(policy, 0.0)
                     lasts[who] = start + action
                     state = child(state, menu[action])

@@ -13,6 +13,7 @@ from .games import games
 from .info import info
 from .play import play
 from .reproduce import reproduce
+from .sample import sample
 from .solve import solve
 from .style import style
 from .validate import validate
@@ -96,7 +97,7 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, style, play, fit, validate, reproduce, export):
+for command in (games, info, solve, style, sample, play, fit, validate, reproduce, export):
     app.command(cls=Command)(command)
 
 

@@ -28,6 +28,10 @@ _DOES = {
     "vulnerability": "says what preferences may cost in",
     "units": "says what vulnerabilities are held against in",
     "rule": "says how actions are chosen in",
+    "local_rule": "says how regrets are matched in",
+    "exploration": "says how much is explored in",
+    "baselines": "says what guesses of values are by in",
+    "baseline_rate": "says how fast guesses of values move in",
 }
 
 
@@ -60,7 +64,6 @@ def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "
     CommandLineError
         If there is no such method, or an option is not for it, or has no such value.
     """
-    from ...seqform.errors import UnknownMethodError
     from ...solvers.methods import MCCFR, RegretMethod, find_method, method_names
 
     known = method_names()
@@ -76,12 +79,25 @@ def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "
         else:
             takers = [one for one, method in methods.items() if _takes(method, option)]
         if name not in takers:
-            flag = f"--{option.replace('_', '-')}"
+            flag = flag_of(option)
             if option in _DOES:
                 raise CommandLineError(f"{flag} {_DOES[option]} --method {' or '.join(takers)}, and --method is {name}")
             raise CommandLineError(f"{flag} is for iterative methods ({', '.join(takers)}), and --method is {name}")
+    return make_method(name, given)
+
+
+def make_method(name: str, options: Mapping[str, Any]) -> "Method":
+    """Return a method with options that it has; what is wrong with their values is told by their flags.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    from ...seqform.errors import UnknownMethodError
+    from ...solvers.methods import find_method
+
     try:
-        return find_method(name, **given)
+        return find_method(name, **options)
     except UnknownMethodError as error:
         spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", _as_flag, str(error), count=1)
         raise CommandLineError(spelled.removesuffix(", or None")) from None
@@ -92,8 +108,13 @@ def _takes(method: Any, option: str) -> bool:
     return option in {each.name for each in fields(method)} and (option != "beta" or method.name == "ccfr")
 
 
+def flag_of(option: str) -> str:
+    """Return how an option is written on the command line."""
+    return f"--{option.replace('_', '-')}"
+
+
 def _as_flag(option: re.Match[str]) -> str:
-    return f"--{option[1].replace('_', '-')} {option[2]}"
+    return f"{flag_of(option[1])} {option[2]}"
 
 
 def read_preferences(texts: Sequence[str], player: int | None) -> "list[Prefer]":

@@ -30,7 +30,19 @@ _KEYS = (
         "gain",
     ),
     *("opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
-    *("multipliers", "multiplier_bound", "preference", "steps", "iterations", "seconds", "build_seconds", "sizes"),
+    *(
+        "multipliers",
+        "multiplier_bound",
+        "preference",
+        "steps",
+        "step_levels",
+        "step_gaps",
+        "safety_bound",
+        "iterations",
+        "seconds",
+        "build_seconds",
+        "sizes",
+    ),
 )
 
 

@@ -145,7 +145,7 @@ def _exploitability(solution: "Solution") -> str:
 
 def _meaning(problem: Any) -> str:
     """Return what the objective is."""
-    if problem.name in ("best-response", "epsilon-safe", "best-nash", "cdbr", "cdbr-ne"):
+    if problem.name in ("best-response", "epsilon-safe", "best-nash", "cdbr", "cdbr-ne", "lbr"):
         return ", against the model"
     if problem.name == "ses":
         return ", margins over the equilibrium, summed over subgames"

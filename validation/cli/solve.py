@@ -25,7 +25,7 @@ def solve(
         typer.Option(
             metavar="P",
             help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
-            "in depth-limited steps cdbr, cdrnr, cdbr-ne or ses.",
+            "in depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr.",
         ),
     ] = "nash",
     method: Annotated[
@@ -204,6 +204,26 @@ def solve(
         str | None,
         typer.Option(metavar="P", help="Of the numbers in iterative methods: double, single, or auto by tolerance."),
     ] = None,
+    local_rule: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="In methods that sample: regret-matching or regret-matching+."),
+    ] = None,
+    exploration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", parser=tolerance, help="How much of the uniform policy os-mccfr mixes in, up to 1 (0.6)."
+        ),
+    ] = None,
+    baselines: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="What os-mccfr guesses of values: by history, by infoset, or none."),
+    ] = None,
+    baseline_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R", parser=tolerance, help="How far these guesses move towards each new value, up to 1 (0.5)."
+        ),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
@@ -235,7 +255,6 @@ def solve(
     if out is not None and Path(out).suffix.lower() != ".npz":
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
     shown = json != STANDARD_OUTPUT
-    method = usual_method(problem) if method is None else method
     # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
     known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -245,11 +264,14 @@ def solve(
             from ..questions import Question
             from . import curves
 
+            method = usual_method(problem) if method is None else method
+        known["method"] = method
         options = {
             "base": base, "steps": steps, "step": step, "tangents": tangents, "beta": beta,
             "updates": updates, "averaging": averaging, "iterate": iterate, "precision": precision,
             "prefer": None if prefer is None else read_preferences(prefer, player), "vulnerability": vulnerability,
-            "units": units, "rule": rule, "initial_regrets": initial_regrets,
+            "units": units, "rule": rule, "initial_regrets": initial_regrets, "local_rule": local_rule,
+            "exploration": exploration, "baselines": baselines, "baseline_rate": baseline_rate,
         }  # fmt: skip
         if frontier:
             curves.check_frontier(
