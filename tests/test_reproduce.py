@@ -22,6 +22,11 @@ from treeplex.validation.papers import (
     CCFRFigure2c,
     CCFRFigure3,
     CDRNRTable1,
+    PrefCFREfficiency,
+    PrefCFRFigure1,
+    PrefCFRFigure2,
+    PrefCFRFigure3,
+    PrefCFRFigure4,
     Reproduction,
     find_experiment,
     leduc_modelling,
@@ -38,6 +43,11 @@ TINY = {
     "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
     "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
     "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
+    "pref-cfr-figure-1": PrefCFRFigure1(runs=2),
+    "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
+    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
 }
 
 

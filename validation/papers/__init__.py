@@ -6,11 +6,19 @@ from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 from .cdrnr_table_1 import CDRNRTable1, GainRow
 from .experiment import Claim, Experiment, Paper, Row
+from .preference_efficiency import EfficiencyRow, PrefCFREfficiency
+from .preference_figure_1 import PrefCFRFigure1
+from .preference_figure_2 import PrefCFRFigure2
+from .preference_figure_3 import PrefCFRFigure3
+from .preference_figure_4 import PrefCFRFigure4
+from .preference_kuhn import BluffRow
+from .preference_leduc import StyleRow
 from .registry import EXPERIMENTS, find_experiment
 from .reproduction import Reproduction, reproduce
 
 __all__ = [
     "EXPERIMENTS",
+    "BluffRow",
     "CCFRFigure2a",
     "CCFRFigure2b",
     "CCFRFigure2c",
@@ -19,12 +27,19 @@ __all__ = [
     "Claim",
     "ConvergenceRow",
     "CounterProfileRow",
+    "EfficiencyRow",
     "Experiment",
     "FrontierRow",
     "GainRow",
     "Paper",
+    "PrefCFREfficiency",
+    "PrefCFRFigure1",
+    "PrefCFRFigure2",
+    "PrefCFRFigure3",
+    "PrefCFRFigure4",
     "Reproduction",
     "Row",
+    "StyleRow",
     "TimeRow",
     "find_experiment",
     "reproduce",

@@ -10,10 +10,27 @@ from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
 from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
+from .preference_efficiency import PrefCFREfficiency
+from .preference_figure_1 import PrefCFRFigure1
+from .preference_figure_2 import PrefCFRFigure2
+from .preference_figure_3 import PrefCFRFigure3
+from .preference_figure_4 import PrefCFRFigure4
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c, CCFRFigure3, CDRNRTable1)
+    kind.name: kind
+    for kind in (
+        CCFRFigure2a,
+        CCFRFigure2b,
+        CCFRFigure2c,
+        CCFRFigure3,
+        CDRNRTable1,
+        PrefCFRFigure1,
+        PrefCFRFigure2,
+        PrefCFRFigure3,
+        PrefCFRFigure4,
+        PrefCFREfficiency,
+    )
 }
 
 
