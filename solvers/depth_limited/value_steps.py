@@ -146,7 +146,7 @@ class ValueStepSolver(RegretStepSolver):
             next_check = max(done + 1, int(done * CHECK_GROWTH))
         self.iterations += done
         self._forget(trunk)
-        self.errors.append(errors / max(done, 1) if trunk.proven else float("nan"))
+        self.errors.append(errors / done if trunk.proven and done else float("nan"))
         return answer
 
     def _trunk(self, program: StepProgram, limit: DepthLimit) -> _Trunk:
