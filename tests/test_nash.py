@@ -794,6 +794,7 @@ KEYS = [
     "step_levels",
     "step_gaps",
     "safety_bound",
+    "value_errors",
     "iterations",
     "seconds",
     "build_seconds",
