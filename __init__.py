@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     )
     from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.depth_limited.agent import Agent
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sampling.streamed import StreamedMCCFR
@@ -112,6 +113,7 @@ __all__ = [
     "LBR",
     "SES",
     "TERMINAL",
+    "Agent",
     "BestNash",
     "BestResponse",
     "CFRPlus",
@@ -201,6 +203,7 @@ __all__ = [
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
 _EXPORTS = {
+    "Agent": ".solvers.depth_limited.agent",
     "CCFR": ".solvers",
     "CFR": ".solvers",
     "CFRPlus": ".solvers",
