@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.depth_limited.agent import Agent
+    from .solvers.depth_limited.encounter import encounter
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sampling.streamed import StreamedMCCFR
@@ -178,6 +179,7 @@ __all__ = [
     "cce_gap",
     "counter_profile",
     "counter_strategy",
+    "encounter",
     "expected_payoffs",
     "exploitability",
     "families",
@@ -204,6 +206,7 @@ __all__ = [
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
 _EXPORTS = {
     "Agent": ".solvers.depth_limited.agent",
+    "encounter": ".solvers.depth_limited.encounter",
     "CCFR": ".solvers",
     "CFR": ".solvers",
     "CFRPlus": ".solvers",

@@ -140,7 +140,7 @@ class Agent:
             raise UnknownMethodError(f"{found.name} got precision='single' for {problem.name}, expected double")
         self.seconds = _limit("seconds", seconds)
         self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
-        self.max_iterations = int(_limit("max_iterations", max_iterations))
+        self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
         self._equilibrium: Found | None = None
         self._solver: _WarmSolver | StepSolver | None = None
