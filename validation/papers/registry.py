@@ -8,12 +8,25 @@ from .ccfr_figure_2a import CCFRFigure2a
 from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
+from .cdrnr_figure_4 import CDRNRFigure4
+from .cdrnr_figure_5 import CDRNRFigure5
+from .cdrnr_figure_15 import CDRNRFigure15
 from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind for kind in (CCFRFigure2a, CCFRFigure2b, CCFRFigure2c, CCFRFigure3, CDRNRTable1)
+    kind.name: kind
+    for kind in (
+        CCFRFigure2a,
+        CCFRFigure2b,
+        CCFRFigure2c,
+        CCFRFigure3,
+        CDRNRTable1,
+        CDRNRFigure4,
+        CDRNRFigure5,
+        CDRNRFigure15,
+    )
 }
 
 
