@@ -240,7 +240,9 @@ def _agent(asked: _Asked) -> Strategy:
     name, values = asked.name, dict(asked.values)
     model = _strategy(values.pop("opponent"), asked.game, 1 - asked.player, asked.depth + 1)
     method = values.pop("method", "cfr+")
-    limits = {key: float(read_number(name, key, values.pop(key))) for key in ("seconds", "tolerance") if key in values}
+    limits: dict[str, Any] = {
+        key: float(read_number(name, key, values.pop(key))) for key in ("seconds", "tolerance") if key in values
+    }
     settings: dict[str, Any] = {**values}
     if "p" in values:
         settings["p"] = float(read_number(name, "p", values["p"]))

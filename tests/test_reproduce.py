@@ -21,6 +21,9 @@ from treeplex.validation.papers import (
     CCFRFigure2b,
     CCFRFigure2c,
     CCFRFigure3,
+    CDRNRFigure4,
+    CDRNRFigure5,
+    CDRNRFigure15,
     CDRNRTable1,
     Reproduction,
     find_experiment,
@@ -38,6 +41,9 @@ TINY = {
     "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
     "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
     "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
+    "cdrnr-figure-4": CDRNRFigure4(24, 2),
+    "cdrnr-figure-5": CDRNRFigure5(opponents=("random:seed=1",), ps=(0.5,), lookaheads=(1,)),
+    "cdrnr-figure-15": CDRNRFigure15(points=3),
 }
 
 

@@ -1,6 +1,6 @@
 """Figure 15 of the paper on depth-limited responses: repeated biased rock, paper, scissors."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -176,7 +176,8 @@ def _second_round(game: "Game", model: Strategy, opponent: str, p: float) -> Res
     """Return the row of an equilibrium in the first round and restricted Nash responses in the second."""
     single = load_game(f"rps:{STAKES}")
     first = solve(Nash(single), "highs-simplex").profile[0]["_"]
-    plays, seconds = {"_": first}, 0.0
+    plays: dict[Hashable, Mapping[Hashable, float]] = {"_": first}
+    seconds = 0.0
     for label in game.sequence_form.treeplexes[0].infoset_labels:
         if label == "_":
             continue
@@ -187,7 +188,7 @@ def _second_round(game: "Game", model: Strategy, opponent: str, p: float) -> Res
             else BestResponse(single, guess, game_value=0.0)
         )
         solution = solve(problem, "highs-simplex")
-        plays[str(label)] = solution.profile[0]["_"]
+        plays[label] = solution.profile[0]["_"]
         seconds += solution.seconds
     strategy = Strategy.from_dict(game, 0, plays)
     gain = float(expected_payoffs(game, Profile([strategy, model]))[0])

@@ -9,7 +9,7 @@ import numpy as np
 from ...models.games import load_game
 from ...models.problems import CDRNR, Nash
 from ...seqform.errors import SolverError, UnsupportedProblemError
-from ...seqform.strategy import Strategy
+from ...seqform.strategy import Profile, Strategy
 from ...solvers import Solution, Status, solve
 from .depth_limited import CONTINUAL_RESPONSES
 from .experiment import Claim, Experiment, Paper, Row, Tell
@@ -169,10 +169,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             for gadget in GADGETS:
                 tell(f"{name}: {gadget}")
 
-                def answer(p: float, gadget: str = gadget, game: "Game" = game, model: Strategy = model) -> str:
-                    problem = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
-                    return _action(solve(problem, "lp"))
-
+                answer = _answers(game, model, equilibrium, gadget)
                 played = self._intervals(answer)
                 for number, action in enumerate(ACTIONS):
                     yield self._judged(
@@ -221,8 +218,19 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             off = max(abs(one - other) for one, other in zip(played, best, strict=True))
             if off > self.accuracy:
                 failure = f"it is played for p from {played[0]:.6f} to {played[1]:.6f}"
-        ends = (None, None) if played is None else played
-        return RecoveryRow(game, gadget, action, *worth, *ends, *best, passed=not failure, failure=failure)
+        return RecoveryRow(
+            game=game,
+            gadget=gadget,
+            action=action,
+            gain=worth[0],
+            exploitability=worth[1],
+            least_p=None if played is None else played[0],
+            most_p=None if played is None else played[1],
+            best_least_p=best[0],
+            best_most_p=best[1],
+            passed=not failure,
+            failure=failure,
+        )
 
     def claims(self, rows: Sequence[RecoveryRow]) -> list[Claim]:
         """Return how many actions each gadget recovers."""
@@ -244,6 +252,16 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         from .depth_limited_pictures import draw_recovery
 
         return draw_recovery(rows)
+
+
+def _answers(game: "Game", model: Strategy, equilibrium: Profile, gadget: str) -> Callable[[float], str]:
+    """Return what a gadget plays by p."""
+
+    def answer(p: float) -> str:
+        problem = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
+        return _action(solve(problem, "lp"))
+
+    return answer
 
 
 def _action(solution: Solution) -> str:

@@ -61,7 +61,7 @@ _LOOKS = {
     "none": ("#56B4E9", "v", "-"),
     "resolving": ("#009E73", "s", "-"),
     "max-margin": ("#E69F00", "d", "-"),
-    "reach-max-margin": ("#F0E442", "p", "-"),
+    "reach-max-margin": ("#8C6BB1", "p", "-"),
     "CDBR-NE": ("#D55E00", "x", "--"),
     "second round only": ("#999999", "P", "-."),
 }
@@ -91,7 +91,7 @@ def draw_recovery(rows: "Sequence[RecoveryRow]") -> "Figure":
             linewidth=1.4,
         )
         for place, gadget in enumerate(gadgets):
-            colour, marker, _ = _LOOKS[gadget]
+            colour = _LOOKS[gadget][0]
             played = [row for row in own if row.gadget == gadget and row.recovered]
             # Rings of growing size, so that those at the same point can all be seen.
             curve.plot(
@@ -121,7 +121,7 @@ def draw_recovery(rows: "Sequence[RecoveryRow]") -> "Figure":
     axes[-1][0].set_xlabel("exploitability")
     axes[-1][1].set_xlabel("p")
     if rows:
-        axes[0][0].legend(frameon=False, loc="lower right", fontsize="small", labelspacing=0.9)
+        axes[0][0].legend(frameon=False, loc="lower right", fontsize="small", labelspacing=1.3)
     return figure
 
 
@@ -161,7 +161,8 @@ def draw_responses(rows: "Sequence[ResponseRow]") -> "Figure":
         most = max((row.exploitability for row in own), default=1.0)
         losses.set_ylim(-0.04 * most, 1.08 * most)
         curve.set(ylabel="gain")
-        losses.legend(frameon=False, loc="upper left", fontsize="small")
+        if losses.get_legend_handles_labels()[0]:
+            losses.legend(frameon=False, loc="upper left", fontsize="small")
     for place, label in enumerate(("p", "p", "exploitability")):
         axes[-1][place].set_xlabel(label)
     if rows:
@@ -191,14 +192,17 @@ def draw_recovered_sets(rows: "Sequence[ResponseRow]") -> "Figure":
         If matplotlib is not installed.
     """
     figure, axes = panels(1, 2, (9.6, 4.2))
+    sets: dict[tuple[tuple[float, float], ...], list[str]] = {}
     for method in dict.fromkeys(row.method for row in rows):
-        colour, marker, line = _LOOKS[method]
         own = sorted((row for row in rows if row.method == method), key=lambda row: row.p or 0.0)
+        # Gadgets that answer alike are drawn once.
+        points = tuple((round(row.exploitability, 9) + 0.0, round(row.gain, 9) + 0.0) for row in own)
+        sets.setdefault(points, []).append(method)
+    for points, methods in sets.items():
+        colour, marker, line = _LOOKS[methods[0]]
+        look: dict[str, Any] = {"color": colour, "markersize": 5, "linewidth": 1.3, "label": ",\n".join(methods)}
         for one in axes:
-            one.plot(
-                [row.exploitability for row in own], [row.gain for row in own], marker + line, color=colour,
-                markersize=5, linewidth=1.3, label=method, clip_on=one is axes[1],
-            )  # fmt: skip
+            one.plot(*zip(*points, strict=True), marker + line, **look)
     best = [row for row in rows if row.method == "RNR"]
     most, loss = (max((getattr(row, name) for row in best), default=1.0) for name in ("gain", "exploitability"))
     axes[0].set(xlabel="exploitability", ylabel="gain", title="all p")
