@@ -73,8 +73,8 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     criterion: ClassVar[str] = (
         "no response is above the frontier of restricted Nash responses; but for the search none loses anything to the "
         "opponent; the exploitability of restricted Nash responses and of CDRNR is at most p / (1 - p) times the gain, "
-        "that of the best equilibrium 0; and, what is measured and not proven, CDRNR3 gains at least what CDBR3-NE does "
-        "with the same exploitability"
+        "that of the best equilibrium 0; and, measured and not proven, CDRNR3 gains at least what CDBR3-NE does with "
+        "the same exploitability"
     )
 
     def __post_init__(self) -> None:
