@@ -23,6 +23,7 @@ from treeplex.validation.papers import (
     CCFRFigure3,
     CDRNRFigure4,
     CDRNRFigure5,
+    CDRNRFigure6,
     CDRNRFigure15,
     CDRNRTable1,
     Reproduction,
@@ -43,6 +44,7 @@ TINY = {
     "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
     "cdrnr-figure-4": CDRNRFigure4(24, 2),
     "cdrnr-figure-5": CDRNRFigure5(opponents=("random:seed=1",), ps=(0.5,), lookaheads=(1,)),
+    "cdrnr-figure-6": CDRNRFigure6((3,), (1,)),
     "cdrnr-figure-15": CDRNRFigure15(points=3),
 }
 

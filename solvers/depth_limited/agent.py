@@ -118,7 +118,7 @@ class Agent:
     (1, 2)
     >>> certificate = agent.certificate()  # which decides the rest
     >>> len(agent.decisions), round(certificate.gain, 6)
-    (2, 0.541667)
+    (2, 0.444444)
     """
 
     def __init__(

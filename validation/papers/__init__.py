@@ -6,6 +6,7 @@ from .ccfr_figure_2c import CCFRFigure2c, TimeRow
 from .ccfr_figure_3 import CCFRFigure3, CounterProfileRow
 from .cdrnr_figure_4 import CDRNRFigure4, RecoveryRow
 from .cdrnr_figure_5 import CDRNRFigure5
+from .cdrnr_figure_6 import CDRNRFigure6
 from .cdrnr_figure_15 import CDRNRFigure15
 from .cdrnr_table_1 import CDRNRTable1, GainRow
 from .depth_limited import ResponseRow
@@ -21,6 +22,7 @@ __all__ = [
     "CCFRFigure3",
     "CDRNRFigure4",
     "CDRNRFigure5",
+    "CDRNRFigure6",
     "CDRNRFigure15",
     "CDRNRTable1",
     "Claim",

@@ -64,6 +64,11 @@ _LOOKS = {
     "reach-max-margin": ("#8C6BB1", "p", "-"),
     "CDBR-NE": ("#D55E00", "x", "--"),
     "second round only": ("#999999", "P", "-."),
+    "best response": ("#333333", ".", "-"),
+    "CDBR1": ("#56B4E9", "v", "-"),
+    "CDBR3": ("#0072B2", "o", "-"),
+    "CDBR5": ("#009E73", "s", "-"),
+    "LBR": ("#D55E00", "x", "--"),
 }
 
 
@@ -113,13 +118,14 @@ def draw_recovery(rows: "Sequence[RecoveryRow]") -> "Figure":
             curve.annotate(
                 row.action, (row.exploitability, row.gain), (9, -13), textcoords="offset points", fontsize="small"
             )
-        curve.set(ylabel="gain", title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
+        # Where the frontier changes: what a gadget's own changes should be.
+        for row in frontier[1:]:
+            intervals.axvline(row.best_least_p, color="#666666", linewidth=1.0, linestyle=(0, (2, 2)), zorder=0)
+        curve.set(xlabel="exploitability", ylabel="gain", title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
         intervals.set_yticks(range(len(gadgets)), gadgets)
         intervals.invert_yaxis()
         intervals.grid(visible=False, axis="y")
-        intervals.set(xlim=(0.0, 1.0), title="action played, by p")
-    axes[-1][0].set_xlabel("exploitability")
-    axes[-1][1].set_xlabel("p")
+        intervals.set(xlim=(0.0, 1.0), xlabel="p", title="action played, by p")
     if rows:
         axes[0][0].legend(frameon=False, loc="lower right", fontsize="small", labelspacing=1.3)
     return figure
@@ -156,15 +162,13 @@ def draw_responses(rows: "Sequence[ResponseRow]") -> "Figure":
                 losses.plot(*zip(*bounds, strict=True), "-", color="#bbbbbb", linewidth=1.2, label=f"bound of {method}")
         opponents = list(dict.fromkeys(row.opponent for row in own))
         named = opponents[0] if len(opponents) == 1 else f"{kind}, mean of {len(opponents)}"
-        gains.set(title=f"{game}: {named}", ylabel="gain", xlim=(0.0, 1.03))
-        losses.set(ylabel="exploitability", xlim=(0.0, 1.03))
+        gains.set(title=f"{game}: {named}", xlabel="p", ylabel="gain", xlim=(0.0, 1.03))
+        losses.set(xlabel="p", ylabel="exploitability", xlim=(0.0, 1.03))
         most = max((row.exploitability for row in own), default=1.0)
         losses.set_ylim(-0.04 * most, 1.08 * most)
-        curve.set(ylabel="gain")
+        curve.set(xlabel="exploitability", ylabel="gain")
         if losses.get_legend_handles_labels()[0]:
             losses.legend(frameon=False, loc="upper left", fontsize="small")
-    for place, label in enumerate(("p", "p", "exploitability")):
-        axes[-1][place].set_xlabel(label)
     if rows:
         handles, labels = axes[0][2].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=len(labels), fontsize="small")
@@ -212,4 +216,37 @@ def draw_recovered_sets(rows: "Sequence[ResponseRow]") -> "Figure":
     )  # fmt: skip
     if rows:
         axes[0].legend(frameon=False, loc="lower right", fontsize="small")
+    return figure
+
+
+def draw_local(rows: "Sequence[ResponseRow]") -> "Figure":
+    """Draw gains against opponents of more and more iterations, and against random ones.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    figure, axes = panels(1, 2, (9.6, 3.8), width_ratios=(3, 2))
+    for one, kind in zip(axes, ("cfr", "random"), strict=True):
+        chosen = [row for row in rows if row.opponent.startswith(kind)]
+        for method in dict.fromkeys(row.method for row in rows):
+            colour, marker, line = _LOOKS[method]
+            own = [row for row in chosen if row.method == method]
+            places = [int(row.opponent.partition("=")[2]) for row in own]
+            style = marker + line if kind == "cfr" else marker
+            one.plot(places, [row.gain for row in own], style, color=colour, markersize=6, linewidth=1.4, label=method)
+        one.axhline(0.0, color="#666666", linewidth=1.0)
+        one.set(ylabel="gain")
+    axes[0].set(xlabel="iterations of CFR of the opponent", title="opponents from CFR")
+    if any(row.opponent.startswith("cfr") for row in rows):
+        axes[0].set_xscale("log")
+    axes[1].set(xlabel="seed of the opponent", title="random opponents")
+    seeds = sorted({int(row.opponent.partition("=")[2]) for row in rows if row.opponent.startswith("random")})
+    axes[1].set_xticks(seeds)
+    if seeds:
+        axes[1].set_ylim(0.0, None)
+        axes[1].margins(x=0.2)
+    if rows:
+        axes[0].legend(frameon=False, loc="upper right", fontsize="small")
     return figure

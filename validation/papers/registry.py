@@ -10,6 +10,7 @@ from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
 from .cdrnr_figure_4 import CDRNRFigure4
 from .cdrnr_figure_5 import CDRNRFigure5
+from .cdrnr_figure_6 import CDRNRFigure6
 from .cdrnr_figure_15 import CDRNRFigure15
 from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
@@ -25,6 +26,7 @@ EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
         CDRNRTable1,
         CDRNRFigure4,
         CDRNRFigure5,
+        CDRNRFigure6,
         CDRNRFigure15,
     )
 }
