@@ -6,7 +6,7 @@ import math
 import pytest
 
 from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
-from treeplex.validation.papers import CDRNRFigure4, CDRNRFigure5, CDRNRFigure15, reproduce
+from treeplex.validation.papers import CDRNRFigure4, CDRNRFigure5, CDRNRFigure6, CDRNRFigure15, reproduce
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_figure_15 import SECOND_ONLY, below
 from treeplex.validation.papers.depth_limited import ResponseRow, above_frontier, attainable, failures_of, response_row
@@ -167,6 +167,7 @@ def test_mixtures_attain_the_upper_hull():
         lambda: CDRNRFigure5(games=("Leducc",)),
         lambda: CDRNRFigure5(opponents=()),
         lambda: CDRNRFigure5(ps=(0.0,)),
+        lambda: CDRNRFigure6(iterations=(0,)),
         lambda: CDRNRFigure15(points=1),
     ],
 )
@@ -195,3 +196,27 @@ def test_a_mixture_above_the_robust_responses_fails():
     assert _judged(point(1.5, 0.5, "CDBR3-NE", 0.5), [], robust).passed
     assert "CDRNR3 gains less" in _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust).failure
     assert _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust[:1]).passed  # too little is known
+
+
+# Figure 6
+
+
+def test_local_responses_gain_less_than_best_ones():
+    found = reproduce(CDRNRFigure6((3,), (1,)))
+    assert found.passed
+    gains = {(row.opponent, row.method): row.gain for row in found.rows}
+    for opponent in ("cfr:iterations=3", "random:seed=1"):
+        assert 0.0 < gains[opponent, "LBR"] < gains[opponent, "best response"]
+    shares = {claim.quantity: claim.measured for claim in found.claims}
+    lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
+    assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
+    assert shares["iterations of CFR from which LBR gains nothing"] is None
+
+
+def test_a_gain_that_cannot_be_fails():
+    from treeplex.validation.papers.cdrnr_figure_6 import _judged
+
+    assert _judged(point(1.0, 0.0, "LBR"), 1.0).passed
+    assert _judged(point(-0.5, 0.0, "LBR"), 1.0).passed
+    assert "a best response 1.0" in _judged(point(1.1, 0.0, "LBR"), 1.0).failure
+    assert "is negative" in _judged(point(-0.1, 0.0, "CDBR1"), 1.0).failure

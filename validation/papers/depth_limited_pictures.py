@@ -227,26 +227,25 @@ def draw_local(rows: "Sequence[ResponseRow]") -> "Figure":
     MissingExtraError
         If matplotlib is not installed.
     """
-    figure, axes = panels(1, 2, (9.6, 3.8), width_ratios=(3, 2))
+    figure, axes = panels(1, 2, (9.6, 3.8), width_ratios=(3, 2), sharey=True)
+    best = {row.opponent: row.gain for row in rows if row.method == "best response"}
     for one, kind in zip(axes, ("cfr", "random"), strict=True):
-        chosen = [row for row in rows if row.opponent.startswith(kind)]
+        chosen = [row for row in rows if row.opponent.startswith(kind) and best.get(row.opponent, 0.0) > 0.0]
         for method in dict.fromkeys(row.method for row in rows):
             colour, marker, line = _LOOKS[method]
             own = [row for row in chosen if row.method == method]
             places = [int(row.opponent.partition("=")[2]) for row in own]
+            shares = [100.0 * row.gain / best[row.opponent] for row in own]
             style = marker + line if kind == "cfr" else marker
-            one.plot(places, [row.gain for row in own], style, color=colour, markersize=6, linewidth=1.4, label=method)
+            one.plot(places, shares, style, color=colour, markersize=6, linewidth=1.4, label=method)
         one.axhline(0.0, color="#666666", linewidth=1.0)
-        one.set(ylabel="gain")
     axes[0].set(xlabel="iterations of CFR of the opponent", title="opponents from CFR")
+    axes[0].set_ylabel("gain, percent of a best response's")
     if any(row.opponent.startswith("cfr") for row in rows):
         axes[0].set_xscale("log")
     axes[1].set(xlabel="seed of the opponent", title="random opponents")
-    seeds = sorted({int(row.opponent.partition("=")[2]) for row in rows if row.opponent.startswith("random")})
-    axes[1].set_xticks(seeds)
-    if seeds:
-        axes[1].set_ylim(0.0, None)
-        axes[1].margins(x=0.2)
+    axes[1].set_xticks(sorted({int(row.opponent.partition("=")[2]) for row in rows if row.opponent[:6] == "random"}))
+    axes[1].margins(x=0.1)
     if rows:
-        axes[0].legend(frameon=False, loc="upper right", fontsize="small")
+        axes[0].legend(frameon=False, loc="lower left", fontsize="small")
     return figure
