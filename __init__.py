@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
+    from .solvers.style_efficiency import style_efficiency
     from .solvers.styles import style_range
     from .solvers.targets import reach_style
     from .solvers.trade_off import trade_off
@@ -196,6 +197,7 @@ __all__ = [
     "solve",
     "streamed_gain",
     "streamed_payoffs",
+    "style_efficiency",
     "style_range",
     "trade_off",
     "value_function",
@@ -298,6 +300,7 @@ _EXPORTS = {
     "solve": ".solvers.solve",
     "streamed_gain": ".solvers.sampling.streamed_play",
     "streamed_payoffs": ".solvers.sampling.streamed_play",
+    "style_efficiency": ".solvers.style_efficiency",
     "style_range": ".solvers.styles",
     "trade_off": ".solvers.trade_off",
     "value_function": ".solvers.sensitivity",

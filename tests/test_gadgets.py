@@ -8,7 +8,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
 
-from treeplex import CDRNR, Game, Nash, Profile, Strategy, UnsupportedProblemError, load_game, solve, worst_case
+from treeplex import (
+    CDRNR,
+    DepthLimitedLP,
+    Game,
+    Nash,
+    Profile,
+    Strategy,
+    UnsupportedProblemError,
+    load_game,
+    solve,
+    worst_case,
+)
 from treeplex.models.depth_limited import GADGETS, DecisionStep, Found, SubgameRoots
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
 from treeplex.models.problems.side import Side
@@ -166,6 +177,22 @@ def test_other_gadgets_have_no_last_bound_but_proven_steps():
         assert found.status == "optimal"
         assert max(step.gap for step in found.certificate.steps) <= 1e-6
         assert found.upper is None
+
+
+def test_an_interior_point_that_is_no_optimum_is_crossed_over():
+    # HiGHS ends far from the optimum of a step here, and says that it does not know.
+    game = load_game("goofspiel:order=random")
+    model = Strategy(game, 0, _random_behaviour(game, 0))
+    problem = CDRNR(game, model, p=0.5, lookahead=1, gadget="max-margin", game_value=0.0)
+    found = solve(problem, DepthLimitedLP("ipm"))
+    assert found.status == "optimal"
+    assert max(step.gap for step in found.certificate.steps) <= 1e-6
+
+
+def _random_behaviour(game, player):
+    source = np.random.default_rng(1)
+    counts = game.sequence_form.treeplexes[player].num_actions.tolist()
+    return np.concatenate([[1.0], *(source.dirichlet(np.ones(count)) for count in counts)])
 
 
 # Plain recursion

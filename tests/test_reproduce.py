@@ -26,6 +26,11 @@ from treeplex.validation.papers import (
     CDRNRFigure6,
     CDRNRFigure15,
     CDRNRTable1,
+    PrefCFREfficiency,
+    PrefCFRFigure1,
+    PrefCFRFigure2,
+    PrefCFRFigure3,
+    PrefCFRFigure4,
     Reproduction,
     find_experiment,
     leduc_modelling,
@@ -46,6 +51,11 @@ TINY = {
     "cdrnr-figure-5": CDRNRFigure5(opponents=("random:seed=1",), ps=(0.5,), lookaheads=(1,)),
     "cdrnr-figure-6": CDRNRFigure6((3,), (1,)),
     "cdrnr-figure-15": CDRNRFigure15(points=3),
+    "pref-cfr-figure-1": PrefCFRFigure1(runs=2),
+    "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
+    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
 }
 
 

@@ -1,7 +1,7 @@
 """Single preferences, for actions or for a whole strategy, of no game yet."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Protocol
 
@@ -84,14 +84,7 @@ class Prefer:
     vulnerability: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        degree = checked(self.degree, "degree", 1.0, "a number of at least 1")
-        if degree > LARGEST_DEGREE:
-            raise InvalidPreferenceError(f"a preference has degree {shown(self.degree)}, expected at most 1e9")
-        object.__setattr__(self, "degree", degree)
-        if self.vulnerability is not None:
-            object.__setattr__(
-                self, "vulnerability", checked(self.vulnerability, "vulnerability", 0.0, "a number of at least 0")
-            )
+        _settle(self, "degree", 1.0)
         if self.player is not None and (isinstance(self.player, bool) or not isinstance(self.player, Integral)):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
         if not self.labels:
@@ -110,14 +103,7 @@ class Prefer:
         if not any(is_hashable(label) and label in words for label in self.labels):
             return self
         labels = [words.get(label, label) if isinstance(label, str) else label for label in self.labels]
-        return Prefer(
-            labels,
-            self.degree,
-            player=self.player,
-            infosets=self.infosets,
-            first=self.first,
-            vulnerability=self.vulnerability,
-        )
+        return replace(self, actions=labels)
 
     def degrees(
         self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
@@ -179,14 +165,7 @@ class PreferStrategy:
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise InvalidPreferenceError(f"a preference is for {shown(self.strategy)}, expected a Strategy")
-        strength = checked(self.strength, "strength", 0.0, "a number of at least 0")
-        if strength > LARGEST_DEGREE:
-            raise InvalidPreferenceError(f"a preference has strength {shown(self.strength)}, expected at most 1e9")
-        object.__setattr__(self, "strength", strength)
-        if self.vulnerability is not None:
-            object.__setattr__(
-                self, "vulnerability", checked(self.vulnerability, "vulnerability", 0.0, "a number of at least 0")
-            )
+        _settle(self, "strength", 0.0)
 
     @property
     def player(self) -> int:
@@ -289,6 +268,17 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     if not label:
         raise reader.error(action.start, f"received {action.shown}, expected an action before {_FIRST}")
     return Prefer(label, degree, player=seat, infosets=infoset, first=first)
+
+
+def _settle(wish: Any, amount: str, least: float) -> None:
+    """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
+    number = checked(getattr(wish, amount), amount, least, f"a number of at least {least:g}")
+    if number > LARGEST_DEGREE:
+        raise InvalidPreferenceError(f"a preference has {amount} {shown(getattr(wish, amount))}, expected at most 1e9")
+    object.__setattr__(wish, amount, number)
+    if wish.vulnerability is not None:
+        beta = checked(wish.vulnerability, "vulnerability", 0.0, "a number of at least 0")
+        object.__setattr__(wish, "vulnerability", beta)
 
 
 def checked(value: Any, what: str, least: float, expected: str) -> float:

@@ -26,13 +26,13 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
         raise UnknownMethodError(f"{method.name} takes no start: its steps begin with what those before have decided")
     built = time.perf_counter()
     form = problem.game.sequence_form
-    large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
-    algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if large else "simplex"
+    size = sum(treeplex.num_sequences for treeplex in form.treeplexes)
+    algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
     needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
     Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
-    solver = StepSolver(algorithm, interruptible=large)
+    solver = StepSolver(algorithm, interruptible=size > HiGHS.large)
     begun = time.perf_counter()
     answers, stopped = _solve_steps(steps, solver, options, begun)
     ended = time.perf_counter()

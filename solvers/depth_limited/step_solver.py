@@ -77,6 +77,11 @@ class StepSolver:
         if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             self._load(program)
             status = self._run(seconds, iterations)
+        if self.algorithm == "ipm" and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
+            # Without crossover it now and then ends far from the optimum, and says that it does not know.
+            self._solver.clearSolver()
+            self._solver.setOptionValue("run_crossover", "on")
+            status = self._run(seconds, iterations)
         self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
         if status in _LIMITS:
             return _LIMITS[status]

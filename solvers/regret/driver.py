@@ -158,7 +158,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
     kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
-    _warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
+    warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
     begun = time.perf_counter()
     constraints = None
     if isinstance(problem, ConstrainedNash):
@@ -242,7 +242,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
             if reported(options, state.iteration, now - begun, latest):
                 stopped = Status.INTERRUPTED
                 break
-            chunk = _next_chunk(chunk, now - started, options.time_limit - (now - begun))
+            chunk = next_chunk(chunk, now - started, options.time_limit - (now - begun))
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     ended = time.perf_counter()
@@ -336,7 +336,7 @@ def _to_plans(kernel: Kernel, vector: "Floats") -> "Sequence[Floats]":
     return [kernel.layout.to_user(player, vector) for player in range(kernel.layout.num_players)]
 
 
-def _next_chunk(chunk: int, took: float, left: float) -> int:
+def next_chunk(chunk: int, took: float, left: float) -> int:
     """Return how many iterations fill a call, growing at most fourfold, and no longer than the time that is left."""
     fit = chunk * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
     return max(1, min(4 * chunk, int(fit)))
@@ -385,7 +385,7 @@ def first_regrets(method: RegretMethod, kernel: Kernel, options: Options) -> "Fl
 
 
 @functools.cache
-def _warm(number: type, curved: bool = False, preferring: bool = False) -> None:
+def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
     ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")

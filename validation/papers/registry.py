@@ -14,6 +14,11 @@ from .cdrnr_figure_6 import CDRNRFigure6
 from .cdrnr_figure_15 import CDRNRFigure15
 from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
+from .preference_efficiency import PrefCFREfficiency
+from .preference_figure_1 import PrefCFRFigure1
+from .preference_figure_2 import PrefCFRFigure2
+from .preference_figure_3 import PrefCFRFigure3
+from .preference_figure_4 import PrefCFRFigure4
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
@@ -28,6 +33,11 @@ EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
         CDRNRFigure5,
         CDRNRFigure6,
         CDRNRFigure15,
+        PrefCFRFigure1,
+        PrefCFRFigure2,
+        PrefCFRFigure3,
+        PrefCFRFigure4,
+        PrefCFREfficiency,
     )
 }
 

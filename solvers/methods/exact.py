@@ -1,0 +1,193 @@
+"""Methods that solve a problem's program exactly."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from ...seqform.errors import UnknownMethodError
+from .base import STEPPED, check_choice
+
+if TYPE_CHECKING:
+    from ...models.problems import Problem
+    from ..outcome import Options, Outcome
+
+# The problems with a linear program.
+_EXACT = frozenset(
+    {
+        "nash",
+        "constrained",
+        "least-violation",
+        "best-response",
+        "rnr",
+        "epsilon-safe",
+        "data-biased",
+        "best-nash",
+        "style",
+    }
+)
+
+
+@dataclass(frozen=True)
+class HiGHS:
+    """The exact linear program, handed to HiGHS directly.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "simplex", "ipm", "ipm-crossover", "pdlp"}
+        ``auto`` is the dual simplex method up to :attr:`large` sequences of both players together, in flow polytopes up
+        to :attr:`large_flow`, and the interior point method without crossover above. Interior point with crossover ends
+        at a vertex; PDLP is first-order.
+
+    Notes
+    -----
+    Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
+    """
+
+    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
+
+    problems: ClassVar[frozenset[str]] = _EXACT
+    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    large: ClassVar[int] = 6_000
+    #: The same in flow polytopes, on which the simplex method is slow.
+    large_flow: ClassVar[int] = 1_000
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover", "pdlp"))
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
+
+    @property
+    def default_tolerance(self) -> float:
+        """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
+        return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's linear program."""
+        from ..exact.highs import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class CVXPY:
+    """The exact formulation, through cvxpy.
+
+    Parameters
+    ----------
+    solver : str, optional
+        A solver that cvxpy has installed, by its name there; by default ``HIGHS`` for linear programs, ``CLARABEL`` for
+        conic ones.
+
+    Notes
+    -----
+    Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", 2024.
+    """
+
+    solver: str | None = None
+
+    name: ClassVar[str] = "cvxpy"
+    problems: ClassVar[frozenset[str]] = _EXACT
+    #: It solves what has no linear program too.
+    is_conic: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-6
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's cvxpy formulation."""
+        from ..exact.through_cvxpy import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
+
+    HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
+    not. Where they are not, the program is shifted and scaled to what is wrong, and solved again. Numbers of the game
+    are taken from its rules or its tree as they are written there, floats as their shortest decimals. In matrices and
+    parameters a float of at most fifteen digits counts as that decimal, a longer one, and probabilities of an
+    opponent's strategy, as the simplest fraction that rounds to it.
+
+    Parameters
+    ----------
+    largest : int
+        The most sequences and infosets a player, together, of games that are taken: time grows with the square of their
+        number or faster, and so does memory.
+
+    Notes
+    -----
+    The basis: D. L. Applegate, W. Cook, S. Dash and D. G. Espinoza, "Exact solutions to linear programming problems",
+    Operations Research Letters 35, 2007. The refinement: A. M. Gleixner, D. E. Steffy and K. Wolter, "Iterative
+    refinement for linear programming", INFORMS Journal on Computing 28, 2016.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, Rational, load_game, solve
+    >>> solve(Nash(load_game("kuhn")), Rational()).value
+    Fraction(-1, 18)
+    """
+
+    largest: int = 5_000
+
+    name: ClassVar[str] = "rational"
+    problems: ClassVar[frozenset[str]] = _EXACT
+    #: It solves what has a rational program alone.
+    is_exact: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-9
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
+            raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve the problem's linear program exactly."""
+        from ..exact.rational import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class DepthLimitedLP:
+    """The linear program of each step of a depth-limited response, by HiGHS; the value function is exact.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
+        ``auto`` is the simplex method up to :attr:`large` sequences of both players together, which goes on from step
+        to step, and the interior point method above; that has a crossover only where it finds no optimum without.
+
+    Notes
+    -----
+    Where a step has several optimal plans, it takes the one at which the algorithm ends: a vertex, by the simplex
+    method. What later steps gain, and the exploitability, may depend on that; what is proven does not.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> round(solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "lp").objective, 6)
+    0.5
+    """
+
+    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
+
+    name: ClassVar[str] = "lp"
+    #: Number of sequences of both players above which ``auto`` takes the interior point method.
+    large: ClassVar[int] = 20_000
+    problems: ClassVar[frozenset[str]] = STEPPED | {"lbr"}
+    default_tolerance: ClassVar[float] = 1e-7
+    default_iterations: ClassVar[int] = 2**31 - 1
+
+    def __post_init__(self) -> None:
+        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Solve step after step."""
+        from ..depth_limited.linear_programs import run
+
+        return run(self, problem, options)  # type: ignore[arg-type]

@@ -1,0 +1,178 @@
+"""Methods of the counterfactual-regret family that sample the game."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ...seqform.errors import UnknownMethodError
+from .base import check_choice, settle_preferences
+
+if TYPE_CHECKING:
+    from ...models.problems import Problem
+    from ..outcome import Options, Outcome
+
+
+@dataclass(frozen=True)
+class MCCFR:
+    """Monte Carlo counterfactual regret minimisation; its members differ in what is sampled.
+
+    An iteration walks a part of the game for each player in turn, and estimates counterfactual regrets without bias.
+
+    Parameters
+    ----------
+    local_rule : {"regret-matching", "regret-matching+"}
+        With the latter cumulative regrets never fall below zero.
+    averaging : {"simple", "sampled", "full"}, optional
+        How strategies are averaged, each iteration counting alike. ``simple``: when the player before it walks, a
+        player adds its policy at its infosets that are met; this is right for two players, with more of them what the
+        others play weighs in. ``sampled``: by a path of its own a player, on which everybody else plays uniformly.
+        ``full``: every iteration adds the whole realization plan, which takes as long as the game has infosets. By
+        default ``simple`` for two players and ``sampled`` for more.
+    """
+
+    local_rule: Literal["regret-matching", "regret-matching+"] = "regret-matching"
+    averaging: Literal["simple", "sampled", "full"] | None = None
+
+    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    default_tolerance: ClassVar[float] = 1e-3
+    default_iterations: ClassVar[int] = 100_000_000
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        check_choice(self, "local_rule", ("regret-matching", "regret-matching+"))
+        if self.averaging is not None:
+            check_choice(self, "averaging", ("simple", "sampled", "full"))
+
+    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+        """Iterate until the certificate meets the tolerance."""
+        from ..sampling.driver import run
+
+        return run(self, problem, options)
+
+
+@dataclass(frozen=True)
+class ExternalSamplingMCCFR(MCCFR):
+    """External sampling: all actions of the player who walks, one of chance and of everybody else at each history.
+
+    Parameters
+    ----------
+    local_rule, averaging
+        As :class:`MCCFR`.
+
+    Notes
+    -----
+    Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
+    2009, section 3.2. Games need histories, which are held as arrays.
+
+    Examples
+    --------
+    >>> from treeplex import ExternalSamplingMCCFR, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), ExternalSamplingMCCFR(), tol=0.02, seed=1)
+    >>> solution.status, bool(solution.exploitability <= 0.02)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    name: ClassVar[str] = "es-mccfr"
+
+
+@dataclass(frozen=True)
+class OutcomeSamplingMCCFR(MCCFR):
+    """Outcome sampling: one path for each player, with baselines that take out most of the noise.
+
+    Parameters
+    ----------
+    local_rule, averaging
+        As :class:`MCCFR`.
+    exploration : float
+        How much of the uniform policy is mixed into that of the player who walks, above 0 and at most 1.
+    baselines : {"history", "infoset", "none"}
+        What is guessed of a player's value before it is sampled: one number after every history's action, those of
+        chance too, or one after every infoset's action, or nothing. The former takes 8 bytes a history and player.
+    baseline_rate : float
+        How far a baseline moves towards each new estimate, above 0 and at most 1.
+
+    Notes
+    -----
+    Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
+    2009, section 3.1. Baselines: Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling, "Variance reduction in Monte
+    Carlo counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI 2019,
+    arXiv:1809.03057: the sampled action a of h counts b(I, a) + (û(ha) − b(I, a)) / ξ(h, a), any other
+    one b(I, a). By history: Davis, Schmid and Bowling, "Low-variance and zero-variance baselines for extensive-form
+    games", ICML 2020, arXiv:1907.09633.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, OutcomeSamplingMCCFR, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), OutcomeSamplingMCCFR(), tol=0.02, seed=1)
+    >>> solution.status, bool(solution.exploitability <= 0.02)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    exploration: float = 0.6
+    baselines: Literal["history", "infoset", "none"] = "history"
+    baseline_rate: float = 0.5
+
+    name: ClassVar[str] = "os-mccfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, "baselines", ("history", "infoset", "none"))
+        for option in ("exploration", "baseline_rate"):
+            value = getattr(self, option)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
+
+
+@dataclass(frozen=True)
+class ESPrefCFR(ExternalSamplingMCCFR):
+    """Preference-CFR on external samples: equilibria in a chosen style, by the regrets of sampled walks.
+
+    Parameters
+    ----------
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Where δ is not 1; see :class:`~treeplex.Prefer`.
+    vulnerability : float
+        β of the infosets that a preference is about, in payoff units, if it has none of its own.
+    rule : {"rm", "br"}
+        Whether actions are played in proportion to δ (R̄ − β)⁺, or the one where that is largest, the first of equal
+        ones, alone. Where no regret is above β the policy is (δ − 1) / Σ (δ − 1), and uniform where δ is 1.
+    units : {"conditional", "counterfactual"}
+        What the averaged regret R̄ is that β is held against. ``counterfactual``: the sum of the sampled regrets over
+        the number of walks. ``conditional``: over the number of the player's own walks that came to the infoset, which
+        estimates Σ π₋ᵢ(I) without bias, so that β counts payoff given that the others allow the infoset.
+    averaging
+        As :class:`MCCFR`.
+    local_rule : {"regret-matching"}
+        Regrets that are cut off at zero, as in regret matching+, are no averages, and no vulnerability can be held
+        against them.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16, on external samples (:class:`ExternalSamplingMCCFR`). The paper's own code divides by
+    visits on the walks of the *others*, on which the player follows its own policy: these are in proportion to its own
+    reach too, and then β has no unit below a player's first decision. Without preferences and with ``rule="rm"`` this
+    is external-sampling MCCFR, bit for bit; with ``rule="br"`` it is fictitious play like sampled CFVFP.
+
+    Examples
+    --------
+    >>> from treeplex import ESPrefCFR, Nash, load_game, solve
+    >>> bold = ESPrefCFR("0/b@first:5")
+    >>> solution = solve(Nash(load_game("kuhn")), bold, tol=0.01, seed=1)
+    >>> solution.status, bool(solution.profile[0]["K_"]["b"] > 0.6)
+    (<Status.CONVERGED: 'converged'>, True)
+    """
+
+    prefer: Any = ()
+    vulnerability: float = 0.0
+    units: Literal["conditional", "counterfactual"] = "conditional"
+    rule: Literal["rm", "br"] = "rm"
+    averaging: Literal["simple", "sampled", "full"] | None = dataclasses.field(default=None, kw_only=True)
+    local_rule: Literal["regret-matching"] = dataclasses.field(default="regret-matching", kw_only=True)
+
+    name: ClassVar[str] = "es-pref-cfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, "local_rule", ("regret-matching",))
+        settle_preferences(self)

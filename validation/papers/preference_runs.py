@@ -1,0 +1,181 @@
+"""Runs of Preference-CFR on the way: how exploitable they are, and what they do of a style."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...models.games import load_game
+from ...models.problems import Nash
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidGameError
+from ...seqform.evaluate import nash_conv, worst_case
+from ...seqform.frequency import frequency
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...solvers import Solution
+from ...solvers.trade_off import TradeOff, trade_off
+from .experiment import Paper
+from .transit import completed
+
+PREFERENCE_CFR = Paper(
+    'Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies", '
+    "ICML 2025 (PMLR 267)",
+    "https://proceedings.mlr.press/v267/",
+)
+
+#: The band of all runs is between these quantiles.
+QUANTILES = (0.05, 0.95)
+#: By how much a value may be outside of what the linear programs allow, for round-off.
+ROUNDING = 1e-7
+#: Walks until the histories that a walk touches are first counted.
+_FIRST_WALKS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run, at some points on its way.
+
+    Attributes
+    ----------
+    work : ndarray of float64, shape (k,)
+        Iterations, or histories touched.
+    nash_convs : ndarray of float64, shape (k,)
+        Of the average profiles, payoff units.
+    guarantees : ndarray of float64, shape (k,)
+        What player 0's average earns against its best response.
+    values : ndarray of float64, shape (number of functionals, k)
+    behaviour : ndarray of float64, shape (num_sequences,)
+        Of player 0's average in the end.
+    """
+
+    work: Floats
+    nash_convs: Floats
+    guarantees: Floats
+    values: Floats
+    behaviour: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Means of a number over all runs, and between which quantiles most of them are."""
+
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @classmethod
+    def of(cls, numbers: Floats) -> "Band":
+        """Summarise an array of shape (runs, k)."""
+        low, high = np.quantile(numbers, QUANTILES, axis=0)
+        return cls(tuple(numbers.mean(axis=0).tolist()), tuple(low.tolist()), tuple(high.tolist()))
+
+
+@lru_cache(maxsize=4)
+def game_of(spec: str) -> Game:
+    """Return a game; the last ones stay in memory."""
+    return load_game(spec)
+
+
+@lru_cache(maxsize=8)
+def share_of(spec: str, action: str, card: str = "") -> Functional:
+    """Return the probability with which player 0 takes an action at its first decision, holding a card of a rank.
+
+    Parameters
+    ----------
+    spec : str
+        Of a poker game whose first infosets are named by the card.
+    action : str
+    card : str
+        The rank; by default any.
+    """
+    game = game_of(spec)
+    treeplex = game.sequence_form.treeplexes[0]
+    first = [str(treeplex.infoset_labels[number]) for number in np.flatnonzero(treeplex.parents == 0)]
+    held = [label for label in first if label.startswith(card)]
+    if not held:
+        raise InvalidGameError(f"player 0 of {spec} never holds {card}: its first infosets are {', '.join(first)}")
+    times = frequency(game, 0, action, infosets=held)
+    description = f"probability of {action} at the first decision" + (f" with {card}" if card else "")
+    held_at_all = float(times.coefficients.sum())
+    return Functional(0, times.coefficients / held_at_all, description, fingerprint=game.fingerprint)
+
+
+@lru_cache(maxsize=8)
+def exact_range(spec: str, action: str, card: str = "") -> TradeOff:
+    """Return what linear programs allow that probability to be, by the loss; with all its pieces."""
+    return trade_off(game_of(spec), share_of(spec, action, card))
+
+
+def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: Sequence[int], seed: int) -> Run:
+    """Return a run that walks the whole game at each iteration.
+
+    Parameters
+    ----------
+    spec : str
+    method : Method
+    shares : sequence of (action, rank)
+        As :func:`share_of` takes them.
+    points : sequence of int
+        Iterations, rising.
+    seed : int
+    """
+    recorder = _Recorder(spec, shares)
+    solution: Solution | None = None
+    for point in points:
+        more = point - (0 if solution is None else solution.iterations)
+        solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=more, start=solution, seed=seed)
+        recorder.record(solution.iterations, solution)
+    return recorder.run()
+
+
+def sampled_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: Sequence[int], seed: int) -> Run:
+    """Return a run that samples, as :func:`full_run` does; its points are histories touched, which it comes near to."""
+    recorder = _Recorder(spec, shares)
+    solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=_FIRST_WALKS, seed=seed)
+    for point in points:
+        touched = solution.state.state.touched
+        more = round((point - touched) * solution.iterations / touched)
+        if more > 0:
+            solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=more, start=solution, seed=seed)
+        recorder.record(solution.state.state.touched, solution)
+    return recorder.run()
+
+
+class _Recorder:
+    """Collects what a run does at its points."""
+
+    def __init__(self, spec: str, shares: Sequence[tuple[str, str]]) -> None:
+        self.game = game_of(spec)
+        self._shares = [share_of(spec, *share) for share in shares]
+        self._rows: list[list[float]] = []
+        self._behaviour = np.zeros(0)
+
+    def record(self, work: int, solution: Solution) -> None:
+        profile = solution.profile
+        self._behaviour = profile[0].behaviour
+        self._rows.append(
+            [
+                work,
+                float(nash_conv(self.game, profile)),
+                worst_case(self.game, profile[0]),
+                *(share.value(profile) for share in self._shares),
+            ]
+        )
+
+    def run(self) -> Run:
+        work, nash_convs, guarantees, *values = (np.array(column) for column in zip(*self._rows, strict=True))
+        return Run(work, nash_convs, guarantees, np.array(values), self._behaviour)
+
+
+def points_up_to(last: int, first: int, each_decade: int) -> list[int]:
+    """Return whole numbers that rise by equal factors, up to and with the last one."""
+    between = (round(first * 10 ** (step / each_decade)) for step in range(40 * each_decade))
+    found = []
+    for point in between:
+        if point >= last:
+            break
+        found.append(point)
+    return [*dict.fromkeys(found), last]
