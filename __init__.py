@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         CVXPY,
         DCFR,
         CFRPlus,
+        DepthLimitedCFR,
         DepthLimitedLP,
         ESPrefCFR,
         ExternalSamplingMCCFR,
@@ -87,7 +88,9 @@ if TYPE_CHECKING:
     from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
     from .solvers.depth_limited.agent import Agent
+    from .solvers.depth_limited.cfr_value import CFRValue
     from .solvers.depth_limited.encounter import encounter
+    from .solvers.depth_limited.learned_values import LinearValue, NetworkValue
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sampling.streamed import StreamedMCCFR
@@ -119,8 +122,10 @@ __all__ = [
     "BestNash",
     "BestResponse",
     "CFRPlus",
+    "CFRValue",
     "ConstrainedNash",
     "DataBiasedResponse",
+    "DepthLimitedCFR",
     "DepthLimitedLP",
     "ESPrefCFR",
     "EmpiricalPlay",
@@ -143,8 +148,10 @@ __all__ = [
     "KLDistance",
     "L1Distance",
     "L2Distance",
+    "LinearValue",
     "MissingExtraError",
     "Nash",
+    "NetworkValue",
     "Observations",
     "ObserverTree",
     "OpponentModel",
@@ -213,6 +220,10 @@ _EXPORTS = {
     "CFR": ".solvers",
     "CFRPlus": ".solvers",
     "CFVFP": ".solvers",
+    "CFRValue": ".solvers.depth_limited.cfr_value",
+    "LinearValue": ".solvers.depth_limited.learned_values",
+    "NetworkValue": ".solvers.depth_limited.learned_values",
+    "DepthLimitedCFR": ".solvers",
     "DepthLimitedLP": ".solvers",
     "CDBR": ".models.problems",
     "CDBRNE": ".models.problems",

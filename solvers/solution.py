@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -259,6 +260,15 @@ class Solution:
         return None if bound is None else float(bound.beta)
 
     @property
+    def value_errors(self) -> tuple[float | None, ...] | None:
+        """The mean error of the queries of each step, where a value function was asked; see ``DepthLimitedCFR``.
+
+        Payoff units; ``None`` for a step whose errors the value function did not measure, 0 where it was not asked.
+        """
+        errors = getattr(self.state, "value_errors", None)
+        return None if errors is None else tuple(None if math.isnan(error) else float(error) for error in errors)
+
+    @property
     def violation(self) -> float:
         """The largest violation of a constraint, 0 if there is none."""
         return self.certificate.violation
@@ -349,6 +359,7 @@ class Solution:
             "steps": None if self.steps is None else list(self.steps),
             "step_levels": [step.level for step in self.certificate.steps] or None,
             "step_gaps": [step.gap for step in self.certificate.steps] or None,
+            "value_errors": None if self.value_errors is None else list(self.value_errors),
             "safety_bound": self.safety_bound,
             "iterations": self.iterations,
             "seconds": self.seconds,

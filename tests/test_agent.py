@@ -16,6 +16,8 @@ from treeplex import (
     SES,
     Agent,
     BestResponse,
+    CFRValue,
+    DepthLimitedCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -231,3 +233,13 @@ def test_wrong_agents_are_refused_in_one_line(text, message, capsys, tmp_path):
     assert shown.out == ""
     assert shown.err.count("\n") == 1
     assert message in shown.err
+
+
+def test_an_agent_can_have_a_value_function_below_its_depth_limit():
+    problem = CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.5, lookahead=1)
+    agent = Agent(problem, DepthLimitedCFR(value=CFRValue(iterations=500)), tolerance=1e-4, max_iterations=3_000)
+    exact = Agent(problem, "lp")
+    assert sum(agent.act("K_").values()) == pytest.approx(1.0)
+    assert len(agent.decisions) == 1
+    found, right = agent.certificate(), exact.certificate()
+    assert found.steps[0].objective == pytest.approx(right.steps[0].objective, abs=0.02)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import Profile, Strategy, load_game
+from treeplex import LinearValue, Profile, Strategy, load_game
 from treeplex.validation.cli import main
 
 CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
@@ -107,7 +107,7 @@ def test_mistakes_are_answered_in_one_line(
     assert shown.out == ""
     assert said in shown.err
     assert len(shown.err.splitlines()) == 1
-    assert len(shown.err) < 300
+    assert len(shown.err) < 400
 
 
 def test_a_strategy_of_another_game_is_no_opponent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -118,3 +118,39 @@ def test_a_strategy_of_another_game_is_no_opponent(capsys: pytest.CaptureFixture
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1
     assert "another game" in shown.err
+
+
+def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ("solve", "kuhn", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5", "--lookahead", "1")
+    limits = ("--tol", "0", "--max-iterations", "100")
+    record = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "cfr+:iterations=50")
+    assert (record["status"], record["method"]) == ("iteration_limit", "pcfr+ with value cfr+:iterations=50")
+    assert record["steps"][0] == pytest.approx(5 / 36, abs=0.01)
+    assert 0.0 < record["value_errors"][0] < 0.05
+    assert record["value_errors"][1] == 0.0
+    exact = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "exact")
+    assert (exact["method"], exact["value_errors"]) == ("pcfr+", None)
+    path = str(tmp_path / "value.npz")
+    LinearValue.train(load_game("kuhn"), 1, examples=100, iterations=50).save(path)
+    record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", path)
+    assert (record["method"], record["value_errors"]) == ("cfr+ with value linear", [None, 0.0])
+    assert record["steps"][0] == pytest.approx(5 / 36, abs=0.1)
+    for value, said in (("cfr+:iterations=9", "on average in a step, at most"), (path, "not measured; gaps are")):
+        assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
+        line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
+        assert said in line
+    cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
+    for arguments, message in [
+        ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),
+        (("solve", "kuhn", "--method", "cfr+", "--value", "cfr+"), "--value is for --problem cdbr, cdbr-ne, cdrnr"),
+        ((*cdbr, "--method", "cfr+", "--value", "cfr+:iterations=0"), "expected cfr+:iterations=N"),
+        ((*cdbr, "--method", "cfr+", "--value", "none"), "--value none: expected exact, cfr+"),
+        ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
+        ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "take their average"),
+        ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),
+    ]:
+        assert main(list(arguments)) == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert message in shown.err
+        assert shown.err.count("\n") == 1

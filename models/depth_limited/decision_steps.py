@@ -33,6 +33,8 @@ class DecisionStep:
         The infosets above the depth limit, where the other player plays as the model does.
     before : int or None
         The number of the step whose decisions it goes on from.
+    seen : ndarray of bool, shape (num_states of the public tree,), optional
+        The public states above the depth limit; by default all are.
     """
 
     level: int
@@ -41,10 +43,12 @@ class DecisionStep:
     settled: Flags
     modelled: Flags
     before: int | None
+    seen: Flags | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.states, self.decided, self.settled, self.modelled):
-            array.flags.writeable = False
+        for array in (self.states, self.decided, self.settled, self.modelled, self.seen):
+            if array is not None:
+                array.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -106,6 +110,7 @@ def decision_steps(
                 settled=own_levels < level,
                 modelled=other_levels <= level + lookahead,
                 before=number - 1 if number else None,
+                seen=public.levels <= level + lookahead,
             )
             for number, level in enumerate(np.unique(own_levels).tolist())
         )
@@ -137,6 +142,7 @@ def _along_paths(public: PublicTree, player: int, lookahead: int) -> tuple[Decis
                 settled=settled[own],
                 modelled=seen[other],
                 before=numbers[deciding[-2]] if len(deciding) > 1 else None,
+                seen=seen,
             )
         )
     return tuple(steps)

@@ -108,6 +108,7 @@ def whole_game_program(
         reply=other,
         inflow=inflow,
         bonus=np.zeros(other.num_sequences),
+        held=held,
     )
 
 
@@ -174,6 +175,7 @@ class _Subgames:
         self.inflow = np.zeros(self.reply.num_infosets)
         self.bonus = np.zeros(self.reply.num_sequences)
         self.linear = np.zeros(side.own.num_sequences)
+        self.held = np.zeros(self.reply.num_sequences)
         self.constant = 0.0
 
     def add_inflow(self, weights: Floats, known: Flags) -> None:
@@ -183,6 +185,10 @@ class _Subgames:
         at_way = roots.leaf_ways >= 0
         reach = np.where(at_way, ways[roots.leaf_ways], np.where(known, weights, 0.0)[roots.leaf_sequences])
         self.linear += roots.payoffs @ reach
+        self.held[self.entries] += ways
+        inner = np.append(False, np.isin(np.arange(self.side.other.num_infosets), roots.infosets))
+        inside = inner[self.side.other.sequence_infosets + 1]
+        self.held[len(self.held) - int(inside.sum()) :] += np.where(known, weights, 0.0)[inside]
         parents = self.side.other.parents[roots.infosets]
         outer = roots.infoset_ways >= 0
         arriving = np.where(outer, ways[roots.infoset_ways], np.where(known, weights, 0.0)[parents])
@@ -238,4 +244,5 @@ class _Subgames:
             inflow=self.inflow,
             bonus=self.bonus,
             constant=self.constant,
+            held=self.held,
         )

@@ -1,7 +1,7 @@
 """The program of one step: what a plan is worth in it, what a reply leaves, and the linear program that finds both."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,9 @@ class StepProgram:
         With how much weight the other player comes to each infoset beside what it does in the reply.
     bonus : ndarray of float64, shape (num_sequences of reply,)
     constant : float
+    held : ndarray of float64, shape (num_sequences of reply,), optional
+        With how much weight the model holds the other player to sequences, linear = M held; by default to none. A value
+        function is asked about what is held and the reply together.
 
     Notes
     -----
@@ -91,6 +94,7 @@ class StepProgram:
     inflow: Floats
     bonus: Floats
     constant: float = 0.0
+    held: Floats = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def unit(self) -> float:

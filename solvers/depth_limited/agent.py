@@ -15,7 +15,7 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
 from ..regret.driver import kernel_of
 from ..regret.kernel import KernelState
 from ..solve import with_game_value
@@ -24,6 +24,7 @@ from .linear_programs import equilibrium_of
 from .regret_minimisation import compile_loop
 from .regret_steps import RegretStepSolver
 from .step_solver import StepSolver
+from .value_steps import ValueStepSolver
 
 #: By default a decision by regret minimisation is as good as this share of the range of payoffs.
 TOLERANCE = 1e-3
@@ -143,7 +144,7 @@ class Agent:
         self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
         self._equilibrium: Found | None = None
-        self._solver: _WarmSolver | StepSolver | None = None
+        self._solver: _WarmSolver | ValueStepSolver | StepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -301,6 +302,8 @@ class Agent:
 
     def _by_regrets(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         assert isinstance(self.method, RegretMethod)
+        if isinstance(self.method, DepthLimitedCFR):
+            return self._by_value(self.method, program)
         if self._solver is None:
             self._solver = _WarmSolver(self.method, self.problem.side, self.tolerance)
         solver, run = self._solver, self._started()
@@ -313,6 +316,17 @@ class Agent:
         if run.whole and (number in self._followed or number == 0):
             self._states[number] = solver.reached()
         return answer, solver.iterations - done, run.whole and state is not None
+
+    def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        """Decide with a value function below the depth limit, which remembers what it was asked."""
+        if self._solver is None:
+            value = method.value.anew() if hasattr(method.value, "anew") else method.value
+            self._solver = ValueStepSolver(method, self.problem.side, self.tolerance, value)
+        solver = self._solver
+        assert isinstance(solver, ValueStepSolver)
+        done = solver.iterations
+        answer = solver.solve(program, self.seconds, self.max_iterations)
+        return answer, solver.iterations - done, False
 
     def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         assert isinstance(self.method, DepthLimitedLP)

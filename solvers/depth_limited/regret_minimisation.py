@@ -5,14 +5,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...models.depth_limited import Continual, StepAnswer
+from ...models.depth_limited import Continual, StepAnswer, depth_limit
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.errors import UnknownMethodError
-from ..methods import CFRPlus
+from ..methods import CFRPlus, DepthLimitedCFR
 from ..outcome import Options, Outcome, reported
 from ..status import Status
 from .linear_programs import equilibrium_of, rest_of
 from .regret_steps import RegretStepSolver
+from .value_steps import ValueStepSolver
 
 if TYPE_CHECKING:
     from ..methods import RegretMethod
@@ -33,7 +34,12 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
     built = time.perf_counter()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
-    solver = RegretStepSolver(method, problem.side, options.tol)
+    solver: RegretStepSolver
+    if isinstance(method, DepthLimitedCFR):
+        value = method.value.anew() if hasattr(method.value, "anew") else method.value
+        solver = ValueStepSolver(method, problem.side, options.tol, value)
+    else:
+        solver = RegretStepSolver(method, problem.side, options.tol)
     compile_loop()
     begun = time.perf_counter()
     answers: list[StepAnswer] = []
@@ -52,11 +58,12 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
     return Outcome(
         plans=plans,
         stopped=stopped,
-        detail=f"after {solver.iterations} iterations in {len(answers)} of {len(steps.steps)} steps",
+        detail=f"after {solver.iterations} iterations in {len(answers)} of {len(steps.steps)} steps{solver.said}",
         iterations=solver.iterations,
         seconds=ended - begun,
         build_seconds=begun - built,
         evidence=problem.evidence(answers, steps.plan, equilibrium),
+        state=solver.kept,
     )
 
 
@@ -66,13 +73,19 @@ def _solve_steps(
     """Solve steps, one after the other, and keep their answers; stop where a listener wants it."""
     for number, step in enumerate(steps.steps):
         program = steps.program(number)
-        if steps.goes_on(number):
+        # With a value function a later step sees more even where an exact one would not.
+        if steps.goes_on(number) and not isinstance(solver, ValueStepSolver):
             assert step.before is not None
             answer = answers[step.before]
         else:
             left = options.time_limit - (time.perf_counter() - begun)
             seconds = max(0.0, left) / (len(steps.steps) - number)
-            answer = solver.solve(program, seconds, options.max_iterations, _listener(solver, options, begun))
+            listen = _listener(solver, options, begun)
+            if isinstance(solver, ValueStepSolver):
+                limit = depth_limit(steps, number, program)
+                answer = solver.solve_to(limit, program, seconds, options.max_iterations, listen)
+            else:
+                answer = solver.solve(program, seconds, options.max_iterations, listen)
         answers.append(answer)
         steps.decide(number, program, answer)
         if solver.stopped is Status.INTERRUPTED:

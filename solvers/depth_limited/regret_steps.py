@@ -28,7 +28,7 @@ _NEVER = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class _Placed:
+class Placed:
     """A step's program in the arrays of a kernel."""
 
     program: StepProgram
@@ -71,6 +71,16 @@ class RegretStepSolver:
         self.iterations, self.stopped = 0, Status.CONVERGED
         self._kernel: Kernel | None = None
         self._state: KernelState | None = None
+
+    @property
+    def kept(self) -> object:
+        """What the solution is to know of a solve besides."""
+        return None
+
+    @property
+    def said(self) -> str:
+        """What there is to say of a solve besides its iterations."""
+        return ""
 
     def solve(
         self,
@@ -115,7 +125,7 @@ class RegretStepSolver:
         self.iterations += state.iteration - first
         return answer
 
-    def _iterate(self, placed: _Placed, state: KernelState, iterations: int) -> None:
+    def _iterate(self, placed: Placed, state: KernelState, iterations: int) -> None:
         if iterations > 0:
             state.next_check = _NEVER
             placed.kernel.run(
@@ -127,7 +137,7 @@ class RegretStepSolver:
                 part=placed.part,
             )
 
-    def _place(self, program: StepProgram) -> _Placed:
+    def _place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
         whole = program.reply is self.side.other
         own = self.side.player if whole else 0
@@ -147,26 +157,43 @@ class RegretStepSolver:
         inflow[firsts] = program.inflow - (program.reply.parents == 0)
         layout.from_user(own, program.linear - program.matrix[:, [0]].toarray().ravel(), out=tilt)
         layout.from_user(1 - own, -program.bonus, out=tilt)
-        return _Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
+        return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
-    def _begin(self, placed: _Placed) -> KernelState:
+    def _begin(self, placed: Placed) -> KernelState:
         """Return a state that plays what is settled, with the regrets of the step before if they fit."""
-        kernel, program = placed.kernel, placed.program
+        kernel = placed.kernel
         if self._state is None or kernel is not self._kernel:
             self._kernel, self._state = kernel, kernel.initial_state()
-        state, layout = self._state, kernel.layout
-        behaviour = layout.to_user(placed.own, state.arrays.behaviour)
+        self._play(placed, self._state)
+        return self._state
+
+    @staticmethod
+    def _play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
+        """Let a state play what is settled, and begin its averages anew.
+
+        Parameters
+        ----------
+        placed : Placed
+        state : KernelState
+        replies : ndarray of float64, shape (num_sequences of the reply,), optional
+            A behaviour of the reply; NaN where it stays as it is.
+        """
+        program, layout = placed.program, placed.kernel.layout
+        behaviour = program.own.behaviour(layout.to_user(placed.own, state.arrays.behaviour))
         given = program.settled_sequences
         behaviour = np.where(given, program.own.behaviour(program.plan), behaviour)
         layout.from_user(placed.own, behaviour, out=state.arrays.behaviour)
         layout.from_user(placed.own, program.own.plan(behaviour), out=state.arrays.plan)
-        reply = program.flow(layout.to_user(placed.reply, state.arrays.behaviour))
+        answering = program.reply.behaviour(layout.to_user(placed.reply, state.arrays.behaviour))
+        if replies is not None:
+            answering = np.where(np.isnan(replies), answering, replies)
+        layout.from_user(placed.reply, answering, out=state.arrays.behaviour)
+        reply = program.flow(answering)
         reply[0] = 1.0
         layout.from_user(placed.reply, reply, out=state.arrays.plan)
         state.average_anew()
-        return state
 
-    def _answer(self, placed: _Placed, state: KernelState) -> tuple[StepAnswer, float]:
+    def _answer(self, placed: Placed, state: KernelState) -> tuple[StepAnswer, float]:
         """Return the averages, or the last plans, and by how much they may be off."""
         kernel, program = placed.kernel, placed.program
         last = self.method.iterate == "last"

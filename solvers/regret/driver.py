@@ -19,7 +19,7 @@ from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..infeasibility import excluded
-from ..methods import CCFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
+from ..methods import CCFR, CFVFP, DCFR, CFRPlus, DepthLimitedCFR, PCFRPlus, PrefCFR, RegretMethod
 from ..outcome import Options, Outcome, certified_error, checked_seed, nearest_profile, reported
 from ..solution import History, Solution
 from ..status import Status
@@ -104,7 +104,7 @@ def rule_of(method: RegretMethod) -> Rule:
         case CCFR():
             rule = rule_of(method.base_method)
             return replace(rule, swell=CCFR_SWELL) if method.base == "dcfr" else rule
-        case PrefCFR():
+        case PrefCFR() | DepthLimitedCFR():
             return rule_of(method.base_method)
         case DCFR():
             return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)

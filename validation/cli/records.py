@@ -37,6 +37,7 @@ _KEYS = (
         "steps",
         "step_levels",
         "step_gaps",
+        "value_errors",
         "safety_bound",
         "iterations",
         "seconds",

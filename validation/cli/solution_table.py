@@ -107,6 +107,11 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         steps = solution.certificate.steps
         rows["steps"] = f"{len(steps)}, worth {listed_numbers([step.objective for step in steps])}"
         rows["largest gap"] = f"{max(step.gap for step in steps):.3g} in a step{judged}"
+    if solution.value_errors is not None:
+        measured = [error for error in solution.value_errors if error is not None]
+        whole = measured and len(measured) == len(solution.value_errors)
+        worst = f"{max(measured):.3g} on average in a step, at most" if whole else "not measured; gaps are"
+        rows["value errors"] = worst
     if solution.certificate.violations:
         met = exact is not None and max(exact.certificate.violations.values()) <= 0
         rows["violation"] = f"{0 if met else solution.violation:.3g}"

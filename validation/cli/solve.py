@@ -13,6 +13,7 @@ from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json,
 from .progress import solving, waiting
 from .records import unsolved_record
 from .solution_table import message_of, print_solution
+from .values import check_value, with_value
 
 if TYPE_CHECKING:
     from ...solvers import Status
@@ -92,6 +93,14 @@ def solve(
         typer.Option(
             metavar="G",
             help="What stands above a subgame, for cdrnr: full, none, resolving, max-margin or reach-max-margin.",
+        ),
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V",
+            help="What stands for the game below the depth limit in iterative methods: exact (its default, all that is "
+            "left of the game), cfr+:iterations=N or another method at each query, or a file of a learnt one (.npz).",
         ),
     ] = None,
     level: Annotated[
@@ -298,11 +307,13 @@ def solve(
             curves.check_sensitivity(problem)
             moved = curves.read_sensitivity(sensitivity)
         chosen = choose_method(method, options, start)
+        check_value(value, method, problem)
         check_start(start)
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
+            chosen = with_value(chosen, value, loaded)
             if moved is not None:
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:

@@ -1,0 +1,183 @@
+"""A value function that solves the rest of the game by regret minimisation at each query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models.depth_limited import Border
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnknownMethodError, shown
+from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
+from ..regret.driver import rule_of
+from ..regret.kernel import Kernel, KernelState
+from ..regret.layout import layout_from_matrices
+from ..regret.loop import PartArrays
+from .value_functions import BorderValues, Remembered
+
+_NEVER = 2**62
+#: Iterations before the gap is computed for the first time in a query that has a tolerance.
+_FIRST_CHECK = 8
+#: How many answers are kept.
+_KEPT = 1024
+
+
+@dataclass(eq=False)
+class _Rest:
+    """The rest below a border in the arrays of a kernel."""
+
+    border: Border
+    kernel: Kernel
+    state: KernelState
+    nothing: Floats
+
+
+class CFRValue:
+    """A value function that solves the rest by so many iterations of regret minimisation.
+
+    All public states of a border are solved at once, on arrays that hold the rest alone. Values are those of best
+    replies to the average strategies: so they are right at ways in along which a player never comes, too, and the sum
+    of range times value over both players is the gap of the average strategies, the error of the query.
+
+    Parameters
+    ----------
+    iterations : int
+        A query's.
+    method : str or RegretMethod
+        ``cfr+``, ``pcfr+``, ``dcfr`` or ``cfr``.
+    warm : bool
+        Whether a query begins with the regrets of the one before, at the same sequences of the game.
+    tolerance : float
+        Gap at which a query ends before its iterations are done, payoff units.
+
+    Attributes
+    ----------
+    queries, answered, iterations_done : int
+        How often it was asked, how often an answer was at hand, and the iterations of all queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex import CFRValue, load_game
+    >>> from treeplex.models.depth_limited import Border
+    >>> kuhn = load_game("kuhn")
+    >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)  # player 0 passed, player 1 bet
+    >>> [label for label, _ in map(tuple, border.way_labels(1))]
+    ['Q_p', 'K_p', 'J_p']
+    >>> answer = CFRValue(500).query(border, (np.ones(3), np.array([0.0, 1.0, 1 / 3])))  # a bluff in three jacks
+    >>> [round(float(value), 3) for value in answer.values[0]], answer.error < 1e-3
+    ([-0.167, -0.222, 0.111], True)
+    """
+
+    def __init__(
+        self, iterations: int = 500, method: str | RegretMethod = "cfr+", warm: bool = True, tolerance: float = 0.0
+    ) -> None:
+        if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
+            raise UnknownMethodError(f"CFRValue got iterations={shown(iterations)}, expected a whole number from 1 on")
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0.0:
+            raise UnknownMethodError(f"CFRValue got tolerance={shown(tolerance)}, expected a number of at least 0")
+        found = find_method(method) if isinstance(method, str) else method
+        if type(found) not in (CFR, CFRPlus, DCFR, PCFRPlus):
+            raise UnknownMethodError(f"CFRValue got method={shown(method)}, expected cfr, cfr+, dcfr or pcfr+")
+        self.iterations, self.warm, self.tolerance = iterations, bool(warm), float(tolerance)
+        self.method: RegretMethod = found  # type: ignore[assignment]
+        self.rule = rule_of(self.method)
+        self.queries = self.answered = self.iterations_done = 0
+        self._rest: _Rest | None = None
+        self._answers = Remembered(_KEPT)
+
+    def __repr__(self) -> str:
+        return f"CFRValue(iterations={self.iterations}, method={self.method.name!r}, warm={self.warm})"
+
+    @property
+    def name(self) -> str:
+        """How tables and messages call it."""
+        return f"{self.method.name}:iterations={self.iterations}"
+
+    def anew(self) -> "CFRValue":
+        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
+        return CFRValue(self.iterations, self.method, self.warm, self.tolerance)
+
+    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+        """Return what all ways in of a border are worth; see :class:`ValueFunction`."""
+        self.queries += 1
+        answer = self._answers.get(border, ranges)
+        if answer is not None:
+            self.answered += 1
+            return answer
+        rest = self._begin(border)
+        part = self._given(rest, ranges)
+        alternating = self.method.updates == "alternating"
+        done, step = 0, _FIRST_CHECK if self.tolerance > 0.0 else self.iterations
+        while True:
+            step = min(step, self.iterations - done)
+            rest.state.next_check = _NEVER
+            rest.kernel.run(rest.state, self.rule, step, alternating=alternating, part=part)
+            done += step
+            answer = self._answer(rest, ranges)
+            assert answer.error is not None
+            if done >= self.iterations or answer.error <= self.tolerance:
+                break
+            step = done
+        self.iterations_done += done
+        self._answers.keep(ranges, answer)
+        return answer
+
+    def _begin(self, border: Border) -> _Rest:
+        """Return the rest, with averages begun anew and the regrets of the query before if it is to be warm."""
+        rest = self._rest
+        if rest is None or rest.border is not border:
+            parents, offsets = [each.parents for each in border.rest], [each.offsets for each in border.rest]
+            kernel = Kernel(layout_from_matrices(parents, offsets, border.payoffs))
+            state, layout = kernel.initial_state(), kernel.layout
+            if self.warm and rest is not None and rest.border.game is border.game:
+                self._carry(rest, border, kernel, state)
+            rest = self._rest = _Rest(border, kernel, state, np.zeros(layout.size))
+        elif not self.warm:
+            rest.state = rest.kernel.initial_state()
+        return rest
+
+    @staticmethod
+    def _carry(rest: _Rest, border: Border, kernel: Kernel, state: KernelState) -> None:
+        """Take over regrets and behaviour at the sequences that both rests have."""
+        for player in (0, 1):
+            treeplex = border.game.sequence_form.treeplexes[player]
+            for name, scale in (("regrets", rest.kernel.layout.unit / kernel.layout.unit), ("behaviour", 1.0)):
+                of_rest = rest.kernel.layout.to_user(player, getattr(rest.state.arrays, name))
+                there = np.full(treeplex.num_sequences, np.nan)
+                there[rest.border.sequences[player]] = scale * of_rest[1 + rest.border.num_ways[player] :]
+                array = getattr(state.arrays, name)
+                now = kernel.layout.to_user(player, array)
+                taken = there[border.sequences[player]]
+                inner = now[1 + border.num_ways[player] :]
+                now[1 + border.num_ways[player] :] = np.where(np.isnan(taken), inner, taken)
+                kernel.layout.from_user(player, now, out=array)
+
+    def _given(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> PartArrays:
+        """Lay out ranges for the loop, and let the state play its behaviour with them."""
+        kernel, state, border = rest.kernel, rest.state, rest.border
+        layout = kernel.layout
+        inflow = np.zeros(layout.size)
+        for player, weights in enumerate(ranges):
+            treeplex = border.rest[player]
+            # The loop has a weight of one at the empty sequence, by which it counts; no leaf is paid there.
+            firsts = layout.positions[player][treeplex.offsets[: len(weights)]]
+            inflow[firsts] = weights - 1.0
+            plan = border.plan(player, layout.to_user(player, state.arrays.behaviour), weights)
+            plan[0] = 1.0
+            layout.from_user(player, plan, out=state.arrays.plan)
+        state.arrays.plan_sums[:] = 0.0
+        state.arrays.clock[0] = 0  # so that averages weigh the iterations of this query alone
+        return PartArrays(rest.nothing, rest.nothing, inflow)
+
+    def _answer(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> BorderValues:
+        border, kernel = rest.border, rest.kernel
+        average = kernel.average(rest.state)
+        behaviours, plans = [], []
+        for player in (0, 1):
+            weights = np.maximum(kernel.layout.to_user(player, average), 0.0)
+            behaviour = border.rest[player].behaviour(weights)
+            behaviours.append(behaviour)
+            plans.append(border.plan(player, behaviour, ranges[player]))
+        values = border.best_values(0, plans[1]), border.best_values(1, plans[0])
+        gap = float(ranges[0] @ values[0] + ranges[1] @ values[1])
+        return BorderValues(values, max(gap, 0.0), (behaviours[0], behaviours[1]))

@@ -1,0 +1,165 @@
+"""Value functions: what the rest of a game is worth to both players, given with which ranges they come to it."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ...models.depth_limited import Border
+from ...seqform.arrays import Floats
+from ...seqform.errors import SolverError, UnknownMethodError, shown
+
+
+@dataclass(frozen=True, eq=False)
+class BorderValues:
+    """What a value function answers; tuples are by seat.
+
+    Attributes
+    ----------
+    values : tuple of ndarray of float64, shape (num_ways,)
+        What each way in is worth to its player, counterfactually: chance and the other player's range multiplied in,
+        payoff units. The sum of range times value over both players is 0 for exact values.
+    error : float or None
+        How far the value of the rest at these ranges may be off, payoff units; ``None`` where that is not measured.
+    behaviours : tuple of ndarray of float64, shape (num_sequences of border.rest,), or None
+        Strategies in the rest that stand behind the values, if there are any.
+    """
+
+    values: tuple[Floats, Floats]
+    error: float | None = None
+    behaviours: tuple[Floats, Floats] | None = None
+
+
+@runtime_checkable
+class ValueFunction(Protocol):
+    """Anything that answers queries at a border.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    @property
+    def name(self) -> str:
+        """How tables and messages call it."""
+        ...
+
+    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+        """Return what all ways in of a border are worth.
+
+        Parameters
+        ----------
+        border : Border
+        ranges : tuple of ndarray of float64, shape (num_ways,)
+            By seat; not normalised.
+        """
+        ...
+
+
+class CallableValue:
+    """A value function of the user's own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a :class:`Border` and the two ranges, returns the values of the ways in of player 0 and of player 1.
+    name : str
+
+    Examples
+    --------
+    A value function that takes it that nothing is left to win:
+
+    >>> import numpy as np
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import Border
+    >>> from treeplex.solvers.depth_limited import CallableValue
+    >>> nothing = CallableValue(lambda border, ranges: (0.0 * ranges[0], 0.0 * ranges[1]))
+    >>> kuhn = load_game("kuhn")
+    >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)
+    >>> nothing.query(border, (np.ones(3), np.ones(3))).values[0]
+    array([0., 0., 0.])
+    """
+
+    def __init__(
+        self, function: Callable[[Border, tuple[Floats, Floats]], tuple[Any, Any]], name: str = "callable"
+    ) -> None:
+        self.function, self.name = function, name
+
+    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+        """Return what the function answers.
+
+        Raises
+        ------
+        SolverError
+            If that is not one finite number for each way in of both players.
+        """
+        answer = self.function(border, ranges)
+        try:
+            first, second = (np.array(one, dtype=np.float64) for one in answer)
+        except (TypeError, ValueError):
+            raise SolverError(
+                f"value function {self.name} answered {shown(answer)}, expected two arrays of numbers, by seat"
+            ) from None
+        for player, values in enumerate((first, second)):
+            if values.shape != (border.num_ways[player],) or not np.isfinite(values).all():
+                raise SolverError(
+                    f"value function {self.name} answered {shown(values)} for player {player}, expected "
+                    f"{border.num_ways[player]} finite numbers, one for each way in"
+                )
+        return BorderValues((first, second))
+
+
+class Remembered:
+    """The latest answers of a value function, by border and ranges.
+
+    Parameters
+    ----------
+    size : int
+        How many are kept.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._answers: OrderedDict[bytes, BorderValues] = OrderedDict()
+        self._border: Border | None = None
+
+    def get(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues | None:
+        """Return the answer at these ranges, if it is kept."""
+        if border is not self._border:
+            self._border = border
+            self._answers.clear()
+        key = self._key(ranges)
+        if key in self._answers:
+            self._answers.move_to_end(key)
+        return self._answers.get(key)
+
+    def keep(self, ranges: tuple[Floats, Floats], answer: BorderValues) -> None:
+        """Keep an answer at the border that was asked about last, and forget the oldest one beyond the size."""
+        self._answers[self._key(ranges)] = answer
+        if len(self._answers) > self.size:
+            self._answers.popitem(last=False)
+
+    @staticmethod
+    def _key(ranges: tuple[Floats, Floats]) -> bytes:
+        return ranges[0].tobytes() + b"|" + ranges[1].tobytes()
+
+
+def as_value_function(value: Any) -> ValueFunction:
+    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is none of these.
+    """
+    from .cfr_value import CFRValue
+
+    if value is None:
+        return CFRValue()
+    if isinstance(value, ValueFunction):
+        return value
+    if callable(value):
+        return CallableValue(value, str(getattr(value, "__name__", "callable")))
+    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

@@ -1,0 +1,265 @@
+"""Solves the programs of steps down to their depth limit, and asks a value function about what is below."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models.depth_limited import DepthLimit, StepAnswer, StepProgram
+from ...models.depth_limited.decision_steps import Flags
+from ...seqform.arrays import Floats
+from ..methods import RegretMethod
+from ..regret.kernel import CFR_PLUS, KernelState
+from ..regret.loop import PartArrays
+from ..status import Status
+from .regret_steps import CHECK_GROWTH, FIRST_CHECK, Placed, RegretStepSolver
+from .value_functions import BorderValues, ValueFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...models.problems.side import Side
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What a solve asked of its value function.
+
+    Attributes
+    ----------
+    count : int
+    value_errors : tuple of float
+        See :class:`ValueStepSolver`.
+    """
+
+    count: int
+    value_errors: tuple[float, ...]
+
+
+#: Iterations that complete a step whose value function has no strategies, for its certificate.
+COMPLETION = 1000
+_NEVER = 2**62
+
+
+@dataclass(eq=False)
+class _Trunk:
+    """What a step solves above its depth limit; vectors are over the kernel's positions."""
+
+    placed: Placed
+    state: KernelState
+    limit: DepthLimit
+    below: tuple[Flags, Flags]  # sequences below the limit, the player's and the reply's
+    settled: Floats  # above zero at what is settled and at all that is below the limit
+    tilt: Floats  # what the model and a gadget pay
+    own: Floats  # the averages' sums, in the order of the program
+    reply: Floats
+    proven: bool = True  # whether all values had strategies behind them
+
+
+class ValueStepSolver(RegretStepSolver):
+    """Regret minimisation above the depth limit of each step, with a value function below.
+
+    At each update the ranges at the border are what the current strategies make them; the value function says what each
+    way in is worth to both players, and these values count as payoffs of the sequences that lead there. The average of
+    the strategies above the limit decides. Where the value function has strategies of its own, their average together
+    with those above is the plan that proves how good the step is; where it has none, the rest is solved once more
+    below what was found, for the certificate alone.
+
+    Parameters
+    ----------
+    method : RegretMethod
+        Above the limit.
+    side : Side
+    tolerance : float
+        Of each step: its gap, payoff units; 0 for all iterations.
+    value : ValueFunction
+
+    Attributes
+    ----------
+    queries : int
+        Of all steps.
+    errors : list of float
+        For each step, the mean error of its queries, payoff units; NaN where the value function measures none. The gap
+        of a step's averages is at most that plus both regrets above the limit, divided by the iterations.
+
+    Notes
+    -----
+    Let Φ(x, y) be the value of the step at strategies above the limit: it is concave in x and convex in y. The values
+    that come with an error ε are a supergradient and a subgradient of Φ whose linear functions differ by ε at (x, y).
+    So with regrets R_x, R_y above the limit, the averages after T iterations have a gap of at most (R_x + R_y) / T plus
+    the mean of ε.
+    """
+
+    def __init__(self, method: RegretMethod, side: "Side", tolerance: float, value: ValueFunction) -> None:
+        super().__init__(method, side, tolerance)
+        self.value = value
+        self.queries = 0
+        self.errors: list[float] = []
+        self._above: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def kept(self) -> Queries:
+        """What the solution is to know of the queries."""
+        return Queries(self.queries, tuple(self.errors))
+
+    @property
+    def said(self) -> str:
+        """How often the value function was asked, and how far it was off in the step where that was most."""
+        measured = [error for error in self.errors if not np.isnan(error)]
+        known = measured and len(measured) == len(self.errors)
+        error = f", off by {max(measured):.3g} on average at most" if known else ""
+        return f", {self.queries} queries of value function {self.value.name}{error}"
+
+    def solve_to(
+        self,
+        limit: DepthLimit | None,
+        program: StepProgram,
+        seconds: float,
+        iterations: int,
+        listen: "Callable[[int, float], bool] | None" = None,
+    ) -> StepAnswer:
+        """Solve a step down to its depth limit, or wholly where it has none; see :meth:`RegretStepSolver.solve`."""
+        if limit is None:
+            self.errors.append(0.0)
+            return self.solve(program, seconds, iterations, listen)
+        begun = time.perf_counter()
+        trunk = self._trunk(program, limit)
+        done, next_check, errors = 0, FIRST_CHECK, 0.0
+        while True:
+            while done < min(next_check, iterations):
+                done += 1
+                errors += self._iterate_once(trunk, done)
+                if time.perf_counter() - begun >= seconds:
+                    break
+            answer = self._average(trunk)
+            gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
+            late = time.perf_counter() - begun >= seconds
+            if self.tolerance > 0.0 and gap <= self.tolerance:
+                break
+            if listen is not None and listen(done, gap):
+                self.stopped = Status.INTERRUPTED
+                break
+            if done >= iterations or late:
+                self.stopped = Status.ITERATION_LIMIT if done >= iterations else Status.TIME_LIMIT
+                break
+            next_check = max(done + 1, int(done * CHECK_GROWTH))
+        self.iterations += done
+        self._forget(trunk)
+        self.errors.append(errors / done if trunk.proven and done else float("nan"))
+        return answer
+
+    def _trunk(self, program: StepProgram, limit: DepthLimit) -> _Trunk:
+        placed = self._place(program)
+        state = self._begin(placed)
+        layout, own, other = placed.kernel.layout, placed.own, placed.reply
+        settled = np.array(placed.part.settled)
+        below = ~np.append(True, np.repeat(limit.own, program.own.num_actions))
+        below_reply = ~np.append(True, np.repeat(limit.reply, program.reply.num_actions))
+        for player, flags in ((own, below), (other, below_reply)):
+            settled[layout.positions[player][flags]] = 1.0
+            # Below the limit nothing is played here.
+            state.arrays.behaviour[layout.positions[player][flags]] = 0.0
+            state.arrays.plan[layout.positions[player][flags]] = 0.0
+            placed.part.kept[layout.positions[player][flags]] = 0.0
+        state.arrays.clock[0] = 0
+        return _Trunk(
+            placed=placed,
+            state=state,
+            limit=limit,
+            below=(below, below_reply),
+            settled=settled,
+            tilt=placed.tilt,
+            own=np.zeros(program.own.num_sequences),
+            reply=np.zeros(program.reply.num_sequences),
+        )
+
+    @staticmethod
+    def _forget(trunk: _Trunk) -> None:
+        """Take away what stands for regrets and behaviour below the limit, which later steps see."""
+        layout, state = trunk.placed.kernel.layout, trunk.state
+        for player, flags in ((trunk.placed.own, trunk.below[0]), (trunk.placed.reply, trunk.below[1])):
+            state.arrays.regrets[layout.positions[player][flags]] = 0.0
+            state.arrays.behaviour[layout.positions[player][flags]] = 0.0
+
+    def _iterate_once(self, trunk: _Trunk, number: int) -> float:
+        """Update both players above the limit, and return the error of the values."""
+        alternating = self.method.updates == "alternating"
+        answer = self._ask(trunk)
+        self._add(trunk, answer, float(number) ** self.method.averaging_power)
+        if not alternating:
+            self._update(trunk, answer, (0, 1), number)
+        else:
+            self._update(trunk, answer, (0,), number)
+            self._update(trunk, self._ask(trunk), (1,), number)
+        return np.nan if answer.error is None else answer.error
+
+    def _ask(self, trunk: _Trunk) -> BorderValues:
+        placed, layout = trunk.placed, trunk.placed.kernel.layout
+        plan = layout.to_user(placed.own, trunk.state.arrays.plan)
+        reply = layout.to_user(placed.reply, trunk.state.arrays.plan)
+        self.queries += 1
+        return self.value.query(trunk.limit.border, trunk.limit.ranges(placed.program, plan, reply))
+
+    def _update(self, trunk: _Trunk, answer: BorderValues, actors: tuple[int, ...], number: int) -> None:
+        """Let players of the kernel move once, by the values at the border; the others stay as they are."""
+        placed, state, limit = trunk.placed, trunk.state, trunk.limit
+        kernel, layout = placed.kernel, placed.kernel.layout
+        tilt, settled, kept = np.array(trunk.tilt), trunk.settled, placed.part.kept
+        ways = limit.border.way_sequences[limit.player]
+        np.add.at(tilt, layout.positions[placed.own][ways], answer.values[limit.player])
+        np.add.at(tilt, layout.positions[placed.reply][limit.columns], answer.values[1 - limit.player])
+        still = [player for player in (0, 1) if player not in actors]
+        for player in still:
+            place = slice(int(layout.bases[player]), int(layout.bases[player + 1]))
+            settled, kept = settled.copy(), kept.copy()
+            settled[place], kept[place] = 1.0, state.arrays.behaviour[place]
+            regrets = np.array(state.arrays.regrets[place])
+        state.next_check = _NEVER
+        state.arrays.clock[0] = number - 1
+        part = PartArrays(settled, kept, placed.part.inflow)
+        kernel.run(state, self.rule, 1, alternating=False, tilt=tilt, part=part)
+        for _ in still:
+            state.arrays.regrets[place] = regrets
+
+    def _add(self, trunk: _Trunk, answer: BorderValues, weight: float) -> None:
+        """Add the current plans to the averages, with the value function's below the limit."""
+        placed, limit = trunk.placed, trunk.limit
+        program, layout, border = placed.program, placed.kernel.layout, limit.border
+        own = layout.to_user(placed.own, trunk.state.arrays.behaviour)
+        reply = layout.to_user(placed.reply, trunk.state.arrays.behaviour)
+        below = border.sequences[limit.player], limit.below
+        if answer.behaviours is None:
+            trunk.proven = False
+            behaviours = [each.uniform_behaviour() for each in border.rest]
+        else:
+            behaviours = list(answer.behaviours)
+        for array, places, player in ((own, below[0], limit.player), (reply, below[1], 1 - limit.player)):
+            array[places] = behaviours[player][1 + border.num_ways[player] :]
+        trunk.own += weight * program.own.plan(own)
+        trunk.reply += weight * program.flow(reply)
+
+    def _average(self, trunk: _Trunk) -> StepAnswer:
+        """Return the averages, their rest solved where the value function had no strategies for it."""
+        program = trunk.placed.program
+        own, reply = program.own.behaviour(trunk.own), program.reply.behaviour(trunk.reply)
+        if trunk.proven:
+            return StepAnswer(program.completed(own), program.flow(reply))
+        settled = program.settled | trunk.limit.own
+        plan = self._completion(replace(program, plan=program.own.plan(own), settled=settled), None).plan
+        modelled = np.append(True, np.repeat(trunk.limit.reply, program.reply.num_actions))
+        return StepAnswer(plan, self._completion(program, np.where(modelled, reply, np.nan)).reply)
+
+    def _completion(self, program: StepProgram, reply: Floats | None) -> StepAnswer:
+        """Solve a program in which the player's plan above the limit is settled, or the reply is, NaN below."""
+        placed = self._place(program)
+        state = placed.kernel.initial_state()
+        layout = placed.kernel.layout
+        if reply is not None:
+            firsts = program.reply.offsets[:-1]
+            placed.part.settled[layout.positions[placed.reply][firsts]] = ~np.isnan(reply[firsts])
+            layout.from_user(placed.reply, np.nan_to_num(reply), out=placed.part.kept)
+        self._play(placed, state, reply)
+        state.next_check = _NEVER
+        placed.kernel.run(state, CFR_PLUS, COMPLETION, tilt=placed.tilt, part=placed.part)
+        return self._answer(placed, state)[0]
