@@ -87,7 +87,9 @@ if TYPE_CHECKING:
     )
     from .solvers.calibration import calibrate_style
     from .solvers.counter_strategies import counter_profile, counter_strategy
+    from .solvers.depth_limited.agent import Agent
     from .solvers.depth_limited.cfr_value import CFRValue
+    from .solvers.depth_limited.encounter import encounter
     from .solvers.depth_limited.learned_values import LinearValue, NetworkValue
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
@@ -116,6 +118,7 @@ __all__ = [
     "LBR",
     "SES",
     "TERMINAL",
+    "Agent",
     "BestNash",
     "BestResponse",
     "CFRPlus",
@@ -184,6 +187,7 @@ __all__ = [
     "cce_gap",
     "counter_profile",
     "counter_strategy",
+    "encounter",
     "expected_payoffs",
     "exploitability",
     "families",
@@ -210,6 +214,8 @@ __all__ = [
 
 # Where each name of the facade lives. The imports above, which only type checkers read, say the same.
 _EXPORTS = {
+    "Agent": ".solvers.depth_limited.agent",
+    "encounter": ".solvers.depth_limited.encounter",
     "CCFR": ".solvers",
     "CFR": ".solvers",
     "CFRPlus": ".solvers",

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
-from ..models.problems import Nash
+from ..models.problems import Nash, find_problem
 from ..seqform.errors import InvalidStrategyError, SolverError, nearest, shown
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy, checked_player
@@ -36,8 +37,12 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         equilibrium strategy of the game in which all players see so much of the cards, see :func:`abstraction_profile`;
         ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
         ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise, see
-        :func:`~treeplex.models.opponents.perturbation.perturbed`. Otherwise a file (.npz) that holds a strategy or a
-        profile. An O that holds a comma or a plus sign stands in parentheses. Numbers may be ``1e6`` or ``1/4``.
+        :func:`~treeplex.models.opponents.perturbation.perturbed`. ``cdbr:opponent=O,lookahead=K``,
+        ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and ``ses:opponent=O,p=P``: what an
+        :class:`~treeplex.Agent` plays whose model of the other player is O; ``,method=``, ``,tolerance=``,
+        ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a file (.npz) that holds a
+        strategy or a profile. An O that holds a comma or a plus sign stands in parentheses. Numbers may be ``1e6`` or
+        ``1/4``.
     game : Game
     player : int
         Whose strategy it is.
@@ -131,13 +136,14 @@ def _strategy(spec: str, game: Game, player: int, depth: int) -> Strategy:
         raise InvalidStrategyError(f"opponent {name} needs {kind.first}; expected {kind.form}")
     subject = items.pop(0).strip() if kind.first else ""
     values = read_parameters(name, items, kind.required, kind.optional, kind.form)
-    return kind.make(_Asked(game, player, depth, subject, values))
+    return kind.make(_Asked(name, game, player, depth, subject, values))
 
 
 @dataclass(frozen=True)
 class _Asked:
     """What an opponent is made of: its subject, such as another opponent, and its parameters."""
 
+    name: str
     game: Game
     player: int
     depth: int
@@ -228,6 +234,24 @@ def _perturbed(asked: _Asked) -> Strategy:
         raise
 
 
+def _agent(asked: _Asked) -> Strategy:
+    from .depth_limited.agent import Agent
+
+    name, values = asked.name, dict(asked.values)
+    model = _strategy(values.pop("opponent"), asked.game, 1 - asked.player, asked.depth + 1)
+    method = values.pop("method", "cfr+")
+    limits: dict[str, Any] = {
+        key: float(read_number(name, key, values.pop(key))) for key in ("seconds", "tolerance") if key in values
+    }
+    settings: dict[str, Any] = {**values}
+    if "p" in values:
+        settings["p"] = float(read_number(name, "p", values["p"]))
+    for key in ("lookahead", "level"):
+        if key in values:
+            settings[key] = read_whole(name, key, values[key])
+    return Agent(find_problem(name)(asked.game, model, **settings), method, **limits).strategy()
+
+
 def _end_if_interrupted(status: Status) -> None:
     if status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -244,6 +268,8 @@ class _Kind:
     optional: tuple[str, ...] = ()
 
 
+#: What an agent may be told of how it decides.
+_AGENT_LIMITS = ("method", "tolerance", "seconds")
 _OPPONENTS: Mapping[str, _Kind] = {
     "uniform": _Kind(_uniform, "uniform[:without=ACTION]", optional=("without",)),
     "random": _Kind(_random, "random:seed=S", required=("seed",)),
@@ -259,4 +285,20 @@ _OPPONENTS: Mapping[str, _Kind] = {
         "an opponent",
         optional=("epsilon", "concentration", "seed"),
     ),
+    "cdbr": _Kind(
+        _agent, "cdbr:opponent=O,lookahead=K", required=("opponent", "lookahead"), optional=("along", *_AGENT_LIMITS)
+    ),
+    "cdrnr": _Kind(
+        _agent,
+        "cdrnr:opponent=O,p=P,lookahead=K[,gadget=G,method=M]",
+        required=("opponent", "p", "lookahead"),
+        optional=("gadget", "along", *_AGENT_LIMITS),
+    ),
+    "cdbr-ne": _Kind(
+        _agent,
+        "cdbr-ne:opponent=O,p=P,lookahead=K",
+        required=("opponent", "p", "lookahead"),
+        optional=("along", *_AGENT_LIMITS),
+    ),
+    "ses": _Kind(_agent, "ses:opponent=O,p=P", required=("opponent", "p"), optional=("level", *_AGENT_LIMITS)),
 }

@@ -40,7 +40,7 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
         solver = ValueStepSolver(method, problem.side, options.tol, value)
     else:
         solver = RegretStepSolver(method, problem.side, options.tol)
-    _warm()
+    compile_loop()
     begun = time.perf_counter()
     answers: list[StepAnswer] = []
     stopped = Status.CONVERGED
@@ -102,7 +102,7 @@ def _listener(solver: RegretStepSolver, options: Options, begun: float) -> Calla
 
 
 @functools.cache
-def _warm() -> None:
+def compile_loop() -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     from ...models.games import load_game
     from ...models.problems import CDBR

@@ -17,8 +17,8 @@ GAME_HELP = (
 )
 #: What an opponent may be, for the help of options that take one.
 OPPONENT_HELP = (
-    "uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W*O+W*O, perturbed:O,epsilon=E "
-    "or a strategy file."
+    "uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W*O+W*O, perturbed:O,epsilon=E, "
+    "an agent such as cdrnr:opponent=O,p=P,lookahead=K, or a strategy file."
 )
 
 

@@ -8,6 +8,10 @@ from .ccfr_figure_2a import CCFRFigure2a
 from .ccfr_figure_2b import CCFRFigure2b
 from .ccfr_figure_2c import CCFRFigure2c
 from .ccfr_figure_3 import CCFRFigure3
+from .cdrnr_figure_4 import CDRNRFigure4
+from .cdrnr_figure_5 import CDRNRFigure5
+from .cdrnr_figure_6 import CDRNRFigure6
+from .cdrnr_figure_15 import CDRNRFigure15
 from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
 from .preference_efficiency import PrefCFREfficiency
@@ -25,6 +29,10 @@ EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
         CCFRFigure2c,
         CCFRFigure3,
         CDRNRTable1,
+        CDRNRFigure4,
+        CDRNRFigure5,
+        CDRNRFigure6,
+        CDRNRFigure15,
         PrefCFRFigure1,
         PrefCFRFigure2,
         PrefCFRFigure3,

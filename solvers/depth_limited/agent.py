@@ -1,0 +1,381 @@
+"""An agent that answers a model of its opponent decision by decision, as somebody at play does."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models.depth_limited import Continual, Found, StepAnswer, StepProgram
+from ...models.problems.problem import Certificate
+from ...models.problems.stepped import SteppedResponse
+from ...seqform.arrays import Floats
+from ...seqform.budget import Budget
+from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
+from ...seqform.strategy import Profile, Strategy
+from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..regret.driver import kernel_of
+from ..regret.kernel import KernelState
+from ..solve import with_game_value
+from ..status import Status
+from .linear_programs import equilibrium_of
+from .regret_minimisation import compile_loop
+from .regret_steps import RegretStepSolver
+from .step_solver import StepSolver
+from .value_steps import ValueStepSolver
+
+#: By default a decision by regret minimisation is as good as this share of the range of payoffs.
+TOLERANCE = 1e-3
+#: The most iterations of a decision that has neither a tolerance nor a time budget that ends it first.
+MOST_ITERATIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How an agent came to one of its decisions.
+
+    Attributes
+    ----------
+    step : int
+        Which step of the problem it is.
+    level : int
+        Of the decision, in the public tree.
+    states : tuple of int
+        The public states decided for.
+    seconds : float
+        From the step's program to its answer.
+    iterations : int
+        Of the method; 0 where the answer of the step before served.
+    gap : float
+        What a better decision could add to the step's objective at most, payoff units.
+    warm : bool
+        Whether the method began with what it knew from the step before.
+    """
+
+    step: int
+    level: int
+    states: tuple[int, ...]
+    seconds: float
+    iterations: int
+    gap: float
+    warm: bool
+
+
+class Agent:
+    """A player who decides when it has to, and looks some levels ahead each time.
+
+    Parameters
+    ----------
+    problem : CDBR, CDRNR, CDBRNE or SES
+        The game, the seat, the model of the opponent, how far it is believed and how far each step looks. Along
+        ``levels``, the default, the first decision asked for on a level makes all decisions of that level, and with
+        the full gadget the response is as safe as :class:`CDRNR` says. Along ``paths`` a decision is about the public
+        state that play has come to and nothing else; that is less work, and bounds no exploitability.
+    method : str or Method
+        ``cfr+`` or another method of regret minimisation, or ``lp``.
+    seconds : float
+        The most that each decision may take, but for one round of iterations. By regret minimisation a decision is
+        then made by what there is; the linear programs have no answer before they are solved.
+    tolerance : float, optional
+        Of the gap of each decision by regret minimisation, payoff units; 0 for none, so that the time or the
+        iterations end it. By default a thousandth of the range of payoffs. The linear programs have none.
+    max_iterations : int
+        The most of each decision.
+
+    Attributes
+    ----------
+    decisions : tuple of Decision
+        What has been decided, in the order in which it was.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the problem is not decided in steps, or the method does not solve it.
+    UnknownMethodError
+        If there is no such method, or a limit is none.
+
+    Notes
+    -----
+    A step is solved when play first comes to it, after those that it goes on from, and remembered: as long as the model
+    stays the same it is solved once. Regret minimisation begins with the regrets of the step before on the same path.
+    So with a tolerance what is decided does not depend on the order in which play comes to public states. A time budget
+    may end a decision anywhere, and the linear programs go on from the basis that was last: where plans are equally
+    good, the order may tell which it is. Whatever is decided stays, and :meth:`strategy` is what was and will be
+    played.
+
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594), sections 3 and 4.
+
+    Examples
+    --------
+    >>> from treeplex import CDRNR, Agent, Strategy, load_game
+    >>> game = load_game("kuhn")
+    >>> agent = Agent(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1), "lp")
+    >>> agent.act("K_")  # the opening with the king
+    {'p': 0.0, 'b': 1.0}
+    >>> len(agent.decisions), agent.num_steps
+    (1, 2)
+    >>> certificate = agent.certificate()  # which decides the rest
+    >>> len(agent.decisions), round(certificate.gain, 6)
+    (2, 0.444444)
+    """
+
+    def __init__(
+        self,
+        problem: SteppedResponse,
+        method: "str | DepthLimitedLP | RegretMethod" = "cfr+",
+        *,
+        seconds: float = math.inf,
+        tolerance: float | None = None,
+        max_iterations: int = MOST_ITERATIONS,
+    ) -> None:
+        if not isinstance(problem, SteppedResponse):
+            raise UnsupportedProblemError(
+                f"an agent cannot play {shown(problem)}: expected a response that is decided in steps, such as CDRNR"
+            )
+        found = find_method(method) if isinstance(method, str) else method
+        check_served(found, problem)
+        if isinstance(found, RegretMethod) and found.precision == "single":
+            raise UnknownMethodError(f"{found.name} got precision='single' for {problem.name}, expected double")
+        self.seconds = _limit("seconds", seconds)
+        self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
+        self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
+        self.problem, self.method = problem, found
+        self._equilibrium: Found | None = None
+        self._solver: _WarmSolver | ValueStepSolver | StepSolver | None = None
+        self._last_root: KernelState | None = None
+        self._forget()
+
+    @property
+    def player(self) -> int:
+        """The seat that the agent plays in."""
+        return self.problem.player
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What has been decided since the model was last changed, in the order in which it was."""
+        return tuple(self._decisions)
+
+    @property
+    def num_steps(self) -> int:
+        """How many decisions there are in all."""
+        return len(self._started().steps)
+
+    def new_game(self, opponent: Strategy | None = None) -> None:
+        """Begin a new game.
+
+        Parameters
+        ----------
+        opponent : Strategy, optional
+            A new model of the opponent. Then everything is decided anew, the first step from the regrets that it had
+            for the model before. Without it all decisions stand.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is no strategy of the other player of the game.
+        """
+        if opponent is not None:
+            self.problem = dataclasses.replace(self.problem, opponent=opponent)
+            self._last_root = self._states.get(0, self._last_root)
+            self._forget()
+
+    def act(self, infoset: Hashable) -> dict[Hashable, float]:
+        """Return with which probability the agent takes each action, deciding now if that is needed.
+
+        Parameters
+        ----------
+        infoset : hashable
+            Its label, as the rules have it.
+
+        Returns
+        -------
+        dict
+            Probabilities by action.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the agent has no such infoset.
+        SolverError
+            If a linear program had no answer within the limits.
+        """
+        own = self.problem.side.own
+        number = own.find_infoset(infoset)
+        if number is None:
+            raise InvalidStrategyError(f"player {self.player} has no infoset {shown(infoset)}")
+        self.decide(number)
+        first, last = own.offsets[number : number + 2].tolist()
+        return dict(zip(own.action_labels[number], self._behaviour()[first:last].tolist(), strict=True))
+
+    def decide(self, infoset: int) -> None:
+        """Make the decision at an infoset, by its number, if it is not made yet; errors as :meth:`act`."""
+        steps = self._started().steps
+        step: int | None = int(self._step_of[infoset])
+        waiting: list[int] = []
+        while step is not None and step >= 0 and step not in self._answers:
+            waiting.append(step)
+            step = steps[step].before
+        for number in reversed(waiting):
+            self._solve(number)
+
+    def strategy(self) -> Strategy:
+        """Return what the agent plays everywhere, as one strategy, after it has made the decisions that are left."""
+        for number in range(self.num_steps):  # a step comes after the one that it goes on from
+            if number not in self._answers:
+                self._solve(number)
+        return Strategy(self.problem.game, self.player, self._behaviour())
+
+    def certificate(self) -> Certificate:
+        """Return what :meth:`strategy` gains and can lose, exactly, and what is proven of each of its decisions."""
+        if self.problem.game_value is None:
+            self.problem = with_game_value(self.problem)
+        own, model = self.strategy(), self.problem.opponent
+        profile = Profile([own, model] if self.player == 0 else [model, own])
+        run = self._started()
+        answers = [self._answers[number] for number in range(len(run.steps))]
+        return self.problem.certify(profile, None, self.problem.evidence(answers, run.plan, self._equilibrium))
+
+    def _forget(self) -> None:
+        self._run: Continual | None = None
+        self._answers: dict[int, StepAnswer] = {}
+        self._decisions: list[Decision] = []
+        self._states: dict[int, KernelState] = {}
+        self._kept: Floats | None = None
+
+    def _started(self) -> Continual:
+        if self._run is None:
+            if self.problem.needs_equilibrium and self._equilibrium is None:
+                self._equilibrium = equilibrium_of(self.problem)
+            self._run = self.problem.start(self._equilibrium)
+            self._followed = {step.before for step in self._run.steps}
+            # Which step decides at each infoset; none where an equilibrium strategy is kept to.
+            self._step_of = np.full(self.problem.side.own.num_infosets, -1, dtype=np.int32)
+            for number, step in enumerate(self._run.steps):
+                self._step_of[step.decided] = number
+        return self._run
+
+    def _behaviour(self) -> Floats:
+        """Return the behaviour that is decided so far, uniform elsewhere."""
+        if self._kept is None:
+            run = self._started()
+            if self.problem.needs_equilibrium:
+                self._kept = run.side.own.behaviour(self.problem.response(run.plan, self._equilibrium))
+            else:
+                self._kept = run.behaviour.copy()
+        return self._kept
+
+    def _solve(self, number: int) -> None:
+        """Make one decision; the one that it goes on from has been made."""
+        run = self._started()
+        step = run.steps[number]
+        if isinstance(self.method, RegretMethod):
+            compile_loop()
+        begun = time.perf_counter()
+        program = run.program(number)
+        iterations, warm = 0, True
+        if run.goes_on(number):
+            assert step.before is not None
+            answer = self._answers[step.before]
+            if step.before in self._states:
+                self._states[number] = self._states[step.before]
+        elif isinstance(self.method, RegretMethod):
+            answer, iterations, warm = self._by_regrets(number, program)
+        else:
+            answer, iterations, warm = self._by_linear_program(number, program)
+        seconds = time.perf_counter() - begun
+        gap = max(0.0, program.allowed(answer.reply) - program.guaranteed(answer.plan))
+        self._keep(number, program, answer)
+        self._decisions.append(
+            Decision(number, step.level, tuple(step.states.tolist()), seconds, iterations, gap, warm)
+        )
+
+    def _keep(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
+        needed = 8 * (len(answer.plan) + len(answer.reply)) * (len(self._answers) + 1)
+        needed += sum(array.nbytes for state in self._states.values() for array in state.arrays)
+        Budget().require(needed, f"what an agent remembers of {len(self._answers) + 1:,} decisions")
+        self._answers[number] = answer
+        self._started().decide(number, program, answer)
+        self._kept = None
+
+    def _by_regrets(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        assert isinstance(self.method, RegretMethod)
+        if isinstance(self.method, DepthLimitedCFR):
+            return self._by_value(self.method, program)
+        if self._solver is None:
+            self._solver = _WarmSolver(self.method, self.problem.side, self.tolerance)
+        solver, run = self._solver, self._started()
+        assert isinstance(solver, _WarmSolver)
+        before = run.steps[number].before
+        state = self._last_root if before is None else self._states.get(before)
+        solver.begin_with(state if run.whole else None)
+        done = solver.iterations
+        answer = solver.solve(program, self.seconds, self.max_iterations)
+        if run.whole and (number in self._followed or number == 0):
+            self._states[number] = solver.reached()
+        return answer, solver.iterations - done, run.whole and state is not None
+
+    def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        """Decide with a value function below the depth limit, which remembers what it was asked."""
+        if self._solver is None:
+            value = method.value.anew() if hasattr(method.value, "anew") else method.value
+            self._solver = ValueStepSolver(method, self.problem.side, self.tolerance, value)
+        solver = self._solver
+        assert isinstance(solver, ValueStepSolver)
+        done = solver.iterations
+        answer = solver.solve(program, self.seconds, self.max_iterations)
+        return answer, solver.iterations - done, False
+
+    def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        assert isinstance(self.method, DepthLimitedLP)
+        warm = self._solver is not None
+        if self._solver is None:
+            form = self.problem.game.sequence_form
+            large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
+            algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
+            self._solver = StepSolver(algorithm, interruptible=large)
+        solver = self._solver
+        assert isinstance(solver, StepSolver)
+        done = solver.iterations
+        answer = solver.solve(program, self.seconds, self.max_iterations)
+        if answer is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if isinstance(answer, Status):
+            raise SolverError(
+                f"{self.problem.name}: no decision at level {self._started().steps[number].level} within the limits: "
+                f"{solver.detail}"
+            )
+        return answer, solver.iterations - done, warm
+
+
+class _WarmSolver(RegretStepSolver):
+    """The compiled loop on steps that come in any order, each from the state in which another one ended."""
+
+    def begin_with(self, state: KernelState | None) -> None:
+        """Take up a state; without one, the next step begins with nothing."""
+        self._state = None if state is None else state.copy()
+        self._kernel = None if state is None else kernel_of(self.side.game.sequence_form)
+
+    def reached(self) -> KernelState:
+        """Return the state in which the last step ended."""
+        assert self._state is not None
+        return self._state
+
+
+def payoff_range(problem: SteppedResponse) -> float:
+    """Return the difference between the largest and the least payoff of a problem's game."""
+    form = problem.game.sequence_form
+    values = form.A.data if form.leaves is None else form.leaves.payoffs[:, 0]
+    return float(np.ptp(values)) if len(values) else 0.0
+
+
+def _limit(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not number >= 0.0:
+        raise UnknownMethodError(f"an agent got {name}={shown(value)}, expected a number of at least 0")
+    return number
