@@ -1,7 +1,6 @@
 """The whole frontier of restricted Nash responses: every p at which the response changes, without a grid."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
+from .drawn import Drawn
 from .envelope import Line, find_envelope
 from .exact.parametric import ParametricProgram
 from .solve import checked_number, with_game_value
@@ -23,7 +23,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier:
+class Frontier(Drawn):
     """Restricted Nash responses for all p from 0 to 1.
 
     Attributes
@@ -66,20 +66,6 @@ class Frontier:
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} responses, gap={self.gap:.3g}, solves={self.solves})"
-
-    def plot(self, path: str | Path) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        from ..seqform.interchange.drawing import write_picture
-
-        write_picture(self.figure, path)
 
 
 def restricted_nash_frontier(

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
+from .drawn import Drawn
 from .envelope import Envelope, Line, find_envelope
 from .exact.parametric import Optimum, ParametricProgram
 from .outcome import nearest_profile
@@ -27,7 +27,7 @@ _INSIDE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValueFunction:
+class ValueFunction(Drawn):
     """The optimal objective of a problem as a function of one constraint's bound.
 
     Piecewise linear: concave where the bound is on plans of the player who maximises the objective, convex where it is
@@ -132,20 +132,6 @@ class ValueFunction:
             f"ValueFunction({self.name!r}, {self.lower:g} to {self.upper:g}, {len(self.prices)} pieces, "
             f"gap={self.gap:.3g})"
         )
-
-    def plot(self, path: str | Path) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        from ..seqform.interchange.drawing import write_picture
-
-        write_picture(self.figure, path)
 
 
 def value_function(problem: Any, name: str, lower: float, upper: float, *, accuracy: float = 0.0) -> ValueFunction:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..seqform.errors import InvalidConstraintError, shown
 from ..seqform.evaluate import best_response_value
 from ..seqform.functional import Functional
 from ..seqform.game import Game
+from .drawn import Drawn
 from .sensitivity import ValueFunction, value_function
 from .solve import checked_number, with_game_value
 
@@ -27,7 +27,7 @@ _NAME = "style"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TradeOff:
+class TradeOff(Drawn):
     """The least loss with which a linear functional of a player's plan can have a value, for every value.
 
     The loss of a strategy is the value of the game minus what the strategy guarantees: what it can lose by to anyone
@@ -130,20 +130,6 @@ class TradeOff:
         from .pictures import draw_trade_off
 
         return draw_trade_off(self)
-
-    def plot(self, path: str | Path) -> None:
-        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        GameFileError
-            If the suffix is another one, or the file cannot be written.
-        """
-        from ..seqform.interchange.drawing import write_picture
-
-        write_picture(self.figure, path)
 
     def __repr__(self) -> str:
         low, high = (end + 0.0 for end in self.free)

@@ -11,14 +11,12 @@ from ...seqform.strategy import Profile
 from ..outcome import Options, Outcome, certified_error, nearest_profile, reported
 from ..solution import History
 from ..status import Status
-from .driver import kernel_for, next_chunk, rule_of, warm
+from .driver import CHECK_GROWTH, kernel_for, next_chunk, rule_of, warm
 
 if TYPE_CHECKING:
     from ..methods import RegretMethod
     from .kernel import Kernel, KernelState
 
-#: The certificate is computed each time the iterations have grown by this factor.
-CHECK_GROWTH = 1.2
 _FIRST_CALL = 32
 _NEVER = 2**62  # the loop's own certificate is of an equilibrium
 
