@@ -38,8 +38,8 @@ def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
     pairs = layout.block_columns.astype(np.int64)
     in_blocks = plan[pairs[:, 0]] + plan[pairs[:, 1]] != 0.0
     blocks = int((np.diff(layout.block_starts.astype(np.int64))[in_blocks] // 2).sum())
-    in_cells = plan[layout.cell_columns.astype(np.int64)] != 0.0
-    cells = int(np.diff(layout.cell_starts.astype(np.int64))[in_cells].sum())
+    in_cells = plan[layout.cells.columns.astype(np.int64)] != 0.0
+    cells = int(np.diff(layout.cells.starts.astype(np.int64))[in_cells].sum())
     checks = len(columns) + 2 * len(pairs) + len(in_cells)
     return {
         "pieces": runs + blocks + cells,

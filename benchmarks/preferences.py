@@ -5,7 +5,8 @@
     python benchmarks/preferences.py --json FILE
 
 A preference of degree 1 at a vulnerability of nothing leaves play as it is, but goes the way of all preferences: so
-the loops that are compared have the same plans to go through. They take turns; a ratio is that of their least times.
+the loops that are compared have the same plans to go through. They take turns, and each is compared with the turn of
+CFR beside it: what is printed is the median of these ratios.
 """
 
 import argparse
@@ -24,14 +25,16 @@ from treeplex import Game, Prefer, load_game
 from treeplex.models.preferences import Preference, preference_on
 from treeplex.solvers.regret.driver import kernel_of
 from treeplex.solvers.regret.kernel import CFR
+from treeplex.solvers.regret.loop import LATE_BLOCK
 from treeplex.solvers.regret.preferences import kernel_preferences
 
 GAMES = ["kuhn", "leduc", "leduc:ranks=6", "liars_dice", "goofspiel:cards=5", "goofspiel:cards=6"]
-ROUNDS = 60
-ROUND_SECONDS = 0.005
+#: Arrays are put at other places in memory so many times, at each of which the loops take so many turns.
+PLACES, TURNS = 6, 40
+TURN_SECONDS = 0.003
 WARM_UP = 200
 #: So small that nothing is charged that would move a regret.
-NOTHING = 1e-300
+NOTHING = 1e-100
 
 
 def preferences(game: Game) -> dict[str, Preference]:
@@ -65,20 +68,27 @@ def measure(spec: str) -> dict[str, Any]:
         name: kernel_preferences(game, one, kernel.layout, on_one=False) for name, one in preferences(game).items()
     }
     states = {name: kernel.initial_state(preferences=each) for name, each in arrays.items()}
-    begun = time.perf_counter()
     for state in states.values():
         kernel.run(state, CFR, WARM_UP, growth=np.inf)
     begun = time.perf_counter()
     kernel.run(states["cfr"].copy(), CFR, WARM_UP, growth=np.inf)
-    iterations = max(16, int(ROUND_SECONDS * WARM_UP / (time.perf_counter() - begun)) // 16 * 16)
-    least = dict.fromkeys(states, np.inf)
-    for _ in range(ROUNDS):
-        for name, state in states.items():
-            begun = time.perf_counter()
-            kernel.run(state, CFR, iterations, growth=np.inf)
-            least[name] = min(least[name], (time.perf_counter() - begun) / iterations)
-    ratios = {name: seconds / least["cfr"] for name, seconds in least.items() if name != "cfr"}
-    return {"game": spec, "microseconds": 1e6 * least["cfr"], "ratios": ratios}
+    seconds = (time.perf_counter() - begun) / WARM_UP
+    # Whole blocks, so that the reaches by which β counts are found as often in each turn.
+    iterations = LATE_BLOCK * max(1, int(TURN_SECONDS / seconds) // LATE_BLOCK)
+    turns: dict[str, list[float]] = {name: [] for name in states}
+    random = np.random.default_rng(0)
+    for _ in range(PLACES):
+        room = np.zeros(random.integers(1, 4096))
+        placed = {name: state.copy() for name, state in states.items()}
+        for _ in range(TURNS):
+            for name, state in placed.items():
+                begun = time.perf_counter()
+                kernel.run(state, CFR, iterations, growth=np.inf)
+                turns[name].append((time.perf_counter() - begun) / iterations)
+        del room
+    beside = np.array(turns["cfr"])
+    ratios = {name: float(np.median(np.array(each) / beside)) for name, each in turns.items() if name != "cfr"}
+    return {"game": spec, "microseconds": 1e6 * float(np.median(beside)), "ratios": ratios}
 
 
 def main() -> int:

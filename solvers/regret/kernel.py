@@ -14,6 +14,7 @@ from .constraints import DualRule, KernelConstraints
 from .layout import KernelLayout
 from .loop import (
     CONSTANT,
+    ON_ONE,
     POWER,
     GameArrays,
     MultiplierArrays,
@@ -24,6 +25,7 @@ from .loop import (
     StateArrays,
     run_loop,
 )
+from .preferences import leanings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -169,7 +171,9 @@ class KernelState:
             local, pricing = preferences.local, preferences.pricing
             preferences = preferences._replace(
                 local=local._replace(costs=local.costs.copy()),
-                pricing=pricing._replace(seen=pricing.seen.copy(), summed=pricing.summed.copy()),
+                pricing=pricing._replace(
+                    seen=pricing.seen.copy(), recent=pricing.recent.copy(), summed=pricing.summed.copy()
+                ),
             )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 
@@ -210,6 +214,7 @@ class Kernel:
             PolytopeArrays(*arrays(PolytopeArrays._fields)),
             PayoffArrays(*arrays(PayoffArrays._fields)),
             self.layout.runs,
+            self.layout.cells,
             self.layout.holding,
             self.layout.paying,
         )
@@ -256,14 +261,15 @@ class Kernel:
         preferences = state.preferences
         weights = np.maximum(state.arrays.regrets, 0.0)
         if preferences is not None:
-            weights = weights * preferences.local.degrees
+            degrees, fallback = leanings(preferences.local, self.layout)
+            weights = weights * degrees
         for start, count, arity, _ in self.layout.buckets.tolist():
             place = slice(start, start + count * arity)
             shares = weights[place].reshape(arity, count)
             otherwise = np.full((arity, count), 1.0 / arity)
             if preferences is not None:
-                otherwise = preferences.local.fallback[place].reshape(arity, count)
-                if preferences.local.on_one[0]:
+                otherwise = fallback[place].reshape(arity, count)
+                if preferences.leaning[0] == ON_ONE:
                     shares = np.where(np.arange(arity)[:, None] == shares.argmax(axis=0), shares, 0.0)
             totals = shares.sum(axis=0)
             chosen = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)
@@ -313,7 +319,8 @@ class Kernel:
             size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
         if preferences is not None:
-            state.arrays.regrets[:] /= preferences.local.degrees  # what is played is in proportion to the product
+            degrees, _ = leanings(preferences.local, self.layout)
+            state.arrays.regrets[:] /= degrees  # what is played is in proportion to the product
         state.origin = np.array(state.arrays.regrets)
         return state
 

@@ -18,7 +18,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
 from .flow_pieces import Entries, FlowPlaces, diagonal_pieces, inflow_fields, multiplied_out
-from .pieces import Runs, distinct, joined, pieces_of
+from .pieces import Cells, Runs, distinct, joined, pieces_of
 from .placement import (
     Floats,
     Integers,
@@ -80,10 +80,9 @@ class KernelLayout:
     block_ranges, block_starts, blocks : ndarray of uint32
         As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
         row by row.
-    cell_columns, cell_ranges, cell_starts, cell_rows : ndarray of uint32
-        Two players: the payoff's other cells, each with one column, row and value, in the same manner.
-    cell_values : ndarray of float64
-        Payoffs to the row's player, chance multiplied in, as ``patterns``.
+    cells : Cells
+        Two players: the payoff's other cells. As in ``runs`` and ``patterns``, payoffs are the row's player's, chance
+        multiplied in.
     leaf_positions : ndarray of uint32, shape (num_leaves, num_players)
         Any other number of players: the leaves' sequences. Empty for two.
     leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
@@ -100,7 +99,7 @@ class KernelLayout:
     """
 
     _NUMBERS: ClassVar[tuple[str, ...]] = (
-        "inflow_patterns", "patterns", "cell_values", "leaf_payoffs",
+        "inflow_patterns", "patterns", "leaf_payoffs",
     )  # fmt: skip
 
     num_players: int
@@ -121,11 +120,7 @@ class KernelLayout:
     block_ranges: Unsigned
     block_starts: Unsigned
     blocks: Unsigned
-    cell_columns: Unsigned
-    cell_ranges: Unsigned
-    cell_starts: Unsigned
-    cell_rows: Unsigned
-    cell_values: Floats
+    cells: Cells
     leaf_positions: Unsigned
     leaf_payoffs: Floats
     holding: Runs
@@ -317,7 +312,7 @@ def _nothing(num_players: int, number: Any) -> dict[str, Any]:
     return {
         "runs": Runs.none(number), "patterns": numbers,
         "block_columns": none.reshape(0, 3), "block_ranges": ranges, "block_starts": starts, "blocks": none,
-        "cell_columns": none, "cell_ranges": ranges, "cell_starts": starts, "cell_rows": none, "cell_values": numbers,
+        "cells": Cells.none(number),
         "leaf_positions": none.reshape(0, num_players), "leaf_payoffs": numbers.reshape(0, num_players),
         "holding": Runs.none(number), "paying": Runs.none(number), "num_factors": 0,
     }  # fmt: skip
@@ -414,7 +409,6 @@ def _two_player_layout(
         cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
-    cell_columns, cell_ranges, cell_starts, cell_rows = joined(cells)
     payoff_fields = _nothing(2, treeplexes.number) | {
         "runs": Runs.of(runs, treeplexes.number),
         "block_columns": unsigned(block_columns.T),
@@ -422,11 +416,7 @@ def _two_player_layout(
         "block_starts": unsigned(2 * block_starts),
         "blocks": unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
         "patterns": patterns.ravel(),
-        "cell_columns": unsigned(cell_columns[0]),
-        "cell_ranges": unsigned(cell_ranges),
-        "cell_starts": unsigned(cell_starts),
-        "cell_rows": unsigned(cell_rows),
-        "cell_values": np.concatenate([pieces.values[:, 0] for pieces in cells]),
+        "cells": Cells.of(cells, treeplexes.number),
     }
     return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
 

@@ -20,13 +20,14 @@ from numba import types
 from numba.extending import intrinsic
 
 from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
-from .pieces import Runs
+from .pieces import Cells, Runs
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
+UNMOVED, IN_PROPORTION, ON_ONE = 0, 1, 2  # what preferences make of δ (R − β)⁺: shares, or all on the largest
 OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
 # Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
-BLOCK, LATE_BLOCK, EARLY = 16, 64, 1024
+BLOCK, LATE_BLOCK, EARLY = 16, 64, 128
 FOLD = 64  # iterations whose plans are summed in single precision
 INWARDS = 1e-9  # how far arguments of logarithms are moved to those of an interior plan
 
@@ -85,18 +86,13 @@ class PolytopeArrays(NamedTuple):
 
 
 class PayoffArrays(NamedTuple):
-    """The payoffs that stand in no runs, cell by cell."""
+    """The payoffs of two actions against two, and those of leaves."""
 
     patterns: Any
     block_columns: Any
     block_ranges: Any
     block_starts: Any
     blocks: Any
-    cell_columns: Any
-    cell_ranges: Any
-    cell_starts: Any
-    cell_rows: Any
-    cell_values: Any
     leaf_positions: Any
     leaf_payoffs: Any
 
@@ -107,6 +103,7 @@ class GameArrays(NamedTuple):
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
     runs: Runs
+    cells: Cells
     holding: Runs
     paying: Runs
 
@@ -164,20 +161,21 @@ class CurveArrays(NamedTuple):
 
 
 class LeaningArrays(NamedTuple):
-    """What the local rule leans to; vectors are over positions."""
+    """What the local rule leans to."""
 
-    degrees: Any  # δ
-    fallback: Any  # what is played where no regret is above the vulnerability
-    costs: Any  # at the first action of each infoset, what is taken from its instantaneous regrets
-    on_one: Any  # whether all is played on one action
+    places: Any  # of each register of infosets, where among the patterns its own begins
+    patterns: Any  # the distinct ones: action after action δ, then what is played where no regret is above the cost
+    costs: Any  # over positions, at the first action of each infoset, what is taken from its instantaneous regrets
 
 
 class PricingArrays(NamedTuple):
     """How the costs follow from plans, where they do."""
 
-    reaching: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
-    seen: Any  # what infosets would cost at the sums of plans of a block ago, and at bases the weight of these
-    summed: Any  # by player, how many plans these were
+    runs: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
+    cells: Cells  # of these, what stands alone
+    seen: Any  # the sums of plans of a block ago, over positions
+    recent: Any  # the mean plans since then
+    summed: Any  # by player, how many plans the others' were
     infosets: Any  # any other number of players: the position of the first action of each history's infoset
     histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
     ranges: Any  # each player's histories
@@ -187,8 +185,8 @@ class PricingArrays(NamedTuple):
 class PreferenceArrays(NamedTuple):
     """Preferences for actions."""
 
-    leaning: Any  # of each player, whether it has any
-    depending: Any  # whether costs depend on plans
+    leaning: Any  # of each player, whether it has any and what it then plays: IN_PROPORTION or ON_ONE
+    depending: Any  # of each player, whether costs depend on the others' plans
     local: LeaningArrays
     pricing: PricingArrays
 
@@ -231,6 +229,18 @@ def _add_runs(runs: Any, player: Any, source: Any, scale: Any, target: Any) -> N
 
 
 @compiled
+def _add_cells(cells: Any, player: Any, source: Any, scale: Any, target: Any) -> None:
+    """Do what :func:`_add_runs` does, cell by cell."""
+    real = source.dtype.type
+    columns, starts, rows, values = cells.columns, cells.starts, cells.rows, cells.values
+    for c in range(np.uint64(cells.ranges[player]), np.uint64(cells.ranges[player + ONE])):
+        amount = source[columns[c]] * real(scale)
+        if amount != real(0.0):
+            for k in range(np.uint64(starts[c]), np.uint64(starts[c + ONE])):
+                target[rows[k]] += amount * values[k]
+
+
+@compiled
 def _add_factored(holding: Any, paying: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
     """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
     for k in range(np.uint64(len(factors))):
@@ -240,7 +250,9 @@ def _add_factored(holding: Any, paying: Any, player: Any, plan: Any, scale: Any,
 
 
 @compiled
-def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any) -> None:
+def _add_gradient(
+    payoffs: Any, runs: Any, cells: Any, num_players: Any, player: Any, plan: Any, scale: Any, gradient: Any
+) -> None:
     """Add ``scale`` times a player's payoff per own sequence, the others playing their part of ``plan``."""
     real = plan.dtype.type
     scale = real(scale)
@@ -258,13 +270,7 @@ def _add_gradient(payoffs: Any, runs: Any, num_players: Any, player: Any, plan: 
                     row, place = np.uint64(blocks[k]), np.uint64(blocks[k + ONE])
                     gradient[row] += reach * patterns[place] + other_reach * patterns[place + ONE]
                     gradient[row + stride] += reach * patterns[place + TWO] + other_reach * patterns[place + THREE]
-        cell_columns, cell_starts = payoffs.cell_columns, payoffs.cell_starts
-        cell_rows, cell_values = payoffs.cell_rows, payoffs.cell_values
-        for c in range(np.uint64(payoffs.cell_ranges[player]), np.uint64(payoffs.cell_ranges[player + ONE])):
-            reach = plan[cell_columns[c]] * scale
-            if reach != real(0.0):
-                for k in range(np.uint64(cell_starts[c]), np.uint64(cell_starts[c + ONE])):
-                    gradient[cell_rows[k]] += reach * cell_values[k]
+        _add_cells(cells, player, plan, scale, gradient)
     else:
         for leaf in range(np.uint64(len(payoffs.leaf_payoffs))):
             reach = scale
@@ -281,25 +287,27 @@ def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, play
     Of two players it is the mean over the latest block of iterations, of which the sums of plans are known; what stood
     there before it has ``kept`` so much of its weight.
     """
-    seen, plan, plan_sums = pricing.seen, state.plan, state.plan_sums
+    seen, recent, plan, plan_sums = pricing.seen, pricing.recent, state.plan, state.plan_sums
     real = costs.dtype.type
-    base, end = np.uint64(bases[player]), np.uint64(bases[player + ONE])
-    for s in range(base, end):
+    for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
         costs[s] = real(0.0)
     if num_players == TWO:
-        summed = plan_sums[bases[ONE - player]]  # the weights in all
-        weight = summed - real(kept) * seen[base]
-        if weight > real(0.0):
-            _add_runs(pricing.reaching, player, plan_sums, 1.0, costs)
-            share = real(1.0) / weight
-            for s in range(base, end):
-                until_now = costs[s]
-                # What did not happen is to cost nothing, round-off or not.
-                costs[s] = max((until_now - real(kept) * seen[s]) * share, real(0.0))
-                seen[s] = until_now
-            costs[base], seen[base] = real(0.0), summed
+        base, end = np.uint64(bases[ONE - player]), np.uint64(bases[TWO - player])
+        share, kept = real(plan_sums[base] - kept * seen[base]), real(kept)  # the weights since then
+        if share > real(0.0):
+            # What was not played is to count nothing, round-off or not: most columns are then left out.
+            least = spread(real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps)
+            shares, decays, zeros = spread(real(1.0) / share), spread(kept), spread(real(0.0))
+            for s in range(base, end, width(plan)):
+                summed, before = load(plan_sums, s), load(seen, s) * decays
+                played = where_positive(summed - before * least, (summed - before) * shares, zeros)
+                store(recent, s, played)
+                store(seen, s, summed)
         else:
-            _add_runs(pricing.reaching, player, plan, 1.0, costs)
+            for s in range(base, end):
+                recent[s] = plan[s]
+        _add_runs(pricing.runs, player, recent, 1.0, costs)
+        _add_cells(pricing.cells, player, recent, 1.0, costs)
         return
     infosets, histories, ranges, weights = (
         pricing.infosets, pricing.histories, pricing.ranges, pricing.weights
@@ -314,7 +322,7 @@ def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, play
 @compiled
 def _bottom_up(
     polytopes: Any, player: Any, state: Any, positive: Any, negative: Any, floor: Any, prediction: Any,
-    preferences: Any, part: Any,
+    preferences: Any, on_one: Any, part: Any,
 ) -> None:  # fmt: skip
     """Update regrets and behaviour from the gradient, which is left zero."""
     regrets, behaviour, gradient = state.regrets, state.behaviour, state.gradient
@@ -326,11 +334,9 @@ def _bottom_up(
     groups, ranges = polytopes.inflow_groups, polytopes.inflow_ranges
     runs, patterns = polytopes.inflow_runs, polytopes.inflow_patterns
     flow, lanes = len(parents) == 0, width(gradient)
-    # Without preferences these are None, and what follows from them is not compiled.
-    on_one = False
+    # What is None, here and below, is not compiled.
     if preferences is not None:
-        on_one = preferences.on_one[0] != 0
-        degrees, fallback, vulnerability = preferences.degrees, preferences.fallback, preferences.costs
+        leanings, leaning_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
     if part is not None:
         settled_at, kept = part.settled, part.kept
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
@@ -348,25 +354,28 @@ def _bottom_up(
             totals = zeros
             if preferences is not None:
                 costs = load(vulnerability, here)
+                leaning = np.uint64(leanings[(first + i) // lanes])
             for action in range(arity):
                 there = here + action * size
-                instantaneous = load(gradient, there) - values
+                instantaneous = load(gradient, there)
                 if preferences is not None:
-                    instantaneous = instantaneous - costs
+                    instantaneous = instantaneous - costs  # before what has to be waited for
+                instantaneous = instantaneous - values
                 store(gradient, there, zeros)
                 regret = load(regrets, there)
                 regret = larger(regret * where_positive(regret, positives, negatives) + instantaneous, floors)
                 store(regrets, there, regret)
                 chosen = larger(regret + predictions * instantaneous, zeros)
                 if preferences is not None:
-                    chosen = chosen * load(degrees, there)
+                    chosen = chosen * load(leaning_patterns, leaning + action * lanes)
                 store(behaviour, there, chosen)
                 totals = totals + chosen
             if preferences is not None:
-                uniform = load(fallback, here)
+                leaning += arity * lanes
+                uniform = load(leaning_patterns, leaning)
             divisors = where_positive(totals, totals, ones)
             shares = where_positive(totals, zeros, uniform)
-            if on_one:
+            if on_one is not None:
                 # All is played on the first of the best actions.
                 best, left = zeros, ones
                 for action in range(arity):
@@ -375,9 +384,8 @@ def _bottom_up(
                     there = here + action * size
                     taken = at_least(load(behaviour, there), best, left, zeros)
                     left = left - taken
-                    if preferences is not None:
-                        uniform = load(fallback, there)
-                    store(behaviour, there, where_positive(best, taken, uniform))
+                    fallback = load(leaning_patterns, leaning + action * lanes)
+                    store(behaviour, there, where_positive(best, taken, fallback))
             elif arity == TWO:
                 probability = load(behaviour, here) / divisors + shares
                 store(behaviour, here, probability)
@@ -386,7 +394,8 @@ def _bottom_up(
                 for action in range(arity):
                     there = here + action * size
                     if preferences is not None:
-                        shares = where_positive(totals, zeros, load(fallback, there))
+                        fallback = load(leaning_patterns, leaning + action * lanes)
+                        shares = where_positive(totals, zeros, fallback)
                     store(behaviour, there, load(behaviour, there) / divisors + shares)
             if part is not None:
                 settled = load(settled_at, here)
@@ -806,7 +815,7 @@ def _exploitability(
     plan, gradient = state.average, state.gradient
     nash_conv, violation = 0.0, 0.0
     for player in range(num_players):
-        _add_gradient(game.payoffs, game.runs, num_players, player, plan, 1.0, gradient)
+        _add_gradient(game.payoffs, game.runs, game.cells, num_players, player, plan, 1.0, gradient)
         if len(state.factors):
             _add_factored(game.holding, game.paying, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
@@ -902,7 +911,7 @@ def run_loop(
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
         if in_two:
-            if t % FOLD == 0:
+            if t % FOLD == 2:  # after a block of plans was looked at
                 _fold(state, preferences)
             state.lag[0] *= decay
         if constrained and dual_power != 0.0:
@@ -930,24 +939,35 @@ def run_loop(
             if constrained:
                 _add_multipliers(constraints, actor, multipliers.values, state.gradient)
             plan, gradient, scale = state.plan, state.gradient, scales[actor]
-            _add_gradient(game.payoffs, game.runs, num_players, actor, plan, scale, gradient)
+            _add_gradient(game.payoffs, game.runs, game.cells, num_players, actor, plan, scale, gradient)
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
+            leaning = UNMOVED
             if preferences is not None:
                 block = BLOCK if t <= EARLY else LATE_BLOCK
-                if preferences.depending[0] != 0 and (num_players != TWO or t % block == 1):
+                if preferences.depending[actor] != 0 and (num_players != TWO or t % block == 1):
                     summed, last_summed = t if alternating and actor > ZERO else t - 1, preferences.pricing.summed
                     kept = (np.float64(last_summed[actor]) / np.float64(max(summed, 1))) ** power
                     last_summed[actor] = summed
                     costs = preferences.local.costs
                     _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
-                if preferences.leaning[actor] != 0:
+                leaning = preferences.leaning[actor]
+                # Calls that differ in what is None are compiled each on its own.
+                if leaning == IN_PROPORTION:
                     _bottom_up(
                         game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
-                        preferences.local, part,
+                        preferences.local, None, part,
                     )  # fmt: skip
-                    continue
-            _bottom_up(game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction, None, part)
+                elif leaning == ON_ONE:
+                    _bottom_up(
+                        game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                        preferences.local, ONE, part,
+                    )  # fmt: skip
+            if leaning == UNMOVED:
+                _bottom_up(
+                    game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
+                    None, None, part,
+                )  # fmt: skip
     state.clock[0], state.clock[1] = t, next_check
     return exploitability, rows
 

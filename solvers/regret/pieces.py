@@ -68,6 +68,41 @@ class Runs(NamedTuple):
         return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
 
 
+class Cells(NamedTuple):
+    """Two matrices, one a player, cell by cell: what falls into no runs.
+
+    Attributes
+    ----------
+    columns : ndarray of uint32
+    ranges : ndarray of uint32, shape (3,)
+        Player ``i`` has the columns ``ranges[i]:ranges[i + 1]``.
+    starts : ndarray of uint32
+        Column ``c`` has the cells ``starts[c]:starts[c + 1]``.
+    rows : ndarray of uint32
+    values : ndarray of float
+    """
+
+    columns: Any
+    ranges: Any
+    starts: Any
+    rows: Any
+    values: Any
+
+    @classmethod
+    def of(cls, players: Sequence[Pieces], number: Any) -> "Cells":
+        """Return the cells of both players, each the first of a piece, with values of a type."""
+        columns, ranges, starts, rows = joined(players)
+        first, where, begin, each = map(unsigned, (columns[0], ranges, starts, rows))
+        values = np.concatenate([pieces.values[:, 0] for pieces in players])
+        return cls(first, where, begin, each, np.ascontiguousarray(values, dtype=number))
+
+    @classmethod
+    def none(cls, number: Any) -> "Cells":
+        """Return no cells."""
+        nothing = unsigned(np.zeros(0))
+        return cls(nothing, unsigned(np.zeros(3)), unsigned(np.zeros(1)), nothing, np.zeros(0, dtype=number))
+
+
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
     """Collect cells with equal columns and rows into pieces, each cell at its place ``within``."""
     keys = np.stack([*columns, rows])

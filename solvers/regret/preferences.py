@@ -10,8 +10,8 @@ import numpy as np
 from ...seqform.frequency import leaves_below, reach_matrix
 from .flow_pieces import diagonal_pieces
 from .layout import KernelLayout
-from .loop import LeaningArrays, PreferenceArrays, PricingArrays
-from .pieces import Pieces, Runs
+from .loop import IN_PROPORTION, ON_ONE, LeaningArrays, PreferenceArrays, PricingArrays
+from .pieces import Cells, Pieces, Runs, distinct, pieces_of
 from .placement import Floats, Integers, starts_of, unsigned
 
 if TYPE_CHECKING:
@@ -46,43 +46,80 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
     for player, treeplex in enumerate(treeplexes):
         layout.from_user(player, preference.degrees[player], out=degrees)
         layout.from_user(player, preference.fallback(treeplex, player), out=fallback)
-    depends = preference.is_vulnerable and preference.units == "conditional"
-    two = layout.num_players == 2
-    if preference.is_vulnerable and not depends:
+    conditional, two = preference.units == "conditional", layout.num_players == 2
+    depending = [conditional and bool(beta.any()) for beta in preference.vulnerability]
+    if not conditional:
         for player, treeplex in enumerate(treeplexes):
             costs[layout.positions[player][treeplex.offsets[:-1]]] = preference.vulnerability[player] / layout.unit
-    reaching = _reaching(game, preference, layout) if depends and two else Runs.none(layout.number)
-    infosets, histories, ranges, weights = _histories(game, preference, layout, depends and not two)
+    runs, cells = _reaching(game, preference, layout, any(depending) and two)
+    infosets, histories, ranges, weights = _histories(game, preference, layout, any(depending) and not two)
     # The best-response rule is another one without preferences too.
     leaning = [
-        on_one or bool((delta != 1.0).any() or beta.any())
+        ON_ONE if on_one else IN_PROPORTION * bool((delta != 1.0).any() or beta.any())
         for delta, beta in zip(preference.degrees, preference.vulnerability, strict=True)
     ]
+    places, patterns = _patterns(np.stack([degrees, fallback]), layout)
     local = LeaningArrays(
-        degrees=_aligned(degrees, layout),
-        fallback=_aligned(fallback, layout),
+        places=places,
+        patterns=patterns,
         costs=_aligned(costs, layout),
-        on_one=np.array([on_one], dtype=np.uint8),
     )
     pricing = PricingArrays(
-        reaching=reaching,
+        runs=runs,
+        cells=cells,
         seen=_aligned(np.zeros(layout.size), layout),
+        recent=_aligned(np.zeros(layout.size), layout),
         summed=np.zeros(layout.num_players, dtype=np.int64),
         infosets=unsigned(infosets),
         histories=unsigned(histories),
         ranges=unsigned(ranges),
         weights=weights.astype(layout.number),
     )
-    return PreferenceArrays(np.array(leaning, dtype=np.uint8), np.array([depends], dtype=np.uint8), local, pricing)
+    return PreferenceArrays(np.array(leaning, dtype=np.uint8), np.array(depending, dtype=np.uint8), local, pricing)
+
+
+def leanings(local: LeaningArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
+    """Return the degrees, and what is played where no regret is above the vulnerability, as kernel vectors."""
+    vectors, width = np.ones((2, layout.size)), layout.width
+    for start, count, arity, first in layout.buckets.tolist():
+        places = local.places[first // width : (first + count) // width].astype(np.int64)
+        registers = local.patterns[places[:, None] + np.arange(2 * arity * width)].reshape(-1, 2, arity, width)
+        vectors[:, start : start + arity * count] = registers.transpose(1, 2, 0, 3).reshape(2, -1)
+    return vectors[0], vectors[1]
+
+
+def _patterns(vectors: Floats, layout: KernelLayout) -> tuple[Any, Any]:
+    """Return where each register of infosets has its degrees and fallbacks, and the distinct ones: they are few."""
+    width, buckets = layout.width, layout.buckets.astype(np.int64)
+    places = np.zeros(int((buckets[-1, 1] + buckets[-1, 3]) // width) if len(buckets) else 0, dtype=np.int64)
+    patterns: list[Floats] = []
+    begin = 0
+    for arity in np.unique(buckets[:, 2]).tolist():
+        chosen = buckets[buckets[:, 2] == arity]
+        registers = np.concatenate([
+            vectors[:, start : start + arity * count].reshape(2, arity, -1, width).transpose(2, 0, 1, 3)
+            for start, count in chosen[:, :2].tolist()
+        ]).reshape(-1, 2 * arity * width)  # fmt: skip
+        values, which = distinct(registers)
+        groups = np.concatenate(
+            [np.arange(first, first + count, width) // width for _, count, _, first in chosen.tolist()]
+        )
+        places[groups] = begin + which * values.shape[1]
+        begin += values.size
+        patterns.append(values.ravel())
+    return unsigned(places), np.concatenate([*patterns, np.zeros(0)]).astype(layout.number)
 
 
 def _aligned(vector: Floats, layout: KernelLayout) -> Any:
     return np.require(vector.astype(layout.number), requirements=["C", "A", "W", "E"])
 
 
-def _reaching(game: Game, preference: Preference, layout: KernelLayout) -> Runs:
-    """Return the costs of both players' infosets by the opponent's positions."""
-    pieces: list[Pieces] = []
+def _reaching(game: Game, preference: Preference, layout: KernelLayout, wanted: bool) -> tuple[Runs, Cells]:
+    """Return the costs of both players' infosets by the opponent's positions: in runs, and what stands alone."""
+    if not wanted:
+        return Runs.none(layout.number), Cells.none(layout.number)
+    runs: list[Pieces] = []
+    alone: list[Pieces] = []
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         beta = preference.vulnerability[player]
         matrix = reach_matrix(game, player, beta > 0.0).tocoo()
@@ -90,8 +127,15 @@ def _reaching(game: Game, preference: Preference, layout: KernelLayout) -> Runs:
         values = matrix.data * beta[rows] / layout.unit
         firsts = layout.positions[player][treeplex.offsets[rows]]
         places = layout.positions[1 - player][columns]
-        pieces.append(diagonal_pieces(firsts, places, values, layout.width))
-    return Runs.of(pieces, layout.number)
+        lanes = places % layout.width
+        _, run, count = np.unique(
+            (places - lanes) * layout.size + firsts - lanes, return_inverse=True, return_counts=True
+        )
+        side = count[run.ravel()] > 1
+        runs.append(diagonal_pieces(firsts[side], places[side], values[side], layout.width))
+        nowhere = np.zeros(np.count_nonzero(~side), dtype=np.int64)
+        alone.append(pieces_of([places[~side]], firsts[~side], nowhere, values[~side], layout.width))
+    return Runs.of(runs, layout.number), Cells.of(alone, layout.number)
 
 
 def _histories(
