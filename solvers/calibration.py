@@ -1,7 +1,7 @@
-"""Degrees and vulnerabilities with which Preference-CFR meets a target: found by feedback from its runs."""
+"""Degrees and vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -18,10 +18,11 @@ from ..seqform.game import Game
 from ..seqform.polytope import Treeplex
 from ..seqform.strategy import Profile, Strategy, checked_player
 from .methods import PrefCFR
-from .preferred_actions import preference_for
+from .preferred_actions import preferences_for
 from .solution import Solution
 from .solve import solve
 from .status import Status
+from .style_answer import TargetOutcome
 from .target_bounds import probability, read_targets, target_functionals
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
@@ -38,12 +39,14 @@ class CalibrationRun:
 
     Attributes
     ----------
-    degree, vulnerability : float
-        δ of the preferred actions, and β; 1 and 0 without a preference.
+    degree : float
+        δ of the preferred actions; 1 without a preference.
+    vulnerabilities : tuple of float
+        β for each target.
     iterations : int
-    reached : float
-        What the average strategy has of the target's functional.
-    missed_by : float
+    reached : tuple of float
+        What the average strategy has of each target's functional.
+    missed_by : tuple of float
         By how much that misses the target.
     loss : float
         What the average strategy is proven to lose at most: an upper bound on the value of the game, by the best
@@ -52,12 +55,17 @@ class CalibrationRun:
     """
 
     degree: float
-    vulnerability: float
+    vulnerabilities: tuple[float, ...]
     iterations: int
-    reached: float
-    missed_by: float
+    reached: tuple[float, ...]
+    missed_by: tuple[float, ...]
     loss: float
     solution: Solution = field(repr=False)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether all targets are met."""
+        return not any(self.missed_by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +76,16 @@ class Calibration:
     ----------
     game : Game
     player : int
-    target : str
-    sense : {"<=", ">="}
-    asked : float
+    targets : tuple of TargetOutcome
+        What became of each target in the best run; what could be had at all, and at which price, is not known.
     max_loss : float
     status : Status
-        ``converged`` if a run met the target and is proven to lose at most `max_loss`; ``uncertified`` otherwise, for
+        ``converged`` if a run met all targets and is proven to lose at most `max_loss`; ``uncertified`` otherwise, for
         that no run did says nothing of other strategies.
     message : str
     best : CalibrationRun
-        Of the runs that meet the target within the loss the one that loses least; if there is none, of those within the
-        loss the one that misses it least.
+        Of the runs that meet the targets within the loss the one that loses least; if there is none, of those within
+        the loss the one with the least sum of misses.
     runs : tuple of CalibrationRun
         In the order in which they were made.
     game_value : tuple of float
@@ -87,9 +94,7 @@ class Calibration:
 
     game: Game
     player: int
-    target: str
-    sense: str
-    asked: float
+    targets: tuple[TargetOutcome, ...]
     max_loss: float
     status: Status
     message: str
@@ -121,7 +126,7 @@ class Calibration:
 
 def calibrate_style(
     game: Game,
-    target: str | LinearConstraint,
+    targets: str | LinearConstraint | Iterable[str | LinearConstraint],
     max_loss: float | Fraction | str,
     *,
     player: int = 0,
@@ -134,7 +139,7 @@ def calibrate_style(
     max_runs: int = 40,
     progress: Callable[[CalibrationRun], None] | None = None,
 ) -> Calibration:
-    """Find a degree and a vulnerability with which Preference-CFR meets a target within a loss.
+    """Find vulnerabilities with which Preference-CFR meets targets within a loss.
 
     No linear program is solved: it is for games that are too large for one. Where they are not,
     :func:`~treeplex.reach_style` finds the least loss itself, and proves what cannot be had.
@@ -143,8 +148,8 @@ def calibrate_style(
     ----------
     game : Game
         Two players, zero-sum.
-    target : str or LinearConstraint
-        One bound, such as ``"top@first >= 0.5"``.
+    targets : str or LinearConstraint, or several of them
+        Bounds of one player's actions, such as ``"top@first >= 0.5"``. An equation is none: give both its ends.
     max_loss : float, Fraction or str
         What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
     player, others
@@ -172,7 +177,7 @@ def calibrate_style(
     Raises
     ------
     InvalidConstraintError
-        If the target cannot be read, is not linear or not one bound, or depends on no action.
+        If a target cannot be read, is not linear, is an equation, or depends on no action.
     InvalidGameError
         If a number is none, or out of range.
     UnsupportedProblemError
@@ -180,33 +185,31 @@ def calibrate_style(
 
     Notes
     -----
-    Preferred are the actions that add to the target, or for an upper bound those that do not; where these are several
+    Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
     at an infoset, in the shares in which the last run within the loss played them
-    (:func:`~treeplex.solvers.preferred_actions.preference_for`). A run without a preference comes first, then one with
-    δ alone, and then β is raised: it doubles until the target is met or the loss is more than allowed, and is bisected
-    from there. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem
-    that they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin
-    anew: to start from the last strategies was not quicker.
+    (:func:`~treeplex.solvers.preferred_actions.preferences_for`). A run without a preference comes first, then one with
+    δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
+    and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
+    again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
+    they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin anew: to
+    start from the last strategies was not quicker.
 
     Examples
     --------
     >>> from treeplex import calibrate_style, load_game
     >>> found = calibrate_style(load_game("leduc:merge_suits=true"), "raise@first >= 0.6", 0.05)
-    >>> found.status, bool(0.6 <= found.best.reached < 0.62), bool(found.best.loss < 0.05)
+    >>> found.status, bool(0.6 <= found.targets[0].reached < 0.62), bool(found.best.loss < 0.05)
     (<Status.CONVERGED: 'converged'>, True, True)
     """
     if not isinstance(game, Game):
         raise InvalidGameError(f"a target needs a Game, received {shown(game)}")
     check_two_players("a style", game)
-    constraints = read_targets(target, game, checked_player(game, player), others)
-    if len(constraints) != 1:
-        raise InvalidConstraintError(
-            f"{shown(target)} is {len(constraints)} bounds: calibration is to one; reach_style takes several"
-        )
+    constraints = read_targets(targets, game, checked_player(game, player), others)
+    _check_no_equations(constraints)
     allowed = float(checked_number("a style", "max_loss", max_loss, 0.0))
     search = _Search(
         game=game,
-        constraint=constraints[0],
+        constraints=constraints,
         max_loss=allowed,
         degree=_above_one(degree),
         method=PrefCFR(base="dcfr", updates="alternating") if method is None else method,
@@ -223,10 +226,10 @@ def calibrate_style(
 
 @dataclass
 class _Search:
-    """Runs on their way to a target."""
+    """Runs on their way to targets."""
 
     game: Game
-    constraint: LinearConstraint
+    constraints: tuple[LinearConstraint, ...]
     max_loss: float
     degree: float
     method: PrefCFR
@@ -240,10 +243,10 @@ class _Search:
     upper: float = math.inf
 
     def run(self) -> Calibration:
-        self.player = self.constraint.player
-        self.functional = target_functionals([self.constraint], self.treeplex.num_sequences)[0]
-        # Says now if the target depends on nothing.
-        preference_for(self.game, self.constraint, self.degree, Strategy.uniform(self.game, self.player))
+        self.player = self.constraints[0].player
+        self.functionals = target_functionals(self.constraints, self.treeplex.num_sequences)
+        # Says now if a target depends on nothing.
+        preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
         self.iterations = min(self.iterations, self.max_iterations)
         self.approach()
         if not self.is_good(self.runs[-1]):
@@ -257,64 +260,88 @@ class _Search:
     def approach(self) -> None:
         """Run without a preference until the value of the game is known well enough."""
         while True:
-            self.attempt(1.0, 0.0)
+            self.attempt(1.0, self.nothing)
             near = self.upper - self.lower <= _BASIS * self.max_loss
             if near or self.iterations >= self.max_iterations or self.is_spent:
                 return
             self.iterations = min(2 * self.iterations, self.max_iterations)
 
+    @property
+    def nothing(self) -> tuple[float, ...]:
+        return (0.0,) * len(self.constraints)
+
+    @property
+    def first_step(self) -> float:
+        """The first vulnerability that is tried."""
+        return max(_FIRST_STEP * self.max_loss, 1e-4 * self.game.sequence_form.payoff_scale)
+
     def raise_vulnerability(self) -> None:
-        """Prefer the actions, at a rising price, and find where the target is met or the loss is spent."""
-        scale = self.game.sequence_form.payoff_scale
-        self.climb(self.attempt(self.degree, 0.0), max(_FIRST_STEP * self.max_loss, 1e-4 * scale), 2.0)
+        """Prefer the actions, at rising prices, and find where the targets are met or the loss is spent."""
+        self.climb(self.attempt(self.degree, self.nothing), 2.0)
         for _ in range(_REFINEMENTS):
-            within = [run.vulnerability for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
+            within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
             if any(map(self.is_good, self.runs)) or not within or self.iterations >= self.max_iterations:
                 return
             # Longer runs lose less, which may be spent; from a little below, for they differ.
             self.iterations = min(2 * self.iterations, self.max_iterations)
-            near = max(within) / _SMALL_STEP**2
             if not self.is_spent:
-                self.climb(self.attempt(self.degree, near), _SMALL_STEP * near, _SMALL_STEP)
+                near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum))
+                self.climb(self.attempt(self.degree, near), _SMALL_STEP)
 
-    def climb(self, low: CalibrationRun, beta: float, factor: float) -> None:
-        """Raise the vulnerability from that of a run until it is enough or too much, and bisect from there."""
-        high = None
-        while not self.is_end(low) and not self.is_spent and beta <= _LARGEST * self.game.sequence_form.payoff_scale:
-            tried = self.attempt(self.degree, beta)
-            if self.is_end(tried):
-                high = tried
-                break
-            low, beta = tried, factor * beta
-        while high is not None and not self.is_spent and not self.is_close(low, high):
-            tried = self.attempt(self.degree, (low.vulnerability + high.vulnerability) / 2.0)
-            low, high = (low, tried) if self.is_end(tried) else (tried, high)
+    def climb(self, run: CalibrationRun, factor: float) -> None:
+        """Raise targets' vulnerabilities from those of a run until they are enough or too much; bisect from there."""
+        places = range(len(self.constraints))
+        lows, highs = [run for _ in places], [run if self.is_enough(run, place) else None for place in places]
+        if self.is_good(run) or run.loss > self.max_loss:
+            return
+        most, before = _LARGEST * self.game.sequence_form.payoff_scale, {run.vulnerabilities}
+        while not self.is_spent:
+            tried = tuple(self.next(lows[place], highs[place], place, factor) for place in places)
+            if tried in before or max(tried) > most:
+                return
+            before.add(tried)
+            run = self.attempt(self.degree, tried)
+            for place in places:
+                if self.is_enough(run, place):
+                    highs[place] = run
+                else:
+                    # What was enough may not be so any more, where another target has been given more.
+                    known = highs[place]
+                    if known is not None and known.vulnerabilities[place] <= tried[place]:
+                        highs[place] = None
+                    lows[place] = run
 
-    def attempt(self, degree: float, beta: float) -> CalibrationRun:
-        preferred = degree > 1.0
+    def next(self, low: CalibrationRun, high: CalibrationRun | None, place: int, factor: float) -> float:
+        """Return the vulnerability that is tried next for a target."""
+        beta = low.vulnerabilities[place]
+        if high is None:
+            return factor * beta or self.first_step
+        most = high.vulnerabilities[place]
+        return most if self.is_close(low, high, place) else (beta + most) / 2.0
+
+    def attempt(self, degree: float, vulnerabilities: tuple[float, ...]) -> CalibrationRun:
         method: Any = self.method.base_method
-        if preferred:
+        if degree > 1.0:
             within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
             shares = within[-1].solution.profile[self.player]
-            wishes = preference_for(self.game, self.constraint, self.degree, shares)
-            method = replace(self.method, prefer=wishes, vulnerability=beta)
+            # Of a single target β is the method's, which can be typed.
+            alone = len(vulnerabilities) == 1
+            wishes = preferences_for(
+                self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
+            )
+            method = replace(self.method, prefer=wishes, vulnerability=vulnerabilities[0] if alone else 0.0)
         solution = solve(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
         if solution.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         worst, most = self.guarantees(solution)
         self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
-        strategy = solution.profile[self.player]
-        if self.functional is None:
-            _, known = probability(self.constraint, strategy)
-            reached = math.nan if known is None else known
-        else:
-            reached = self.functional.value(strategy)
+        plan = solution.profile[self.player].plan
         found = CalibrationRun(
             degree=degree,
-            vulnerability=beta,
+            vulnerabilities=vulnerabilities,
             iterations=self.iterations,
-            reached=reached,
-            missed_by=max(0.0, self.constraint.value(strategy.plan)),
+            reached=tuple(self.reached(solution.profile[self.player])),
+            missed_by=tuple(max(0.0, one.value(plan)) for one in self.constraints),
             loss=max(0.0, self.upper - worst),
             solution=solution,
         )
@@ -322,6 +349,12 @@ class _Search:
         if self.progress is not None:
             self.progress(found)
         return found
+
+    def reached(self, strategy: Strategy) -> Iterator[float]:
+        """Yield what a strategy has of each target."""
+        for constraint, functional in zip(self.constraints, self.functionals, strict=True):
+            known = probability(constraint, strategy)[1] if functional is None else functional.value(strategy)
+            yield math.nan if known is None else known
 
     def guarantees(self, solution: Solution) -> tuple[float, float]:
         """Return the worst case of the player's strategy, and what the other's leaves it at most."""
@@ -334,20 +367,22 @@ class _Search:
         return len(self.runs) >= self.max_runs
 
     def is_good(self, run: CalibrationRun) -> bool:
-        return run.missed_by <= 0.0 and run.loss <= self.max_loss
+        return run.is_met and run.loss <= self.max_loss
 
-    def is_end(self, run: CalibrationRun) -> bool:
-        """Whether no more vulnerability is wanted."""
-        return run.missed_by <= 0.0 or run.loss > self.max_loss
+    def is_enough(self, run: CalibrationRun, place: int) -> bool:
+        """Whether no more vulnerability is wanted for a target."""
+        return run.missed_by[place] <= 0.0 or run.loss > self.max_loss
 
-    def is_close(self, low: CalibrationRun, high: CalibrationRun) -> bool:
-        """Whether nothing is to be gained between two vulnerabilities."""
-        if high.vulnerability - low.vulnerability <= 1e-3 * high.vulnerability:
+    def is_close(self, low: CalibrationRun, high: CalibrationRun, place: int) -> bool:
+        """Whether nothing is to be gained between two vulnerabilities of a target."""
+        least, most = low.vulnerabilities[place], high.vulnerabilities[place]
+        if most - least <= 1e-3 * max(most, self.first_step):
             return True
-        over = -self.constraint.value(high.solution.profile[self.player].plan)
-        if self.is_good(high):
+        over = -self.constraints[place].value(high.solution.profile[self.player].plan)
+        if high.loss <= self.max_loss:
             return over <= self.accuracy
-        return high.missed_by > 0.0 and low.missed_by - high.missed_by <= self.accuracy
+        missed = high.missed_by[place]
+        return missed > 0.0 and low.missed_by[place] - missed <= self.accuracy
 
     def answer(self) -> Calibration:
         # The value of the game is known better than when the first runs were made.
@@ -357,23 +392,21 @@ class _Search:
         if good:
             best = min(good, key=lambda run: run.loss)
         elif within:
-            best = min(within, key=lambda run: (run.missed_by, run.loss))
+            best = min(within, key=lambda run: (sum(run.missed_by), run.loss))
         else:
             best = min(runs, key=lambda run: run.loss)
-        strategy = best.solution.profile[self.player]
-        name, had = self.constraint.name, f"{best.reached:.6g} for a loss of at most {best.loss:.6g}"
-        how = f"δ = {best.degree:g} and β = {best.vulnerability:.6g} come to"
+        names = ", ".join(one.name for one in self.constraints)
+        betas = ", ".join(f"{beta:.6g}" for beta in best.vulnerabilities)
+        had = f"{', '.join(f'{one:.6g}' for one in best.reached)} for a loss of at most {best.loss:.6g}"
+        how = f"δ = {best.degree:g} and β = {betas} come to"
         if best.degree == 1.0:
             how = "without a preference it comes to"
-        told = f"{name} is met" if good else f"{name} was not met within {self.max_loss:g}"
+        is_, was = ("is", "was") if len(self.constraints) == 1 else ("are", "were")
+        told = f"{names} {is_} met" if good else f"{names} {was} not met within {self.max_loss:g}"
         return Calibration(
             game=self.game,
             player=self.player,
-            target=name,
-            sense=self.constraint.sense,
-            asked=probability(self.constraint, strategy)[0]
-            if self.functional is None
-            else float(self.constraint.bound),
+            targets=tuple(self.outcomes(best)),
             max_loss=self.max_loss,
             status=Status.CONVERGED if good else Status.UNCERTIFIED,
             message=f"{told}: {how} {had}",
@@ -381,6 +414,34 @@ class _Search:
             runs=tuple(runs),
             game_value=(self.lower, self.upper),
         )
+
+    def outcomes(self, run: CalibrationRun) -> Iterator[TargetOutcome]:
+        """Yield what became of each target in a run."""
+        strategy = run.solution.profile[self.player]
+        for place, (constraint, functional) in enumerate(zip(self.constraints, self.functionals, strict=True)):
+            fixed = functional is None
+            yield TargetOutcome(
+                name=constraint.name,
+                sense=constraint.sense,
+                asked=probability(constraint, strategy)[0] if fixed else float(constraint.bound),
+                reached=None if math.isnan(run.reached[place]) else run.reached[place],
+                missed_by=run.missed_by[place],
+                low=None,
+                high=None,
+                price=math.nan,
+                functional=functional,
+            )
+
+
+def _check_no_equations(constraints: Sequence[LinearConstraint]) -> None:
+    """Refuse two ends of what is to have one value, for runs come near it and never to it."""
+    for i, one in enumerate(constraints):
+        for other in constraints[:i]:
+            if one.terms == other.terms and one.bound == other.bound and one.sense != other.sense:
+                raise InvalidConstraintError(
+                    f"target {shown(one.name)} is an equation, which no run meets to the last digit: give a range, "
+                    "such as x >= 0.39 and x <= 0.41"
+                )
 
 
 def _above_one(degree: Any) -> float:

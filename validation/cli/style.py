@@ -58,7 +58,7 @@ def style(
         typer.Option(
             metavar="M",
             help=f"How: {', '.join(_METHODS[:-2])}; rational, which decides in fractions; or pref-cfr, for games too "
-            "large for linear programs: it finds a degree and a vulnerability that meet one target.",
+            "large for linear programs: it finds vulnerabilities that meet the targets.",
         ),
     ] = "highs-simplex",
     degree: Annotated[
@@ -86,7 +86,7 @@ def style(
     Targets say how often the player is to do what. If all of them can be met within the loss, the answer is the
     strategy that loses least; if not (exit status 1), the one that comes nearest within it. Either way the least loss
     at which the targets hold is proven from both sides. In games that are too large for that --method pref-cfr finds
-    how much to prefer the actions of one target, and proves what the strategy may lose.
+    how vulnerable to be for each target, and proves what the strategy may lose.
     """
     if not target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
@@ -100,9 +100,10 @@ def style(
         raise CommandLineError(f"--method {method} is not for style; expected one of {', '.join(_METHODS)}")
     iterative = method == "pref-cfr"
     tuning = _tuning(iterative, degree, max_iterations)
-    if iterative and (curve or plot or len(target) > 1):
-        what = "--curve" if curve else "--plot" if plot else "more than one --target"
-        raise CommandLineError(f"{what} does not go with --method pref-cfr; leave --method out")
+    if iterative and (curve or plot):
+        raise CommandLineError(
+            f"--{'curve' if curve else 'plot'} does not go with --method pref-cfr; leave --method out"
+        )
     shown = json != STANDARD_OUTPUT
     known: dict[str, Any] = {
         "game": game, "player": chosen_seat, "max_loss": float(allowed), "reference": reference, "method": method,
@@ -123,7 +124,7 @@ def style(
         answer: StyleAnswer | Calibration
         with waiting(f"targets on {loaded.spec}", shown=shown):
             if iterative:
-                answer = calibrate_style(loaded, target[0], allowed, player=chosen_seat, others=others, **tuning)
+                answer = calibrate_style(loaded, target, allowed, player=chosen_seat, others=others, **tuning)
             else:
                 answer = reach_style(loaded, target, allowed, player=chosen_seat, others=others, method=method)
         known["seconds"] = time.perf_counter() - begun

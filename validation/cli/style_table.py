@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .curves import print_numbers
@@ -10,7 +11,7 @@ from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
     from ...solvers.calibration import Calibration
-    from ...solvers.style_answer import StyleAnswer
+    from ...solvers.style_answer import StyleAnswer, TargetOutcome
     from ...solvers.trade_off import TradeOff
 
 _KEYS = (
@@ -54,18 +55,7 @@ def _exact(answer: "StyleAnswer") -> dict[str, Any]:
         "exploitability": answer.loss,
         "value": worst if answer.player == 0 else -worst,
         "game_value": answer.game_value,
-        "targets": [
-            {
-                "target": one.name,
-                "sense": one.sense,
-                "asked": one.asked,
-                "reached": one.reached,
-                "missed_by": one.missed_by,
-                "low": one.low,
-                "high": one.high,
-            }
-            for one in answer.targets
-        ],
+        "targets": _outcomes(answer.targets),
         "violation": max(one.missed_by for one in answer.targets),
         "violations": {one.name: one.missed_by for one in answer.targets},
         "multipliers": {one.name: one.price for one in answer.targets} if answer.least_loss is not None else {},
@@ -73,6 +63,11 @@ def _exact(answer: "StyleAnswer") -> dict[str, Any]:
         "conflict": list(answer.conflict) if answer.conflict else None,
         "iterations": sum(solution.iterations for solution in answer.solutions.values()),
     }
+
+
+def _outcomes(targets: "Iterable[TargetOutcome]") -> list[dict[str, Any]]:
+    names = ("sense", "asked", "reached", "missed_by", "low", "high")
+    return [{"target": one.name} | {name: getattr(one, name) for name in names} for one in targets]
 
 
 def _calibrated(answer: "Calibration") -> dict[str, Any]:
@@ -83,7 +78,7 @@ def _calibrated(answer: "Calibration") -> dict[str, Any]:
     preferred = {
         "prefer": [str(one) for one in answer.prefer],
         "degree": best.degree,
-        "vulnerability": best.vulnerability,
+        "vulnerabilities": list(best.vulnerabilities),
         "iterations": best.iterations,
         **{name: getattr(method, name) for name in ("units", "rule", "base", "updates") if answer.prefer},
     }
@@ -95,27 +90,17 @@ def _calibrated(answer: "Calibration") -> dict[str, Any]:
         "exploitability": best.loss,
         "value": sign * (upper - best.loss),
         "game_value": (lower + upper) / 2.0,
-        "targets": [
-            {
-                "target": answer.target,
-                "sense": answer.sense,
-                "asked": answer.asked,
-                "reached": best.reached,
-                "missed_by": best.missed_by,
-                "low": None,
-                "high": None,
-            }
-        ],
-        "violation": best.missed_by,
-        "violations": {answer.target: best.missed_by},
+        "targets": _outcomes(answer.targets),
+        "violation": max(best.missed_by),
+        "violations": {one.name: one.missed_by for one in answer.targets},
         "multipliers": {},
         "preference": preferred,
         "runs": [
             {
                 "degree": run.degree,
-                "vulnerability": run.vulnerability,
+                "vulnerabilities": list(run.vulnerabilities),
                 "iterations": run.iterations,
-                "reached": run.reached,
+                "reached": list(run.reached),
                 "loss": run.loss,
             }
             for run in answer.runs
@@ -179,14 +164,15 @@ def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
     runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
     rows = {
         "prefer": ", ".join(chosen["prefer"]) or "nothing: no preference is needed",
-        "vulnerability": f"{chosen['vulnerability']:.6g}",
+        "vulnerability": ", ".join(f"{beta:.6g}" for beta in chosen["vulnerabilities"]),
         "runs": runs,
     }
-    # Preferences for actions can be typed, those for shares of several actions cannot.
-    if chosen["prefer"] and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
+    # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
+    alone = len(chosen["vulnerabilities"]) == 1
+    if chosen["prefer"] and alone and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
         words = ["solve", record["game"], "--method", "pref-cfr"]
         words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
-        words += ["--vulnerability", repr(chosen["vulnerability"]), "--base", chosen["base"]]
+        words += ["--vulnerability", repr(chosen["vulnerabilities"][0]), "--base", chosen["base"]]
         words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
         rows["again by"] = shlex.join(["treeplex", *words])
     return rows
