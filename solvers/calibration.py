@@ -1,6 +1,7 @@
-"""Degrees and vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
+"""Vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,6 +32,8 @@ _FIRST_STEP, _LARGEST = 0.5, 4.0
 _BASIS = 0.1
 # How often runs are made twice as long where none was good, and the factor by which the vulnerability then grows.
 _REFINEMENTS, _SMALL_STEP = 2, 1.1
+# Parts of the loss that are not worth another run.
+_NO_GAIN = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,7 @@ class CalibrationRun:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What degrees and vulnerabilities came to.
+    """What vulnerabilities came to.
 
     Attributes
     ----------
@@ -104,7 +107,7 @@ class Calibration:
 
     @property
     def method(self) -> Any:
-        """The method of the best run, with its degree and its vulnerability."""
+        """The method of the best run: the vulnerability of a single target is its own, those of several `prefer`'s."""
         return self.best.solution.method
 
     @property
@@ -277,30 +280,35 @@ class _Search:
 
     def raise_vulnerability(self) -> None:
         """Prefer the actions, at rising prices, and find where the targets are met or the loss is spent."""
-        self.climb(self.attempt(self.degree, self.nothing), 2.0)
+        if not self.is_spent:
+            self.climb(self.attempt(self.degree, self.nothing), 2.0)
         for _ in range(_REFINEMENTS):
-            within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
-            if any(map(self.is_good, self.runs)) or not within or self.iterations >= self.max_iterations:
+            if any(map(self.is_good, self.runs)) or self.is_spent or self.iterations >= self.max_iterations:
                 return
+            within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
             # Longer runs lose less, which may be spent; from a little below, for they differ.
             self.iterations = min(2 * self.iterations, self.max_iterations)
-            if not self.is_spent:
-                near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum))
-                self.climb(self.attempt(self.degree, near), _SMALL_STEP)
+            near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum, default=self.nothing))
+            self.climb(self.attempt(self.degree, near), _SMALL_STEP if within else 2.0)
 
     def climb(self, run: CalibrationRun, factor: float) -> None:
         """Raise targets' vulnerabilities from those of a run until they are enough or too much; bisect from there."""
-        places = range(len(self.constraints))
-        lows, highs = [run for _ in places], [run if self.is_enough(run, place) else None for place in places]
         if self.is_good(run) or run.loss > self.max_loss:
             return
+        places = range(len(self.constraints))
+        lows, highs = [run for _ in places], [run if self.is_enough(run, place) else None for place in places]
+        factors, good = [factor for _ in places], math.inf
         most, before = _LARGEST * self.game.sequence_form.payoff_scale, {run.vulnerabilities}
         while not self.is_spent:
-            tried = tuple(self.next(lows[place], highs[place], place, factor) for place in places)
+            tried = tuple(self.next(lows[place], highs[place], place, factors[place]) for place in places)
             if tried in before or max(tried) > most:
                 return
             before.add(tried)
             run = self.attempt(self.degree, tried)
+            if self.is_good(run):
+                if run.loss >= good - _NO_GAIN * self.max_loss:
+                    return
+                good = run.loss
             for place in places:
                 if self.is_enough(run, place):
                     highs[place] = run
@@ -308,7 +316,7 @@ class _Search:
                     # What was enough may not be so any more, where another target has been given more.
                     known = highs[place]
                     if known is not None and known.vulnerabilities[place] <= tried[place]:
-                        highs[place] = None
+                        highs[place], factors[place] = None, _SMALL_STEP
                     lows[place] = run
 
     def next(self, low: CalibrationRun, high: CalibrationRun | None, place: int, factor: float) -> float:
@@ -402,7 +410,9 @@ class _Search:
         if best.degree == 1.0:
             how = "without a preference it comes to"
         is_, was = ("is", "was") if len(self.constraints) == 1 else ("are", "were")
-        told = f"{names} {is_} met" if good else f"{names} {was} not met within {self.max_loss:g}"
+        told = f"{names} {is_ if good else was + ' not'} met" + ("" if good else f" within {self.max_loss:g}")
+        if best.is_met and not good:
+            told = f"{names} {is_} met, and no run is proven to lose at most {self.max_loss:g}"
         return Calibration(
             game=self.game,
             player=self.player,
@@ -433,13 +443,18 @@ class _Search:
             )
 
 
+# What the two bounds of an equation are called beside it.
+_EITHER_END = re.compile(r" \(at (most|least)\)$")
+
+
 def _check_no_equations(constraints: Sequence[LinearConstraint]) -> None:
     """Refuse two ends of what is to have one value, for runs come near it and never to it."""
     for i, one in enumerate(constraints):
         for other in constraints[:i]:
             if one.terms == other.terms and one.bound == other.bound and one.sense != other.sense:
                 raise InvalidConstraintError(
-                    f"target {shown(one.name)} is an equation, which no run meets to the last digit: give a range, "
+                    f"target {shown(_EITHER_END.sub('', one.name))} is an equation, which no run meets to the last "
+                    "digit: give a range, "
                     "such as x >= 0.39 and x <= 0.41"
                 )
 

@@ -80,7 +80,7 @@ def preferences_for(
         weights = np.array([1.0 if vulnerabilities is None else vulnerabilities[place] for place in places])
         total = float(weights.sum())
         weights = weights / total if total > 0.0 else np.full(len(places), 1.0 / len(places))
-        weights[0] *= 1.0 + _LEAST_SHARE  # a preference for uniform play would be none, and give nothing up
+        weights[weights.argmax()] += _LEAST_SHARE  # a preference for uniform play would be none, and give nothing up
         asked = [{infoset: found[place][infoset] for infoset in infosets} for place in places]
         together = _together(game, asked, weights, degree, strategy)
         wishes += together if vulnerabilities is None else [replace(wish, vulnerability=total) for wish in together]

@@ -35,9 +35,10 @@ class TargetOutcome:
         differently, times the reach of the infoset.
     low, high : float or None
         The least and the greatest that can be had within the loss if this is the only target; ``None`` for such a
-        probability, which is no linear functional.
+        probability, which is no linear functional, and where no linear program was solved.
     price : float
         What a unit more of the target costs at the least loss for all targets together: payoff per unit of the bound.
+        NaN where no linear program was solved.
     functional : Functional or None
         What is bounded, where it is linear in the plan.
     """

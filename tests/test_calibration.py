@@ -84,8 +84,13 @@ def test_hyper_parameters_and_limits_are_kept():
     assert (found.method.rule, found.method.units, found.method.base) == ("br", "counterfactual", "cfr")
     assert max(run.iterations for run in found.runs) <= 3_000
     assert {run.degree for run in found.runs} == {1.0, 5.0}
-    short = calibrate_style(LEDUC, "raise@first >= 0.9", 0.05, max_runs=3)
-    assert len(short.runs) == 3
+    for most in (1, 3):
+        assert len(calibrate_style(LEDUC, "raise@first >= 0.9", 0.05, max_runs=most).runs) == most
+    # Runs too short for the loss are made longer.
+    hasty = calibrate_style(LEDUC, "raise@first >= 0.53", 0.005, degree=10_000, iterations=300)
+    assert len({run.iterations for run in hasty.runs if run.degree > 1.0}) == 3
+    nothing = calibrate_style(KUHN, "bet@first >= 0", 0, max_runs=3, max_iterations=2_000)
+    assert "is met, and no run is proven to lose at most 0" in nothing.message
 
 
 def test_probabilities_at_infosets_are_targets_too():
@@ -175,6 +180,13 @@ def test_each_target_has_its_own_vulnerability():
     # Targets that pull alike in opposite directions still give something up.
     even = preferences_for(KUHN, targets, 5, Strategy.uniform(KUHN, 0), (0.2, 0.2))
     assert preference_on(KUHN, even).vulnerability[0][0] == pytest.approx(0.4)
+    targets = [
+        one
+        for text in ("0/K_:bet >= 0.05", "bet@all <= 0.3", "0/K_:bet >= 0.7")
+        for one in parse_constraint(text, KUHN)
+    ]
+    even = preferences_for(KUHN, targets, 5, Strategy.uniform(KUHN, 0), (0.0, 0.2, 0.2))
+    assert preference_on(KUHN, even).vulnerability[0].max() == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(

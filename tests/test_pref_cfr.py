@@ -240,6 +240,18 @@ def test_a_run_in_parts_is_the_run_in_one(units):
         assert np.array_equal(own, other)
 
 
+@pytest.mark.parametrize(("precision", "accuracy"), [("double", 1e-9), ("single", 1e-5)])
+@pytest.mark.parametrize("parts", [(176, 124), (192, 108), (40, 60, 200)])
+def test_prices_go_on_on_another_kernel_and_over_checks(precision, accuracy, parts):
+    method = PrefCFR("r@first:5", vulnerability=0.1, precision=precision)
+    whole, found = run(load_game("leduc"), method, 300), None
+    for iterations in parts:
+        # A game of its own has a kernel of its own; each part ends with a look at the certificate.
+        found = run(load_game("leduc"), method, iterations, start=found)
+    for own, other in zip(found.profile.plans, whole.profile.plans, strict=True):
+        np.testing.assert_allclose(own, other, atol=accuracy)
+
+
 def test_single_precision_comes_near():
     game = load_game("leduc")
     method = PrefCFR("r@first:5", vulnerability=0.1)

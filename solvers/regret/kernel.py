@@ -172,7 +172,7 @@ class KernelState:
             preferences = preferences._replace(
                 local=local._replace(costs=local.costs.copy()),
                 pricing=pricing._replace(
-                    seen=pricing.seen.copy(), recent=pricing.recent.copy(), summed=pricing.summed.copy()
+                    seen=pricing.seen.copy(), kept=pricing.kept.copy(), recent=pricing.recent.copy()
                 ),
             )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
@@ -186,6 +186,8 @@ class KernelState:
         for sums in (multipliers.sums, multipliers.tallies, multipliers.slopes, multipliers.offsets):
             sums[:] = 0.0
         multipliers.average[:] = multipliers.values
+        if self.preferences is not None:
+            self.preferences.pricing.seen[:] = 0.0
         self.next_check = self.iteration + 1
 
 
@@ -331,7 +333,7 @@ class Kernel:
         constraints: KernelConstraints | None = None,
         preferences: PreferenceArrays | None = None,
     ) -> KernelState:
-        """Return a copy of another kernel's state of the same game, in this kernel's layout."""
+        """Return a copy of another kernel's state of the same game and method, in this kernel's layout."""
         if other is self:
             return state.copy()
         adopted = self.initial_state(constraints, preferences)
@@ -357,6 +359,15 @@ class Kernel:
             for player in range(self.layout.num_players):
                 self.layout.from_user(player, other.layout.to_user(player, state.origin) * ratio, out=adopted.origin)
         adopted.arrays.clock[:] = state.arrays.clock
+        if preferences is not None and state.preferences is not None:
+            # What infosets cost, and what of the plans their next prices are still to count.
+            pricing, asked = state.preferences.pricing, preferences.pricing
+            for player in range(self.layout.num_players):
+                costs = other.layout.to_user(player, state.preferences.local.costs)
+                self.layout.from_user(player, costs * ratio, out=preferences.local.costs)
+                since = theirs.plan_sums - pricing.kept[player] * pricing.seen
+                self.layout.from_user(player, -other.layout.to_user(player, since), out=asked.seen)
+            asked.seen[:] += mine.plan_sums
         return adopted
 
     def run(

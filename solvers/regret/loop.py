@@ -173,9 +173,9 @@ class PricingArrays(NamedTuple):
 
     runs: Runs  # two players: the costs (rows, at first actions) of the opponent's plan (columns)
     cells: Cells  # of these, what stands alone
-    seen: Any  # the sums of plans of a block ago, over positions
+    seen: Any  # the sums of plans when they were last looked at, over positions
+    kept: Any  # by player, how much of their weight these have now
     recent: Any  # the mean plans since then
-    summed: Any  # by player, how many plans the others' were
     infosets: Any  # any other number of players: the position of the first action of each history's infoset
     histories: Any  # the others' positions there, and the empty sequence of the infoset's own player
     ranges: Any  # each player's histories
@@ -281,28 +281,36 @@ def _add_gradient(
 
 
 @compiled
-def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any, kept: Any) -> None:
+def _clearly(plan: Any) -> Any:
+    """Return by which factor a sum of plans exceeds an earlier one if it is no round-off."""
+    real = plan.dtype.type
+    return real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps
+
+
+@compiled
+def _price_infosets(pricing: Any, costs: Any, bases: Any, num_players: Any, player: Any, state: Any) -> None:
     """Write down what a player's infosets are to cost, by the others' plans of late.
 
-    Of two players it is the mean over the latest block of iterations, of which the sums of plans are known; what stood
-    there before it has ``kept`` so much of its weight.
+    Of two players it is the mean over the iterations since they were last looked at, from the sums of plans.
     """
     seen, recent, plan, plan_sums = pricing.seen, pricing.recent, state.plan, state.plan_sums
     real = costs.dtype.type
     for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
         costs[s] = real(0.0)
     if num_players == TWO:
-        base, end = np.uint64(bases[ONE - player]), np.uint64(bases[TWO - player])
-        share, kept = real(plan_sums[base] - kept * seen[base]), real(kept)  # the weights since then
+        other = ONE - player
+        base, end, kept = np.uint64(bases[other]), np.uint64(bases[other + ONE]), real(pricing.kept[other])
+        share = plan_sums[base] - kept * seen[base]  # the weights since then
         if share > real(0.0):
             # What was not played is to count nothing, round-off or not: most columns are then left out.
-            least = spread(real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps)
+            least = spread(_clearly(plan))
             shares, decays, zeros = spread(real(1.0) / share), spread(kept), spread(real(0.0))
             for s in range(base, end, width(plan)):
                 summed, before = load(plan_sums, s), load(seen, s) * decays
                 played = where_positive(summed - before * least, (summed - before) * shares, zeros)
                 store(recent, s, played)
                 store(seen, s, summed)
+            pricing.kept[other] = 1.0
         else:
             for s in range(base, end):
                 recent[s] = plan[s]
@@ -729,17 +737,25 @@ def _top_down(polytopes: Any, player: Any, state: Any, decay: Any, part: Any) ->
 
 
 @compiled
-def _fold(state: Any, preferences: Any) -> None:
+def _fold(bases: Any, state: Any, preferences: Any) -> None:
     """Add the sums of the latest plans to the older ones, and begin anew.
 
     In single precision a long sum takes in a new plan to a thousandth of it or worse, and always errs to one side.
     """
     older, plan_sums, lag = state.older, state.plan_sums, state.lag[0]
+    real = plan_sums.dtype.type
+    if preferences is not None:
+        # What came since the plans were last looked at stays to be counted.
+        seen, least = preferences.pricing.seen, _clearly(plan_sums)
+        for player in range(np.uint64(len(bases)) - ONE):
+            kept = real(preferences.pricing.kept[player])
+            for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
+                summed, before = plan_sums[s], kept * seen[s]
+                seen[s] = before - summed if summed > before * least else real(0.0)
+            preferences.pricing.kept[player] = 1.0
     for s in range(np.uint64(len(older))):
         older[s] = older[s] * lag + plan_sums[s]
-        plan_sums[s] = plan_sums.dtype.type(0.0)
-        if preferences is not None:
-            preferences.pricing.seen[s] = plan_sums.dtype.type(0.0)
+        plan_sums[s] = real(0.0)
     state.lag[0] = 1.0
 
 
@@ -867,7 +883,7 @@ def run_loop(
     while True:
         if t >= next_check and rows < len(history_iterations):
             if in_two:
-                _fold(state, preferences)
+                _fold(bases, state, preferences)
             for player in range(num_players):
                 base = np.uint64(bases[player])
                 weight = 0.0 if last_iterate else (state.older[base] if in_two else np.float64(state.plan_sums[base]))
@@ -911,8 +927,8 @@ def run_loop(
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
         decay = (np.float64(t - 1) / np.float64(t)) ** power
         if in_two:
-            if t % FOLD == 2:  # after a block of plans was looked at
-                _fold(state, preferences)
+            if t % FOLD == 0:
+                _fold(bases, state, preferences)
             state.lag[0] *= decay
         if constrained and dual_power != 0.0:
             step_now = dual_step * np.float64(t) ** -dual_power
@@ -926,6 +942,8 @@ def run_loop(
                 if constrained and not alternating:
                     _move_multipliers(constraints, actor, state.plan, multipliers, decay, step_now, optimism, total)
                 _top_down(game.polytopes, actor, state, decay, part)
+                if preferences is not None:
+                    preferences.pricing.kept[actor] *= decay
                 if curves is not None:
                     _choose(constraints, curves, actor, state, multipliers, step_now / dual_step, optimism)
                     following = (np.float64(t) / np.float64(t + 1)) ** power
@@ -946,11 +964,7 @@ def run_loop(
             if preferences is not None:
                 block = BLOCK if t <= EARLY else LATE_BLOCK
                 if preferences.depending[actor] != 0 and (num_players != TWO or t % block == 1):
-                    summed, last_summed = t if alternating and actor > ZERO else t - 1, preferences.pricing.summed
-                    kept = (np.float64(last_summed[actor]) / np.float64(max(summed, 1))) ** power
-                    last_summed[actor] = summed
-                    costs = preferences.local.costs
-                    _price_infosets(preferences.pricing, costs, bases, num_players, actor, state, kept)
+                    _price_infosets(preferences.pricing, preferences.local.costs, bases, num_players, actor, state)
                 leaning = preferences.leaning[actor]
                 # Calls that differ in what is None are compiled each on its own.
                 if leaning == IN_PROPORTION:

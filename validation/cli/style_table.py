@@ -164,7 +164,7 @@ def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
     runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
     rows = {
         "prefer": ", ".join(chosen["prefer"]) or "nothing: no preference is needed",
-        "vulnerability": ", ".join(f"{beta:.6g}" for beta in chosen["vulnerabilities"]),
+        "vulnerability": ", ".join(_betas(record)),
         "runs": runs,
     }
     # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
@@ -176,6 +176,13 @@ def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
         words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
         rows["again by"] = shlex.join(["treeplex", *words])
     return rows
+
+
+def _betas(record: dict[str, Any]) -> list[str]:
+    """Return what each target may give up, by name where there are several."""
+    betas = [f"{beta:.6g}" for beta in record["preference"]["vulnerabilities"]]
+    names = [one["target"] for one in record["targets"]]
+    return betas if len(betas) == 1 else [f"{beta} for {name}" for beta, name in zip(betas, names, strict=True)]
 
 
 def _print_targets(record: dict[str, Any]) -> None:
