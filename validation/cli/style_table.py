@@ -162,13 +162,14 @@ def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
     """Return how much which actions were preferred."""
     chosen = record["preference"]
     runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
+    # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
+    alone = len(chosen["vulnerabilities"]) == 1
+    listed = ", ".join(chosen["prefer"]) if alone else f"the actions that help each target, δ = {chosen['degree']:g}"
     rows = {
-        "prefer": ", ".join(chosen["prefer"]) or "nothing: no preference is needed",
+        "prefer": listed if chosen["prefer"] else "nothing: no preference is needed",
         "vulnerability": ", ".join(_betas(record)),
         "runs": runs,
     }
-    # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
-    alone = len(chosen["vulnerabilities"]) == 1
     if chosen["prefer"] and alone and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
         words = ["solve", record["game"], "--method", "pref-cfr"]
         words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
