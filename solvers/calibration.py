@@ -410,9 +410,12 @@ class _Search:
         if best.degree == 1.0:
             how = "without a preference it comes to"
         is_, was = ("is", "was") if len(self.constraints) == 1 else ("are", "were")
-        told = f"{names} {is_ if good else was + ' not'} met" + ("" if good else f" within {self.max_loss:g}")
-        if best.is_met and not good:
+        if good:
+            told = f"{names} {is_} met"
+        elif best.is_met:
             told = f"{names} {is_} met, and no run is proven to lose at most {self.max_loss:g}"
+        else:
+            told = f"{names} {was} not met within {self.max_loss:g}"
         return Calibration(
             game=self.game,
             player=self.player,
@@ -454,8 +457,7 @@ def _check_no_equations(constraints: Sequence[LinearConstraint]) -> None:
             if one.terms == other.terms and one.bound == other.bound and one.sense != other.sense:
                 raise InvalidConstraintError(
                     f"target {shown(_EITHER_END.sub('', one.name))} is an equation, which no run meets to the last "
-                    "digit: give a range, "
-                    "such as x >= 0.39 and x <= 0.41"
+                    "digit: give a range, such as x >= 0.39 and x <= 0.41"
                 )
 
 
