@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...seqform.errors import nearest
-from .arguments import GAME_HELP, load, seat
+from .arguments import load, seat
 from .errors import CommandLineError
+from .options import GameArgument
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows
 from .progress import waiting
 from .strategy_pictures import ANIMATION, check_format, load_strategies, named_files
@@ -101,7 +102,7 @@ FORMATS = {
 
 
 def export(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     out: Annotated[str, typer.Option(metavar="FILE|-", help="The file; - writes text to standard output.")],
     kind: Annotated[
         str | None,

@@ -11,6 +11,7 @@ from .errors import CommandLineError, ExitStatus, print_error
 from .fit_table import fit_record, print_fit
 from .interrupts import deferring_interrupts
 from .methods import choose_method
+from .options import JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import filling, solving, waiting
 from .solve import exit_status
@@ -77,9 +78,7 @@ def fit(
         str | None,
         typer.Option(metavar="FILE", help="Write the strategy, and the worst opponent that fits, to FILE (.npz)."),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 

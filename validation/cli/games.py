@@ -1,10 +1,9 @@
 """``treeplex games``: the registry."""
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from .options import JsonOption
 from .output import STANDARD_OUTPUT, check_writable, console, show, write_json
 
 if TYPE_CHECKING:
@@ -14,9 +13,7 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", Fraction: "number", 
 
 
 def games(
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """List the games and their parameters."""
     check_writable(json, "--json")

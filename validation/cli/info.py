@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, load
+from .arguments import load
+from .options import GameArgument, JsonOption
 from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows, write_json
 from .progress import waiting
 
@@ -19,16 +20,14 @@ _QUICK = 200_000
 
 
 def info(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     infosets: Annotated[
         bool, typer.Option("--infosets", help="List every infoset, its actions and its parent sequence.")
     ] = False,
     public: Annotated[
         bool, typer.Option("--public", help="Count public states however large the game is, or say why there are none.")
     ] = False,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
     check_writable(json, "--json")

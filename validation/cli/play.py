@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, whole
+from .arguments import OPPONENT_HELP, load, seat, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
+from .options import GameArgument
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows, write_json
 from .progress import filling, waiting
 
@@ -26,7 +27,7 @@ _CONFIDENCE = 0.95
 
 
 def play(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
     seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, as in seat 0.")],
     games: Annotated[int, typer.Option(metavar="N", parser=whole, help="How many games.")],

@@ -9,6 +9,7 @@ import typer
 from ...seqform.errors import nearest
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
+from .options import JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, make_folder, show_rows, write_json
 from .progress import counting
 
@@ -30,9 +31,7 @@ def reproduce(
         str | None,
         typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to this folder."),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...seqform.errors import nearest
-from .arguments import GAME_HELP, load, seconds, tolerance, whole
+from .arguments import load, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import flag_of, make_method
+from .options import BaselineRateOption, ExplorationOption, GameArgument, JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, listed, show_rows, write_json
 from .progress import filling, waiting
 
@@ -25,7 +26,7 @@ _CONFIDENCE = 0.95
 
 
 def sample(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     method: Annotated[
         str,
         typer.Option(
@@ -47,21 +48,11 @@ def sample(
     local_rule: Annotated[
         str | None, typer.Option(metavar="R", help="regret-matching or, but in es-pref-cfr, regret-matching+.")
     ] = None,
-    exploration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E", parser=tolerance, help="How much of the uniform policy os-mccfr mixes in, up to 1 (0.6)."
-        ),
-    ] = None,
+    exploration: ExplorationOption = None,
     baselines: Annotated[
         str | None, typer.Option(metavar="B", help="What os-mccfr guesses of values: by infoset, or none.")
     ] = None,
-    baseline_rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R", parser=tolerance, help="How far these guesses move towards each new value, up to 1 (0.5)."
-        ),
-    ] = None,
+    baseline_rate: BaselineRateOption = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,9 +85,7 @@ def sample(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the average strategies, JSON Lines, an infoset a line.")
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Run a game too large to enumerate, by walks that sample it.
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, OPPONENT_HELP, load, seat, seconds, tolerance, whole
+from .arguments import OPPONENT_HELP, load, seat, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import check_start, choose_method, load_start, read_preferences, usual_method
+from .options import BaselineRateOption, ExplorationOption, GameArgument, JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import solving, waiting
 from .records import unsolved_record
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def solve(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     problem: Annotated[
         str,
         typer.Option(
@@ -217,22 +218,12 @@ def solve(
         str | None,
         typer.Option(metavar="R", help="In methods that sample: regret-matching or regret-matching+."),
     ] = None,
-    exploration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E", parser=tolerance, help="How much of the uniform policy os-mccfr mixes in, up to 1 (0.6)."
-        ),
-    ] = None,
+    exploration: ExplorationOption = None,
     baselines: Annotated[
         str | None,
         typer.Option(metavar="B", help="What os-mccfr guesses of values: by history, by infoset, or none."),
     ] = None,
-    baseline_rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R", parser=tolerance, help="How far these guesses move towards each new value, up to 1 (0.5)."
-        ),
-    ] = None,
+    baseline_rate: BaselineRateOption = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
     ] = None,
@@ -241,9 +232,7 @@ def solve(
         str | None,
         typer.Option(metavar="FILE", help="Draw what --frontier or --sensitivity finds (.svg, .png or .pdf)."),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Solve a game, and prove how good the answer is.
 

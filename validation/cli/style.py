@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, OPPONENT_HELP, fraction, load, seat, whole
+from .arguments import OPPONENT_HELP, fraction, load, seat, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .methods import choose_method
+from .options import GameArgument, JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
 from .progress import waiting
 from .solve import exit_status
@@ -27,7 +28,7 @@ _METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational"
 
 
 def style(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)],
+    game: GameArgument,
     target: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,9 +78,7 @@ def style(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the strategy, in a profile, to FILE (.npz).")
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Find a strategy in a style that loses at most so much to anyone, or prove that there is none.
 

@@ -10,6 +10,7 @@ from ...seqform.errors import nearest
 from ..figures import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
+from .options import JsonOption
 from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 from .progress import counting
 
@@ -23,9 +24,7 @@ def validate(
     suite: Annotated[
         str, typer.Option(metavar="quick|full", help="Which suite: quick takes under a minute.")
     ] = "quick",
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
-    ] = None,
+    json: JsonOption = None,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page that needs no other file.")] = None,
 ) -> int:
     """Solve a suite of games exactly and iteratively, answer other questions about them, and compare.
