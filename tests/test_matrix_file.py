@@ -32,7 +32,7 @@ from treeplex import (
     solve,
 )
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.seqform.interchange import archive
+from treeplex.seqform.interchange import files as archive
 from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
 from treeplex.validation.cli import main
 

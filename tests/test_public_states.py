@@ -25,10 +25,15 @@ from treeplex import (
     load_game,
 )
 from treeplex.models.games import Kuhn
-from treeplex.seqform.public_from_rules import public_tree_from_rules
-from treeplex.seqform.public_from_tree import public_tree_from_infosets
+from treeplex.seqform.public_from_tree import (
+    PLACE_BYTES,
+    collect_histories,
+    public_tree_from_infosets,
+    times_of,
+    with_waits,
+)
+from treeplex.seqform.public_tree import public_tree_from_rules
 from treeplex.seqform.rules import public_labels
-from treeplex.seqform.timed_histories import PLACE_BYTES, collect_histories, times_of, with_waits
 from treeplex.validation.cli import main
 
 

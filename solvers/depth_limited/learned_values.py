@@ -11,7 +11,7 @@ from ...models.depth_limited import Border
 from ...seqform.arrays import Floats
 from ...seqform.errors import GameFileError, InvalidGameError, SolverError, UnknownMethodError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.interchange.archive import read_archive, write_archive
+from ...seqform.interchange.files import read_archive, write_archive
 from .network import Weights, predict, train_network
 from .training import Examples, border_examples, borders_of
 from .value_functions import BorderValues
