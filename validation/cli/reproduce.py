@@ -53,7 +53,7 @@ def reproduce(
         raise CommandLineError(f"unknown experiment {name!r}{nearest(name, EXPERIMENTS)}; expected one of {known}")
     if out is not None:
         with deferring_interrupts():
-            from ...seqform.interchange.drawing import require_matplotlib
+            from ...seqform.interchange.pictures import require_matplotlib
 
             require_matplotlib()
         make_folder(out, "--out")
