@@ -32,7 +32,7 @@ from treeplex import (
     solve,
 )
 from treeplex.solvers.opponents import opponent_strategy
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")

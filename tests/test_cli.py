@@ -19,9 +19,9 @@ from treeplex import Profile, exploitability, load_game
 from treeplex.models.problems import PROBLEMS
 from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
-solve_command = importlib.import_module("treeplex.validation.cli.solve")
+solve_command = importlib.import_module("treeplex.cli.solve")
 suites = importlib.import_module("treeplex.validation.suites")
 
 SOLVE_KEYS = {
@@ -501,7 +501,7 @@ def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatc
 
 INTERRUPTED_IMPORT = """
 import signal, sys
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 class Impatient:
     def find_spec(self, name, path=None, target=None):

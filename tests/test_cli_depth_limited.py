@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from treeplex import LinearValue, Profile, Strategy, load_game
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
 CDRNR = ("solve", "leduc", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5")

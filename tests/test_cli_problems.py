@@ -10,10 +10,10 @@ import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.solvers.opponents import opponent_strategy
-from treeplex.validation.cli import main
-from treeplex.validation.cli.records import unsolved_record
+from treeplex.cli import main
+from treeplex.cli.records import unsolved_record
 
-solve_command = importlib.import_module("treeplex.validation.cli.solve")
+solve_command = importlib.import_module("treeplex.cli.solve")
 
 CONSTRAINED = ("solve", "kuhn", "--problem", "constrained")
 STYLE = ("solve", "kuhn", "--problem", "style")

@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[1]
 def module_names() -> list[str]:
     """Name every module of the package from its files, without importing any."""
     files = [PACKAGE / "__init__.py", PACKAGE / "__main__.py"]
-    for folder in ("seqform", "models", "solvers", "validation"):
+    for folder in ("seqform", "models", "solvers", "validation", "cli"):
         files += sorted((PACKAGE / folder).rglob("*.py"))
     parts = [file.relative_to(PACKAGE).with_suffix("").parts for file in files]
     return [".".join(("treeplex", *part)).removesuffix(".__init__") for part in parts]

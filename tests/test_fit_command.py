@@ -10,7 +10,7 @@ import pytest
 
 from treeplex import Profile, best_response_values, load_game, read_play_log
 from treeplex.solvers.opponents import opponent_strategy
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 
 @pytest.fixture(autouse=True)

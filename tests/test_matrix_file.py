@@ -34,7 +34,7 @@ from treeplex import (
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.interchange import archive
 from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from treeplex.models.games.transit_grid import DIRECTIONS
 from treeplex.models.games.transit_occupancy import transit_occupancy
 from treeplex.models.games.transit_pictures import animate_occupancy, draw_occupancy, write_occupancy
 from treeplex.seqform.interchange.matrix_file import write_matrices
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 SPECS = [
     "transit:width=2",

@@ -22,7 +22,7 @@ from treeplex import (
 )
 from treeplex.models.opponents import mixture, perturbed, uniform_without
 from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 LEDUC = load_game("leduc")
 KUHN = load_game("kuhn")

@@ -7,7 +7,7 @@ import pytest
 from treeplex import InvalidPreferenceError, Prefer, PreferStrategy, Profile, Strategy, load_game
 from treeplex.models.preferences import parse_preference, preference_on
 from treeplex.solvers.preference_report import preferred_shares
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
 

@@ -29,7 +29,7 @@ from treeplex.seqform.public_from_rules import public_tree_from_rules
 from treeplex.seqform.public_from_tree import public_tree_from_infosets
 from treeplex.seqform.rules import public_labels
 from treeplex.seqform.timed_histories import PLACE_BYTES, collect_histories, times_of, with_waits
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 
 def tables(public):
@@ -605,7 +605,7 @@ def test_info_counts_public_states(capsys):
 
 
 def test_info_leaves_large_games_uncounted(capsys, monkeypatch):
-    monkeypatch.setattr("treeplex.validation.cli.info._QUICK", 50)
+    monkeypatch.setattr("treeplex.cli.info._QUICK", 50)
     assert main(["info", "kuhn", "--json", "-"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["public_states"], record["public_levels"]) == (None, None)

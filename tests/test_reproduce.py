@@ -14,7 +14,7 @@ import pytest
 from test_constrained import BOUNDS, TRANSIT
 
 from treeplex import GameFileError, Nash, Profile, SolverError, Status, UnsupportedProblemError, load_game, solve
-from treeplex.validation.cli import main
+from treeplex.cli import main
 from treeplex.validation.papers import (
     EXPERIMENTS,
     CCFRFigure2a,

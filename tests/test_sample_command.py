@@ -5,7 +5,7 @@ import json
 import pytest
 
 from treeplex import StreamedMCCFR, StreamedProfile, load_game
-from treeplex.validation.cli import main
+from treeplex.cli import main
 
 LARGE = "goofspiel:cards=13"
 

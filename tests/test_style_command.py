@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from treeplex import Profile, frequency, load_game, worst_case
-from treeplex.validation.cli import main
-from treeplex.validation.cli.style_table import style_record
+from treeplex.cli import main
+from treeplex.cli.style_table import style_record
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from .solution_table import message_of, print_solution
 from .values import check_value, with_value
 
 if TYPE_CHECKING:
-    from ...solvers import Status
+    from ..solvers import Status
 
 
 def solve(
@@ -258,8 +258,8 @@ def solve(
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
     try:
         with deferring_interrupts():
-            from ...solvers import solve as run
-            from ..questions import Question
+            from ..solvers import solve as run
+            from ..validation.questions import Question
             from . import curves
 
             method = usual_method(problem) if method is None else method

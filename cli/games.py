@@ -7,7 +7,7 @@ from .options import JsonOption
 from .output import STANDARD_OUTPUT, check_writable, console, show, write_json
 
 if TYPE_CHECKING:
-    from ...models.games import Family, Parameter
+    from ..models.games import Family, Parameter
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", Fraction: "number", str: "string"}
 
@@ -17,8 +17,8 @@ def games(
 ) -> int:
     """List the games and their parameters."""
     check_writable(json, "--json")
-    from ... import __version__
-    from ...models.games import families
+    from .. import __version__
+    from ..models.games import families
 
     write_json({"schema": 1, "version": __version__, "games": [family_record(family) for family in families()]}, json)
     if json != STANDARD_OUTPUT:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...seqform.errors import nearest
-from ..figures import decimals, magnitude
+from ..seqform.errors import nearest
+from ..validation.figures import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .options import JsonOption
@@ -37,7 +37,7 @@ def validate(
     check_writable(json, "--json")
     check_writable(html, "--html")
     with deferring_interrupts():
-        from ..suites import SUITES
+        from ..validation.suites import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
@@ -47,7 +47,7 @@ def validate(
         print_error("interrupted")
     write_json(report.to_dict(), json)
     if html is not None:
-        from ..html_page import html_page
+        from ..validation.html_page import html_page
 
         write_file(html, html_page(report), "--html")
     if report.interrupted:
@@ -57,8 +57,8 @@ def validate(
 
 def _run(suite: "Suite", *, shown: bool) -> "Report":
     """Run a suite, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
-    from ..report import Report
-    from ..suites import run_suite
+    from ..validation.report import Report
+    from ..validation.suites import run_suite
 
     out = console()
     lines = RowLines(out)

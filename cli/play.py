@@ -17,10 +17,10 @@ from .progress import filling, waiting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...models.play import PlayLogWriter, Results
-    from ...seqform.arrays import Integers
-    from ...seqform.game import Game
-    from ...seqform.strategy import Profile
+    from ..models.play import PlayLogWriter, Results
+    from ..seqform.arrays import Integers
+    from ..seqform.game import Game
+    from ..seqform.strategy import Profile
 
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
@@ -66,10 +66,10 @@ def play(
     check_writable(json, "--json")
     shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
-        from ...models.play import PlayLogWriter, Results, simulate
-        from ...seqform.strategy import Profile
-        from ...seqform.views import observer_tree
-        from ...solvers.opponents import opponent_strategy
+        from ..models.play import PlayLogWriter, Results, simulate
+        from ..seqform.strategy import Profile
+        from ..seqform.views import observer_tree
+        from ..solvers.opponents import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
     known = {"game": game, "seats": [seat0, seat1], "seed": seed, "observer": observer, "log": out, "interrupted": True}
@@ -136,9 +136,9 @@ def _record(
     seconds: float | None = None,
 ) -> dict[str, Any]:
     """Return the results, ready for JSON; what is not known is null."""
-    from ... import __version__
-    from ...seqform.evaluate import expected_payoffs
-    from ...solvers.solution import json_ready
+    from .. import __version__
+    from ..seqform.evaluate import expected_payoffs
+    from ..solvers.solution import json_ready
 
     record: dict[str, Any] = {"schema": 1, "version": __version__, "game": None, "parameters": None, **known}
     record |= dict.fromkeys(("mean", "interval", "expected", "seconds", "games_per_second"))

@@ -7,8 +7,8 @@ from .output import console, show_numbers, show_rows
 from .solution_table import message_of, price_text, ten_decimals
 
 if TYPE_CHECKING:
-    from ...models.play import PlayLog
-    from ...solvers.counter_strategies import CounterStrategy
+    from ..models.play import PlayLog
+    from ..solvers.counter_strategies import CounterStrategy
 
 _KEYS = (
     *("schema", "version", "game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),
@@ -22,8 +22,8 @@ def fit_record(
     known: dict[str, Any], log: "PlayLog | None" = None, response: "CounterStrategy | None" = None
 ) -> dict[str, Any]:
     """Return the JSON of ``fit`` with what is known; every other key is there too, and null."""
-    from ... import __version__
-    from ...solvers.solution import json_ready
+    from .. import __version__
+    from ..solvers.solution import json_ready
 
     record: dict[str, Any] = dict.fromkeys(_KEYS) | {"schema": 1, "version": __version__} | known
     if log is None or response is None:

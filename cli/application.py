@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .errors import ExitStatus
 from .export import export
 from .fit import fit
@@ -82,7 +82,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from ... import __version__
+        from .. import __version__
 
         typer.echo(f"treeplex {__version__}")
         raise typer.Exit

@@ -21,7 +21,7 @@ def deferring_interrupts() -> Iterator[None]:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.interrupts import deferring_interrupts
+    >>> from treeplex.cli.interrupts import deferring_interrupts
     >>> with deferring_interrupts():
     ...     import treeplex.solvers
     """

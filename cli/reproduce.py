@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .options import JsonOption
@@ -16,7 +16,7 @@ from .progress import counting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..papers import Claim, Experiment, Reproduction, Row
+    from ..validation.papers import Claim, Experiment, Reproduction, Row
 
 
 def reproduce(
@@ -40,7 +40,7 @@ def reproduce(
     """
     check_distinct(out=out, json=json)
     with deferring_interrupts():
-        from ..papers import EXPERIMENTS
+        from ..validation.papers import EXPERIMENTS
 
     if name is None or listed:
         if name is not None or out is not None or full:
@@ -53,7 +53,7 @@ def reproduce(
         raise CommandLineError(f"unknown experiment {name!r}{nearest(name, EXPERIMENTS)}; expected one of {known}")
     if out is not None:
         with deferring_interrupts():
-            from ...seqform.interchange.drawing import require_matplotlib
+            from ..seqform.interchange.drawing import require_matplotlib
 
             require_matplotlib()
         make_folder(out, "--out")
@@ -97,7 +97,7 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
 
 def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
     """Run an experiment, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
-    from ..papers import Reproduction, reproduce
+    from ..validation.papers import Reproduction, reproduce
 
     out = console()
     rows: list[Row] = []

@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     """Run a command and turn bad input into one line."""
     with deferring_interrupts():
-        from ...seqform.errors import SolverError, TreeplexError
+        from ..seqform.errors import SolverError, TreeplexError
         from .application import UsageError, invoke, usage_message
 
     try:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
-    from ...solvers.methods import Method
+    from ..seqform.game import Game
+    from ..solvers.methods import Method
 
 #: Methods whose steps may end at a depth limit.
 _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
@@ -23,7 +23,7 @@ def check_value(text: str | None, method: str, problem: str) -> None:
     """
     if text is None:
         return
-    from ...solvers.methods import DepthLimitedCFR
+    from ..solvers.methods import DepthLimitedCFR
 
     problems = sorted(DepthLimitedCFR.problems)
     if problem not in problems:
@@ -44,9 +44,9 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
     """
     if text is None or text == "exact":
         return chosen
-    from ...solvers.depth_limited.cfr_value import CFRValue
-    from ...solvers.depth_limited.learned_values import load_value
-    from ...solvers.methods import DepthLimitedCFR, RegretMethod
+    from ..solvers.depth_limited.cfr_value import CFRValue
+    from ..solvers.depth_limited.learned_values import load_value
+    from ..solvers.methods import DepthLimitedCFR, RegretMethod
 
     assert isinstance(chosen, RegretMethod)
     if text.endswith(".npz"):

@@ -11,7 +11,7 @@ from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows,
 from .progress import waiting
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
+    from ..seqform.game import Game
 
 Infosets = list[list[dict[str, Any]]]
 
@@ -31,7 +31,7 @@ def info(
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
     check_writable(json, "--json")
-    from ...seqform.game import sequence_form_of
+    from ..seqform.game import sequence_form_of
 
     begun = time.perf_counter()
     loaded = load(game)
@@ -59,7 +59,7 @@ def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
     UnsupportedProblemError, GameTooLargeError
         If they are wanted, and the game has none, or has no room for them.
     """
-    from ...seqform.errors import GameTooLargeError, UnsupportedProblemError
+    from ..seqform.errors import GameTooLargeError, UnsupportedProblemError
 
     if not wanted and (game.sequence_form.num_nodes or 0) > _QUICK:
         return None
@@ -75,8 +75,8 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
     """Return what there is to know about a game as plain data, ready for JSON."""
     from fractions import Fraction
 
-    from ... import __version__
-    from ...solvers.solution import json_ready
+    from .. import __version__
+    from ..solvers.solution import json_ready
 
     form = game.sequence_form
     value = game.reference_value

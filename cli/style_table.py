@@ -10,9 +10,9 @@ from .output import console, show_numbers, show_rows
 from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
-    from ...solvers.calibration import Calibration
-    from ...solvers.style_answer import StyleAnswer, TargetOutcome
-    from ...solvers.trade_off import TradeOff
+    from ..solvers.calibration import Calibration
+    from ..solvers.style_answer import StyleAnswer, TargetOutcome
+    from ..solvers.trade_off import TradeOff
 
 _KEYS = (
     *("schema", "version", "game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
@@ -24,9 +24,9 @@ _KEYS = (
 
 def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | None" = None) -> dict[str, Any]:
     """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
-    from ... import __version__
-    from ...solvers.solution import json_ready, sizes_of
-    from ...solvers.style_answer import StyleAnswer
+    from .. import __version__
+    from ..solvers.solution import json_ready, sizes_of
+    from ..solvers.style_answer import StyleAnswer
 
     record: dict[str, Any] = dict.fromkeys(_KEYS) | {"schema": 1, "version": __version__} | known
     if answer is None:
@@ -38,7 +38,7 @@ def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | Non
 
 def _exact(answer: "StyleAnswer") -> dict[str, Any]:
     """Return what linear programs found and proved."""
-    from ...seqform.rationals import fraction_text
+    from ..seqform.rationals import fraction_text
 
     exact = answer.least_loss_exact
     worst = answer.game_value - answer.loss

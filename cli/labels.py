@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.sequence_names import quoted_label, sequence_name
+from ..seqform.sequence_names import quoted_label, sequence_name
 
 if TYPE_CHECKING:
-    from ...seqform.polytope import Treeplex
+    from ..seqform.polytope import Treeplex
 
 
 def infoset_records(player: int, treeplex: "Treeplex") -> list[dict[str, Any]]:

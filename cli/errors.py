@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.errors import one_line
+    >>> from treeplex.cli.errors import one_line
     >>> one_line("two\n  lines\t.")
     'two lines .'
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .arguments import load, seat
 from .errors import CommandLineError
 from .options import GameArgument
@@ -19,7 +19,7 @@ from .progress import waiting
 from .strategy_pictures import ANIMATION, check_format, load_strategies, named_files
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
+    from ..seqform.game import Game
 
 
 @dataclass(frozen=True)
@@ -45,43 +45,43 @@ class Format:
 
 
 def _write_efg(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.efg_writer import write_efg
+    from ..seqform.interchange.efg_writer import write_efg
 
     write_efg(game, path)
 
 
 def _write_graphml(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.graphml import write_graphml
+    from ..seqform.interchange.graphml import write_graphml
 
     write_graphml(game.tree, path)
 
 
 def _write_json(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.node_link import write_json
+    from ..seqform.interchange.node_link import write_json
 
     write_json(game.tree, path)
 
 
 def _write_matrices(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.matrix_file import write_matrices
+    from ..seqform.interchange.matrix_file import write_matrices
 
     write_matrices(game, path)
 
 
 def _write_program(game: "Game", problem: str, path: Path) -> None:
-    from ...models.problems import find_problem
+    from ..models.problems import find_problem
 
     find_problem(problem)(game).linear_program().write(path)
 
 
 def _write_dot(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.dot import write_dot
+    from ..seqform.interchange.dot import write_dot
 
     write_dot(game.tree, path)
 
 
 def _write_picture(game: "Game", problem: str, path: Path) -> None:
-    from ...seqform.interchange.drawing import write_drawing
+    from ..seqform.interchange.drawing import write_drawing
 
     write_drawing(game, path)
 
@@ -147,7 +147,7 @@ def export(
         raise CommandLineError(f"--problem is for {_names(lambda each: each.of_problem)}, and the format is {name}")
     problem = "nash" if problem is None else problem
     if chosen.of_problem:
-        from ...models.problems import find_problem
+        from ..models.problems import find_problem
 
         posed = find_problem(problem)  # refuses an unknown one before the game is built
         needed = [field.name for field in dataclasses.fields(posed) if field.default is dataclasses.MISSING]
@@ -180,7 +180,7 @@ def _draw_strategies(
     loaded = load(game)
     with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
         found = load_strategies(files, player, loaded)
-        from ...models.games.transit_pictures import write_occupancy
+        from ..models.games.transit_pictures import write_occupancy
 
         unnamed = strategies == list(files.values())
         shown = next(iter(found.values())) if unnamed and len(found) == 1 else found
@@ -229,7 +229,7 @@ def _write(write: Callable[[Path], None], name: str, out: str) -> None:
     if Path(out).suffix.lower() == f".{name}":
         write(Path(out))
         return
-    from ...seqform.interchange.files import write_bytes
+    from ..seqform.interchange.files import write_bytes
 
     with tempfile.TemporaryDirectory() as folder:
         passing = Path(folder) / f"game.{name}"

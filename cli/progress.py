@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
 
-    from ...solvers.outcome import Progress
+    from ..solvers.outcome import Progress
 
 
 def fraction_done(report: "Progress", first_error: float | None, time_limit: float | None) -> float:
@@ -23,7 +23,7 @@ def fraction_done(report: "Progress", first_error: float | None, time_limit: flo
     Examples
     --------
     >>> from treeplex.solvers.outcome import Progress
-    >>> from treeplex.validation.cli.progress import fraction_done
+    >>> from treeplex.cli.progress import fraction_done
     >>> halfway = Progress(iterations=10, seconds=0.1, exploitability=1e-2, tolerance=1e-4, max_iterations=10**6)
     >>> round(fraction_done(halfway, first_error=1.0, time_limit=None), 6)
     0.5

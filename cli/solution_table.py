@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..figures import decimals, magnitude
+from ..validation.figures import decimals, magnitude
 from .output import console, listed, show_numbers, show_rows
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from ...solvers import Solution
+    from ..solvers import Solution
 
 #: What the library calls an argument, and what it is called here.
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("tol", "max_iterations", "time_limit")}
@@ -23,7 +23,7 @@ def message_of(solution: "Solution") -> str:
     Examples
     --------
     >>> from treeplex import Nash, load_game, solve
-    >>> from treeplex.validation.cli.solution_table import message_of
+    >>> from treeplex.cli.solution_table import message_of
     >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
     'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
     """
@@ -34,7 +34,7 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
     """Print a solution to what was asked, and the names of files that hold it."""
     from rich.text import Text
 
-    from ...solvers import Status
+    from ..solvers import Status
 
     colour = "green" if solution.status.is_success else "yellow"
     if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
@@ -53,7 +53,7 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
     if solution.infeasibility is None:
         rows |= _results(solution)
     else:
-        from ...models.constraints.builders import shown_number
+        from ..models.constraints.builders import shown_number
 
         found = solution.infeasibility
         total, largest = (shown_number(one, 6) for one in (found.least_violation, found.largest_violation))
@@ -123,7 +123,7 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
 
 def _preferences(solution: "Solution") -> dict[str, "str | Text"]:
     """Return the rows of what became of preferences."""
-    from ...solvers.preference_report import preference_record
+    from ..solvers.preference_report import preference_record
 
     record = preference_record(solution)
     if record is None:
@@ -189,7 +189,7 @@ def _print_constraints(solution: "Solution") -> None:
 
 def _judged(solution: "Solution") -> str:
     """Return how the error stands to the tolerance; with a tolerance of 0 there is nothing that it could be."""
-    from ...solvers import Status
+    from ..solvers import Status
 
     if solution.problem.error(solution.certificate) <= solution.tolerance:
         return f", at most the tolerance of {solution.tolerance:.3g}"
@@ -203,7 +203,7 @@ def listed_numbers(numbers: "Sequence[float]", most: int = 8) -> str:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.solution_table import listed_numbers
+    >>> from treeplex.cli.solution_table import listed_numbers
     >>> listed_numbers([0.5, 1.0]), listed_numbers(range(10), most=4)
     ('0.5, 1', '0, 1, 2, …, 9')
     """
@@ -213,8 +213,8 @@ def listed_numbers(numbers: "Sequence[float]", most: int = 8) -> str:
 
 def _both(number: float, exact: Fraction | None) -> str:
     """Return a number, and the fraction that it is where that is known."""
-    from ...seqform.rationals import fraction_text
-    from ...solvers.solution import SHOWN_DIGITS
+    from ..seqform.rationals import fraction_text
+    from ..solvers.solution import SHOWN_DIGITS
 
     shown = ten_decimals(number)
     return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
@@ -225,7 +225,7 @@ def price_text(number: float) -> str:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.solution_table import price_text
+    >>> from treeplex.cli.solution_table import price_text
     >>> price_text(1 / 3), price_text(4400.726016227312), price_text(-10101010.101001486)
     ('0.3333333333', '4400.72601623', '-10101010.1010')
     """
@@ -237,7 +237,7 @@ def ten_decimals(number: float | Fraction) -> str:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.solution_table import ten_decimals
+    >>> from treeplex.cli.solution_table import ten_decimals
     >>> ten_decimals(-1e-17), ten_decimals(-1 / 18)
     ('0.0000000000', '-0.0555555556')
     """

@@ -6,14 +6,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
-    from ...models.preferences import Prefer
-    from ...seqform.game import Game
-    from ...seqform.strategy import Profile
-    from ...solvers.methods import Method
+    from ..models.preferences import Prefer
+    from ..seqform.game import Game
+    from ..seqform.strategy import Profile
+    from ..solvers.methods import Method
 
 #: How every zip archive begins, and so every .npz file.
 _ARCHIVE = b"PK"
@@ -43,7 +43,7 @@ def usual_method(problem: str) -> str:
     problem : str
         A name; one that there is not is refused elsewhere.
     """
-    from ...models.problems import PROBLEMS
+    from ..models.problems import PROBLEMS
 
     return str(getattr(PROBLEMS.get(problem), "default_method", "highs"))
 
@@ -64,7 +64,7 @@ def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "
     CommandLineError
         If there is no such method, or an option is not for it, or has no such value.
     """
-    from ...solvers.methods import MCCFR, RegretMethod, find_method, method_names
+    from ..solvers.methods import MCCFR, RegretMethod, find_method, method_names
 
     known = method_names()
     if name not in known:
@@ -93,8 +93,8 @@ def make_method(name: str, options: Mapping[str, Any]) -> "Method":
     ------
     CommandLineError
     """
-    from ...seqform.errors import UnknownMethodError
-    from ...solvers.methods import find_method
+    from ..seqform.errors import UnknownMethodError
+    from ..solvers.methods import find_method
 
     try:
         return find_method(name, **options)
@@ -125,7 +125,7 @@ def read_preferences(texts: Sequence[str], player: int | None) -> "list[Prefer]"
     InvalidPreferenceError
         If a text cannot be read.
     """
-    from ...models.preferences import parse_preference
+    from ..models.preferences import parse_preference
 
     return [parse_preference(text, player) for text in texts]
 
@@ -139,7 +139,7 @@ def check_start(path: str | None) -> None:
     """
     if path is None:
         return
-    from ...seqform.interchange.files import regular_size
+    from ..seqform.interchange.files import regular_size
 
     try:
         regular_size(path)
@@ -162,6 +162,6 @@ def load_start(path: str | None, game: "Game") -> "Profile | None":
     InvalidStrategyError
         If the file does not hold a profile of the game.
     """
-    from ...seqform.strategy import Profile
+    from ..seqform.strategy import Profile
 
     return None if path is None else Profile.load(path, game)

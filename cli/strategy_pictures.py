@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
-    from ...seqform.strategy import Strategy
+    from ..seqform.game import Game
+    from ..seqform.strategy import Strategy
 
 #: The format of an animation, which nothing but strategies is exported to.
 ANIMATION = "gif"
@@ -44,7 +44,7 @@ def named_files(texts: Sequence[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.strategy_pictures import named_files
+    >>> from treeplex.cli.strategy_pictures import named_files
     >>> named_files(["free.npz", "b = 0.1=patrols/tenth.npz"])
     {'free': 'free.npz', 'b = 0.1': 'patrols/tenth.npz'}
     """
@@ -77,8 +77,8 @@ def load_strategies(files: dict[str, str], player: int | None, game: "Game") -> 
     InvalidStrategyError
         If a file holds no strategy of that player in the game.
     """
-    from ...models.games.transit_occupancy import transit_rules
-    from ...seqform.strategy import Strategy
+    from ..models.games.transit_occupancy import transit_rules
+    from ..seqform.strategy import Strategy
 
     transit_rules(game)
     whose = _PLAYER if player is None else player

@@ -9,7 +9,7 @@ import typer
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
-    from ...seqform.game import Game
+    from ..seqform.game import Game
 
 #: What help says of GAME.
 GAME_HELP = (
@@ -27,7 +27,7 @@ def tolerance(text: str) -> float:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import tolerance
+    >>> from treeplex.cli.arguments import tolerance
     >>> tolerance("1e-4")
     0.0001
     """
@@ -39,7 +39,7 @@ def seconds(text: str) -> float:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import seconds
+    >>> from treeplex.cli.arguments import seconds
     >>> seconds("60")
     60.0
     """
@@ -61,7 +61,7 @@ def whole(text: str) -> int:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import whole
+    >>> from treeplex.cli.arguments import whole
     >>> whole("1e6")
     1000000
     """
@@ -80,7 +80,7 @@ def seat(text: str) -> int:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import seat
+    >>> from treeplex.cli.arguments import seat
     >>> seat("1")
     1
     """
@@ -94,7 +94,7 @@ def confidence_level(text: str) -> float:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import confidence_level
+    >>> from treeplex.cli.arguments import confidence_level
     >>> confidence_level("0.99")
     0.99
     """
@@ -116,11 +116,11 @@ def fraction(option: str, text: str) -> Fraction:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.arguments import fraction
+    >>> from treeplex.cli.arguments import fraction
     >>> fraction("--max-loss", "1/50")
     Fraction(1, 50)
     """
-    from ...models.constraints.tokens import parse_number
+    from ..models.constraints.tokens import parse_number
 
     try:
         number = parse_number(text.strip())
@@ -139,6 +139,6 @@ def load(spec: str) -> "Game":
     TreeplexError
         If there is no such game, or it cannot be read.
     """
-    from ...models.games import load_game
+    from ..models.games import load_game
 
     return load_game(spec)

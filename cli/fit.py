@@ -17,9 +17,9 @@ from .progress import filling, solving, waiting
 from .solve import exit_status
 
 if TYPE_CHECKING:
-    from ...models.play import PlayLog
-    from ...seqform.game import Game
-    from ...seqform.strategy import Strategy
+    from ..models.play import PlayLog
+    from ..seqform.game import Game
+    from ..seqform.strategy import Strategy
 
 #: What fit can be done by: methods that serve equilibria under constraints.
 _METHODS = ("highs", "highs-simplex", "highs-ipm", "highs-ipm-crossover", "cvxpy", "rational", "ccfr")
@@ -94,10 +94,10 @@ def fit(
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
     try:
         with deferring_interrupts():
-            from ...models.observations import Observations, OpponentModel
-            from ...models.observations.intervals import find_intervals
-            from ...models.problems.side import check_two_players
-            from ...solvers.counter_strategies import counter_strategy
+            from ..models.observations import Observations, OpponentModel
+            from ..models.observations.intervals import find_intervals
+            from ..models.problems.side import check_two_players
+            from ..solvers.counter_strategies import counter_strategy
 
         find_intervals(interval)
         if method not in _METHODS:
@@ -141,7 +141,7 @@ def _check_files(log: str, out: str | None, json: str | None) -> None:
 
 
 def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
-    from ...solvers.opponents import opponent_strategy
+    from ..solvers.opponents import opponent_strategy
 
     if name is None:
         return None
@@ -151,8 +151,8 @@ def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
 
 def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "PlayLog":
     """Read the log, with a bar."""
-    from ...models.play import read_play_log
-    from ...seqform.views import observer_tree
+    from ..models.play import read_play_log
+    from ..seqform.views import observer_tree
 
     with waiting(f"building {game.spec}", shown=shown):
         view = observer_tree(game, player)

@@ -73,7 +73,7 @@ def listed(numbers: Iterable[int]) -> str:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.output import listed
+    >>> from treeplex.cli.output import listed
     >>> listed([1093, 1093])
     '1,093 and 1,093'
     """

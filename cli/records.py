@@ -49,8 +49,8 @@ _KEYS = (
 
 def partial_record(known: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of ``solve`` with what is known; every other key is there too, and null."""
-    from ... import __version__
-    from ...solvers.solution import json_ready
+    from .. import __version__
+    from ..solvers.solution import json_ready
 
     described = {"schema": 1, "version": __version__}
     return json_ready(dict.fromkeys(_KEYS) | described | known)  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...seqform.errors import nearest
+from ..seqform.errors import nearest
 from .arguments import load, seconds, tolerance, whole
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
@@ -15,10 +15,10 @@ from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, li
 from .progress import filling, waiting
 
 if TYPE_CHECKING:
-    from ...models.play import MeanResult
-    from ...seqform.game import Game
-    from ...solvers.methods import MCCFR
-    from ...solvers.sampling.streamed import StreamedMCCFR, StreamedRun
+    from ..models.play import MeanResult
+    from ..seqform.game import Game
+    from ..solvers.methods import MCCFR
+    from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
 
 _METHODS = ("es-mccfr", "os-mccfr", "es-pref-cfr")
 #: How sure the intervals of payoffs and gains are.
@@ -108,8 +108,8 @@ def sample(
     known: dict[str, Any] = {"game": game, "method": method, "seed": seed or 0}
     try:
         with deferring_interrupts():
-            from ...solvers.sampling.streamed import StreamedMCCFR
-            from ...solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
+            from ..solvers.sampling.streamed import StreamedMCCFR
+            from ..solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
 
         chosen = _method(method, options)
         loaded = load(game)
@@ -146,7 +146,7 @@ def sample(
 
 def _method(name: str, options: dict[str, Any]) -> "MCCFR":
     """Return a method that samples, with its options."""
-    from ...solvers.methods import OutcomeSamplingMCCFR, find_method
+    from ..solvers.methods import OutcomeSamplingMCCFR, find_method
 
     if name not in _METHODS:
         raise CommandLineError(f"--method {name!r}{nearest(name, _METHODS)}; expected one of {', '.join(_METHODS)}")
@@ -185,8 +185,8 @@ def _record(
     known: dict[str, Any], sampler: "StreamedMCCFR | None" = None, run: "StreamedRun | None" = None
 ) -> dict[str, Any]:
     """Return what was found, ready for JSON; what is not known is null."""
-    from ... import __version__
-    from ...solvers.solution import json_ready
+    from .. import __version__
+    from ..solvers.solution import json_ready
 
     record: dict[str, Any] = {"schema": 1, "version": __version__, "game": None, "parameters": None}
     record |= dict.fromkeys(("stopped", "message", "iterations", "touched", "infosets", "memory", "seconds"))
@@ -207,7 +207,7 @@ def _record(
 
 
 def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
-    from ...seqform.memory import in_words
+    from ..seqform.memory import in_words
 
     rows = {
         "game": record["game"],

@@ -10,8 +10,8 @@ from .records import partial_record
 from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
-    from ...solvers import Solution
-    from ...solvers.frontier import Frontier
+    from ..solvers import Solution
+    from ..solvers.frontier import Frontier
 
 #: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
 _METHODS = ("highs", "highs-simplex")
@@ -45,11 +45,11 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
 
 def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, Any]:
     """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
-    from ...solvers.frontier import restricted_nash_frontier
-    from ...solvers.methods import find_method
-    from ...solvers.solution import sizes_of
-    from ...solvers.solve import with_game_value
-    from ...solvers.status import Status
+    from ..solvers.frontier import restricted_nash_frontier
+    from ..solvers.methods import find_method
+    from ..solvers.solution import sizes_of
+    from ..solvers.solve import with_game_value
+    from ..solvers.status import Status
 
     begun = time.perf_counter()
     value = float(with_game_value(posed).game_value)
@@ -134,11 +134,11 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
 
     Examples
     --------
-    >>> from treeplex.validation.cli.curves import read_sensitivity
+    >>> from treeplex.cli.curves import read_sensitivity
     >>> read_sensitivity("0/K_:b<=0.5=0:1")
     ('0/K_:b<=0.5', 0.0, 1.0)
     """
-    from ...models.constraints.tokens import parse_number
+    from ..models.constraints.tokens import parse_number
 
     name, equals, bounds = text.rpartition("=")
     low, colon, high = bounds.partition(":")
@@ -161,9 +161,9 @@ def find_sensitivity(
 
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
-    from ...seqform.errors import InvalidConstraintError
-    from ...solvers.sensitivity import value_function
-    from ...solvers.solution import json_ready
+    from ..seqform.errors import InvalidConstraintError
+    from ..solvers.sensitivity import value_function
+    from ..solvers.solution import json_ready
 
     if str(solution.status) == "interrupted":
         return None
