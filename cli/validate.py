@@ -17,7 +17,7 @@ from .progress import counting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .. import Case, Report, Row, Suite
+    from ..validation import Case, Report, Row, Suite
 
 
 def validate(

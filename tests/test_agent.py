@@ -31,8 +31,8 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.solvers.opponents import opponent_strategy
 from treeplex.cli import main
+from treeplex.solvers.opponents import opponent_strategy
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")

@@ -23,12 +23,12 @@ from treeplex import (
     SequenceForm,
     load_game,
 )
+from treeplex.cli import main
 from treeplex.models.games import families
 from treeplex.seqform import budget as budget_module
 from treeplex.seqform.budget import sequence_form_bytes, tree_bytes
 from treeplex.seqform.enumeration import enumerate_game
 from treeplex.seqform.memory import available_memory, memory_budget, read_memory
-from treeplex.cli import main
 
 SMALL = [
     *(f"kuhn:players={players},cards={cards}" for players in (2, 3, 4) for cards in range(players, players + 3)),

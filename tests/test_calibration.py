@@ -20,10 +20,10 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.cli import main
 from treeplex.models.constraints import functional_bound, parse_constraint
 from treeplex.models.preferences import preference_on
 from treeplex.solvers.preferred_actions import preferences_for
-from treeplex.cli import main
 
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")
 

@@ -16,10 +16,10 @@ import pytest
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
+from treeplex.cli import main
 from treeplex.models.problems import PROBLEMS
 from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
-from treeplex.cli import main
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 suites = importlib.import_module("treeplex.validation.suites")

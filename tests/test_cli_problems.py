@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
-from treeplex.solvers.opponents import opponent_strategy
 from treeplex.cli import main
 from treeplex.cli.records import unsolved_record
+from treeplex.solvers.opponents import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 

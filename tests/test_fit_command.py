@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from treeplex import Profile, best_response_values, load_game, read_play_log
-from treeplex.solvers.opponents import opponent_strategy
 from treeplex.cli import main
+from treeplex.solvers.opponents import opponent_strategy
 
 
 @pytest.fixture(autouse=True)

@@ -31,10 +31,10 @@ from treeplex import (
     load_game,
     solve,
 )
+from treeplex.cli import main
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.interchange import archive
 from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
-from treeplex.cli import main
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.cli import main
 from treeplex.models.opponents import mixture, perturbed, uniform_without
 from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
-from treeplex.cli import main
 
 LEDUC = load_game("leduc")
 KUHN = load_game("kuhn")

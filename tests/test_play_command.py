@@ -14,8 +14,8 @@ import pytest
 
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
 from treeplex import observer_tree as view_of
-from treeplex.solvers.opponents import opponent_strategy
 from treeplex.cli import main
+from treeplex.solvers.opponents import opponent_strategy
 
 UNIFORM = ("--seat0", "uniform", "--seat1", "uniform")
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from treeplex import InvalidPreferenceError, Prefer, PreferStrategy, Profile, Strategy, load_game
+from treeplex.cli import main
 from treeplex.models.preferences import parse_preference, preference_on
 from treeplex.solvers.preference_report import preferred_shares
-from treeplex.cli import main
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
 
