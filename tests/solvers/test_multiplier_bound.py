@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from constrained_cases import CASES, KUHN, KUHN_CASES, TRANSIT, conflicting, constrained_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import to_game, trees
-from test_ccfr_bounds import CASES, conflicting
-from test_constrained import KUHN, KUHN_CASES, TRANSIT, constrained_games
 
 from treeplex import CCFR, ConstrainedNash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import to_game, trees
-from test_constrained import KUHN, KUHN_CASES, bet, constrained_games
 
 from treeplex import CCFR, ConstrainedNash, Nash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import LinearConstraint

@@ -1,7 +1,7 @@
 """Constrained CFR on the transit game under a bound on the patroller's risk, against exact optima."""
 
 import pytest
-from test_constrained import BOUNDS, TRANSIT
+from constrained_cases import BOUNDS, TRANSIT
 
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import functional_bound

@@ -4,11 +4,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from constrained_cases import KUHN, bet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import seeded_tree, to_game, trees
-from test_constrained import KUHN, bet
 
 from treeplex import (
     CCFR,

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from constrained_cases import CASES, KUHN, conflicting, constrained_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import to_game, trees
 from scipy.optimize import linprog
-from test_constrained import KUHN, KUHN_CASES, bet, constrained_games
 
 from treeplex import (
     CCFR,
@@ -40,9 +40,6 @@ from treeplex.solvers.regret.ccfr_theorems import (
     violation_bound_above_price,
 )
 
-CASES = {name: case[0] for name, case in KUHN_CASES.items()} | {
-    "E": [bet("J_", at_least=0.7, name="often"), bet("J_", at_most=0.4, name="seldom")]
-}
 STEPS = st.sampled_from(["constant", "decreasing"])
 
 
@@ -53,16 +50,6 @@ def recipe(steps="constant", step=0.1, **options):
 def run(game, constraints, beta, iterations, steps="constant", step=0.1):
     problem = ConstrainedNash(game, constraints, penalty=beta)
     return solve(problem, recipe(steps, step=step), tol=0, max_iterations=iterations)
-
-
-def conflicting(game, rng, count=3):
-    """Return random constraints that often exclude each other, on a random player's plans."""
-    player = int(rng.integers(2))
-    size = game.sequence_form.treeplexes[player].num_sequences
-    return [
-        LinearConstraint(player, dict(enumerate(rng.normal(size=size).tolist())), float(rng.normal()), name=str(place))
-        for place in range(count)
-    ]
 
 
 def flow_game(rng):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_constrained import BOUNDS, TRANSIT
+from constrained_cases import BOUNDS, TRANSIT
 
 from treeplex import GameFileError, Nash, Profile, SolverError, Status, UnsupportedProblemError, load_game, solve
 from treeplex.cli import main

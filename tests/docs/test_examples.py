@@ -12,7 +12,7 @@ import pytest
 
 from treeplex import families, load_game
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 GAMES = (REPOSITORY / "docs" / "reference" / "games.md").read_text(encoding="utf-8")
 PAGES = sorted((REPOSITORY / "docs" / "reference" / "games").glob("*.md"))

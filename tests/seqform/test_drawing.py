@@ -317,7 +317,7 @@ def test_dot_is_written_to_a_file(tmp_path: Path) -> None:
 
 
 def test_the_picture_of_the_documentation_shows_the_whole_tree() -> None:
-    drawn = (Path(__file__).parents[1] / "docs" / "images" / "kuhn_tree.svg").read_text(encoding="utf-8")
+    drawn = (Path(__file__).parents[2] / "docs" / "images" / "kuhn_tree.svg").read_text(encoding="utf-8")
     tree = load_game("kuhn").tree
     for (_, label), nodes in infoset_members(tree).items():
         assert drawn.count(f"<!-- {label} -->") == len(nodes)

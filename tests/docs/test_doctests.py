@@ -18,7 +18,7 @@ import treeplex
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGE = Path(treeplex.__file__).parent
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 
 
 def module_names() -> list[str]:
