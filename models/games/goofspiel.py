@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from ...seqform.game_size import GameSize
+from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL
 from .family import Family, Reference
-from .parameters import About, check_parameters
 from .sizes import goofspiel_size
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.game_size import GameSize
+from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL
 from .family import Family, Reference
-from .parameters import About, check_parameters
 
 _CHALLENGE = "liar"
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.game_size import GameSize
+from ...seqform.parameters import About
 from ...seqform.rules import TERMINAL
 from .family import Family
-from .parameters import About
 from .rps import RockPaperScissors, symmetric_value
 
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.game_size import GameSize
+from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import TERMINAL
 from .family import Family, Reference
-from .parameters import About, check_parameters
 
 
 @dataclass(frozen=True)
