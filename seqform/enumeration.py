@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from .arrays import Floats, Integers
 from .budget import Budget, Watch, stride
+from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .polytope import Treeplex, is_hashable
 from .rationals import to_fraction
@@ -203,9 +203,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         If `memory`, or the environment variable, is no amount of memory.
     """
     check_rules(rules)
-    num_players = rules.num_players
-    if not isinstance(num_players, Integral) or isinstance(num_players, bool) or num_players < 1:
-        raise InvalidGameError(f"the rules are for {shown(num_players)} players, expected at least 1")
+    num_players = check_whole(rules.num_players, "num_players", InvalidGameError, "[1, inf)")
     budget = Budget(memory)
     budget.admit(rules, exact)
     watch = Watch(budget, exact)
@@ -267,7 +265,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
             next_look = visited + watch.pause(step)
         state, who, sequences, reach = pop()
         if who.__class__ is not int:
-            if not isinstance(who, Integral) or isinstance(who, bool):
+            if not is_whole(who):
                 _refuse_player(rules, visited + num_leaves, who)
             who = int(who)
         if who >= 0:

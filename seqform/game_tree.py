@@ -1,16 +1,17 @@
 """Extensive-form games as networkx trees, checked."""
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
-from fractions import Fraction
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import networkx as nx
 
 from .budget import Budget, Watch
+from .checks import is_number, is_whole
 from .enumeration import Enumeration, describe_path, enumerate_game, in_order
 from .errors import InvalidGameError, shown
+from .interchange.drawing import Drawable, refuse_to_draw
 from .rules import CHANCE, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ else:
     DiGraph = nx.DiGraph
 
 
-class GameTree:
+class GameTree(Drawable):
     """A checked view of a networkx arborescence as an extensive-form game.
 
     Parameters
@@ -84,11 +85,11 @@ class GameTree:
     def __repr__(self) -> str:
         return f"GameTree(num_players={self.num_players}, num_nodes={self.num_nodes})"
 
-    def _repr_svg_(self) -> str | None:
-        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
-        from .interchange.drawing import svg_or_nothing
-
-        return svg_or_nothing(self)
+    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
+        """Return the tree itself; see :func:`~treeplex.seqform.interchange.draw`."""
+        if self.num_nodes > most:
+            refuse_to_draw("the tree", f"{self.num_nodes:,}")
+        return self
 
     @classmethod
     def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
@@ -259,7 +260,7 @@ class GameTree:
         if "player" not in attributes:
             self._refuse(node, "is an inner node without the attribute 'player': 0, 1, … or CHANCE (-1) is needed")
         who = attributes["player"]
-        if not isinstance(who, Integral) or isinstance(who, bool) or who < CHANCE:
+        if not is_whole(who) or who < CHANCE:
             self._refuse(node, f"has player {shown(who)}, expected 0, 1, … or CHANCE (-1)")
         if who != CHANCE:
             if "infoset" not in attributes:
@@ -305,7 +306,7 @@ def _as_tuple(payoffs: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Fraction | Decimal) and not isinstance(value, bool)
+    return is_number(value) or isinstance(value, Decimal)
 
 
 def _find_root(graph: Any) -> Hashable:

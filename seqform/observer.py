@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .arrays import Floats, Integers
 from .budget import Budget, Watch, view_bytes
+from .checks import check_type
 from .enumeration import name_node
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .game import Game
@@ -204,8 +205,7 @@ def check_view(view: Any, game: Game, player: int) -> None:
     ------
     InvalidGameError
     """
-    if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
     if not isinstance(view, ObserverTree) or view.player != player:
         raise InvalidGameError(f"the view is {shown(view)}, expected observer_tree(game, {shown(player)})")
     if not is_view_of(view, game):
@@ -286,8 +286,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
 
 
 def _observed_rules(game: Game) -> Rules:
-    if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
     rules = game.rules
     if rules is None or not says_what_is_observed(rules):
         raise UnsupportedProblemError(

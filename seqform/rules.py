@@ -5,9 +5,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, Protocol
 
+from .checks import is_whole
 from .errors import InvalidGameError, shown
 
 #: The player who moves at a chance node.
@@ -156,13 +156,11 @@ class GameSize:
         for name, given in vars(self).items():
             several = name in ("sequences", "infosets")
             counts = given if several and isinstance(given, tuple) else () if several else (given,)
-            if (several and not isinstance(given, tuple)) or not all(map(_is_count, counts)):
+            if (several and not isinstance(given, tuple)) or not all(
+                is_whole(count) and count >= 0 for count in counts
+            ):
                 expected = "a tuple of counts, one a player" if several else "a count"
                 raise InvalidGameError(f"the size of a game has {name} {shown(given)}, expected {expected}")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
 
 def size_of(rules: Any) -> GameSize | None:

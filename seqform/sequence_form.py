@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, canonical, frozen
+from .checks import check_player
 from .enumeration import LeafTable, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
 from .factored import FactoredPayoff
@@ -373,14 +373,7 @@ class SequenceForm:
             raise UnsupportedProblemError(
                 f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
             )
-        return self._second_matrix if self._checked_player(player) else self._first_matrix
-
-    def _checked_player(self, player: Any) -> int:
-        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(self.num_players):
-            raise InvalidGameError(
-                f"player {shown(player)} is none of the game's: it has players 0 to {self.num_players - 1}"
-            )
-        return int(player)
+        return self._second_matrix if check_player(player, self.num_players, InvalidGameError) else self._first_matrix
 
     @cached_property
     def _first_matrix(self) -> sp.csr_array:
@@ -442,7 +435,7 @@ class SequenceForm:
         ndarray of float64, shape (num_sequences of the player,)
             For two players A y and Bᵀ x.
         """
-        player = self._checked_player(player)
+        player = check_player(player, self.num_players, InvalidGameError)
         if self.factored is not None:
             return self.factored.times(plans[1]) if player == 0 else -self.factored.transposed_times(plans[0])
         if self.num_players == 2:
@@ -480,7 +473,7 @@ class SequenceForm:
         InvalidGameError
             If the sequence form was built without ``exact=True``, or there is no such player.
         """
-        player = self._checked_player(player)
+        player = check_player(player, self.num_players, InvalidGameError)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
             raise InvalidGameError("this sequence form holds floats alone: build it with exact=True")

@@ -1,7 +1,6 @@
 """Strategies and profiles: realization plans that know their game."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats
+from .checks import check_player, check_type, is_whole
 from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
 from .interchange.files import read_archive, reason_of, write_archive
@@ -288,7 +288,7 @@ class Strategy:
         if player is None and len(found) > 1:
             raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: say which, player=…")
         wanted = next(iter(found)) if player is None else player
-        if not _is_integer(wanted) or wanted not in found:
+        if not is_whole(wanted) or wanted not in found:
             raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, but of {sorted(found)}")
         return found[wanted]
 
@@ -377,10 +377,7 @@ def checked_player(game: Game | SequenceForm, player: int) -> int:
     ------
     InvalidStrategyError
     """
-    players = sequence_form_of(game).num_players
-    if not _is_integer(player) or player not in range(players):
-        raise InvalidStrategyError(f"player {shown(player)} is none of the game's: it has players 0 to {players - 1}")
-    return int(player)
+    return check_player(player, sequence_form_of(game).num_players, InvalidStrategyError)
 
 
 def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
@@ -391,18 +388,13 @@ def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
     InvalidStrategyError
     """
     form = sequence_form_of(game)
-    if not isinstance(strategy, Strategy):
-        raise InvalidStrategyError(f"{shown(strategy)} is no strategy: a Strategy is needed")
+    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
     if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
         named = f" ({strategy.game_name})" if strategy.game_name else ""
         raise InvalidStrategyError(
             f"the strategy of player {strategy.player} is of another game{named}: its fingerprint is "
             f"{strategy.fingerprint}, expected {form.fingerprint}"
         )
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _finite_vector(treeplex: Treeplex, values: npt.ArrayLike, what: str) -> Floats:
