@@ -43,7 +43,7 @@ def memory_budget(memory: int | str | None = None) -> int:
     Raises
     ------
     InvalidMemoryError
-        If `memory` or the environment variable is no amount of memory.
+        If `memory` or the environment variable is not an amount of memory.
     """
     given = given_memory(memory)
     return int(available_memory() * SHARE) if given is None else given

@@ -347,14 +347,14 @@ class EmpiricalPlay:
         Raises
         ------
         InvalidStrategyError
-            If it is no profile of the game, or the weight is none.
+            If it is not a profile of the game, or the weight is not a positive number.
         """
         check_type(profile, "profile", InvalidStrategyError, Profile)
         check_same_game(profile[0], self._form)
         self.add_plans(profile.plans, weight)
 
     def add_plans(self, plans: Sequence[Floats], weight: float = 1.0) -> None:
-        """Add a profile by its realization plans, one a player, which are not checked."""
+        """Add a profile by its realization plans, one per player, which are not checked."""
         weight = check_number(weight, "the weight of a profile", InvalidStrategyError, "(0, inf)")
         for player, plan in enumerate(plans):
             gradient = self._form.gradient(player, plans)

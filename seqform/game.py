@@ -138,7 +138,7 @@ class Game(Drawable):
         Raises
         ------
         InvalidGameError, ImperfectRecallError
-            If the graph is no game; see :class:`GameTree`.
+            If the graph is not a game; see :class:`GameTree`.
         """
         return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
 
@@ -202,7 +202,7 @@ class Game(Drawable):
         Raises
         ------
         InvalidGameError
-            If the rules' ``action_words`` are no mapping of texts to labels.
+            If the rules' ``action_words`` are not a mapping of texts to labels.
         """
         words = getattr(self.rules, "action_words", None) or {}
         sound = isinstance(words, Mapping) and all(

@@ -44,8 +44,8 @@ class GameTree(Drawable):
     Raises
     ------
     InvalidGameError
-        If the graph is no arborescence, an attribute is missing or of the wrong kind, chance probabilities do not sum
-        to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
+        If the graph is not an arborescence, an attribute is missing or of the wrong kind, chance probabilities do not
+        sum to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
         names the offending node by its action path, or by its id where no path leads to it.
     ImperfectRecallError
         If a player forgets: the message gives the infoset and two of its histories with different own pasts.
@@ -228,7 +228,9 @@ class GameTree(Drawable):
                 if num_players is None:
                     num_players = len(payoffs)
                 elif len(payoffs) != num_players:
-                    self._refuse(node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one a player")
+                    self._refuse(
+                        node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one per player"
+                    )
             else:
                 who = self._checked_player(node, attributes)
                 if who != CHANCE:
@@ -244,7 +246,7 @@ class GameTree(Drawable):
 
     def _checked_payoffs(self, node: Hashable, attributes: dict[str, Any]) -> Sequence[Number]:
         if "payoffs" not in attributes:
-            self._refuse(node, "is a leaf without the attribute 'payoffs': one number a player is needed")
+            self._refuse(node, "is a leaf without the attribute 'payoffs': expected one number per player")
         if "player" in attributes:
             self._refuse(
                 node, f"is a leaf with player {shown(attributes['player'])}: a player needs at least one action"
@@ -258,13 +260,13 @@ class GameTree(Drawable):
         if "payoffs" in attributes:
             self._refuse(node, "is an inner node with payoffs: payoffs belong on leaves")
         if "player" not in attributes:
-            self._refuse(node, "is an inner node without the attribute 'player': 0, 1, … or CHANCE (-1) is needed")
+            self._refuse(node, "is an inner node without the attribute 'player': expected 0, 1, … or CHANCE (-1)")
         who = attributes["player"]
         if not is_whole(who) or who < CHANCE:
             self._refuse(node, f"has player {shown(who)}, expected 0, 1, … or CHANCE (-1)")
         if who != CHANCE:
             if "infoset" not in attributes:
-                self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': a label is needed")
+                self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': expected a label")
             try:
                 hash(attributes["infoset"])
             except TypeError:
@@ -280,7 +282,7 @@ class GameTree(Drawable):
         for child, edge in self.graph.adj[node].items():
             if "action" not in edge:
                 self._refuse(
-                    node, f"has an edge to node {shown(child)} without the attribute 'action': a label is needed"
+                    node, f"has an edge to node {shown(child)} without the attribute 'action': expected a label"
                 )
             try:
                 known = edge["action"] in actions
@@ -310,11 +312,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _find_root(graph: Any) -> Hashable:
-    """Return the root of an arborescence, or say at which node the graph is none."""
+    """Return the root of an arborescence, or say at which node the graph is not one."""
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise InvalidGameError(f"a {type(graph).__name__} is no game tree: a networkx.DiGraph is needed")
+        raise InvalidGameError(f"a {type(graph).__name__} is not a game tree: expected a networkx.DiGraph")
     if not len(graph):
-        raise InvalidGameError("the tree is empty: at least a root with payoffs is needed")
+        raise InvalidGameError("the tree is empty: expected at least a root with payoffs")
     roots = [node for node, degree in graph.in_degree() if degree == 0]
     for node, degree in graph.in_degree():
         if degree > 1:

@@ -26,7 +26,7 @@ from .strategy import checked_player
 class ObserverTree:
     """The histories of a game in the classes that one player, the observer, can tell apart; arrays are read-only.
 
-    Two histories that are no leaves are in one *class* if the observer's private information and the public history
+    Two inner histories are in one *class* if the observer's private information and the public history
     agree. Two leaves are in one class if these agree, and so do what the other players show and what the observer is
     paid. That is what a log of play holds. Classes form a tree; they are numbered in the order in which a depth-first
     walk first meets them, so that a class comes after its parent. The root is class 0.
@@ -199,7 +199,7 @@ def is_view_of(view: ObserverTree, game: Game) -> bool:
 
 
 def check_view(view: Any, game: Game, player: int) -> None:
-    """Refuse what is no view of a player on a game.
+    """Refuse what is not a view of a player on a game.
 
     Raises
     ------
@@ -382,7 +382,7 @@ class _Walk:
         return private, public
 
     def _class_of(self, state: Any, sequences: tuple[int, ...], reach: float, before: int, number: int) -> int:
-        """Return the class of a history that is no leaf, and list the history if it enters the class."""
+        """Return the class of a history that is not a leaf, and list the history if it enters the class."""
         label = self._seen(state, number)
         here = self.numbers.get(label, -1)
         if here < 0:

@@ -140,7 +140,7 @@ class PublicTree:
         Raises
         ------
         InvalidGameError
-            If the level is no whole number from 0 on.
+            If the level is not a whole number of at least 0.
 
         Examples
         --------
@@ -263,8 +263,8 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
 
     Notes
     -----
-    ``public_state(state)`` labels every history that is no leaf. Two histories are in one public state if their labels
-    are equal. Labels make a public tree if
+    ``public_state(state)`` labels every history that is not a leaf. Two histories are in one public state if their
+    labels are equal. Labels make a public tree if
 
     - all histories of an infoset have one label;
     - a player's action changes the label;

@@ -48,7 +48,8 @@ class Strategy:
     Raises
     ------
     InvalidStrategyError
-        If the player does not exist, the shape is wrong, or a distribution is none; the message names the infoset.
+        If the player does not exist, the shape is wrong, or what should be a distribution is not one; the message
+        names the infoset.
 
     Examples
     --------
@@ -126,8 +127,8 @@ class Strategy:
         residual = treeplex.residual(vector)
         if not residual <= tolerance:
             raise InvalidStrategyError(
-                f"the vector is no realization plan of player {player}: its largest residual of E x = e and x >= 0 is "
-                f"{residual:.3g}, expected at most {tolerance:.3g}"
+                f"the vector is not a realization plan of player {player}: its largest residual of E x = e and x >= 0 "
+                f"is {residual:.3g}, expected at most {tolerance:.3g}"
             )
         return cls(game, player, treeplex.behaviour(np.maximum(vector, 0.0)))
 
@@ -279,7 +280,7 @@ class Strategy:
         Raises
         ------
         InvalidStrategyError
-            If the file is no strategy file, is for another game, or holds no strategy of that player.
+            If the file is not a strategy file, is for another game, or holds no strategy of that player.
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
@@ -338,7 +339,7 @@ class Profile(Sequence[Strategy]):
 
     @property
     def plans(self) -> tuple[Floats, ...]:
-        """The realization plans, one a player."""
+        """The realization plans, one per player."""
         return tuple(strategy.plan for strategy in self._strategies)
 
     def __len__(self) -> int:
@@ -462,7 +463,9 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     except InvalidStrategyError:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise InvalidStrategyError(f"{named} is no strategy file, or a damaged one: {one_line(str(error))}") from None
+        raise InvalidStrategyError(
+            f"{named} is not a strategy file, or a damaged one: {one_line(str(error))}"
+        ) from None
     if fingerprint != form.fingerprint:
         raise InvalidStrategyError(
             f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "

@@ -100,8 +100,8 @@ def profile_from_policy(game: Game, policy: Any) -> Profile:
     InvalidGameError
         If the game is not from OpenSpiel.
     InvalidStrategyError
-        If the policy gives no probabilities at an infoset, or they are none: negative, not summing to one within 1e-6,
-        or for actions that are not legal.
+        If the policy gives no probabilities at an infoset, or numbers that are not probabilities: negative, not
+        summing to one within 1e-6, or for actions that are not legal.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy
     treeplexes = game.sequence_form.treeplexes
     vectors = {each: treeplexes[each].uniform_behaviour() for each in (checked_player(game, one) for one in players)}
     if not callable(getattr(policy, "action_probabilities", None)):
-        raise InvalidStrategyError(f"{shown(policy)} is no policy of OpenSpiel: it has no action_probabilities")
+        raise InvalidStrategyError(f"{shown(policy)} is not a policy of OpenSpiel: it has no action_probabilities")
     missing = {each: set(treeplexes[each].infoset_labels) for each in vectors}
     stack = [rules.initial_state()]
     while stack and any(missing.values()):
