@@ -14,7 +14,7 @@ from ...seqform.observer import ObserverTree, check_view, is_view_of
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ...seqform.views import observer_tree
 from ..play.log import PlayLog
-from ..problems.side import check_two_players
+from ..saddle import check_two_players
 from .events import Events, observed_events
 
 Counts = npt.NDArray[np.int64]

@@ -1,46 +1,67 @@
-"""A zero-sum game of two players from one player's seat, and the linear program of what its plans guarantee."""
+"""A two-player zero-sum game from one player's seat, in floats or in exact fractions."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
-from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction, to_fractions
+from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy
-from ..programs.program_blocks import ProgramBlocks
 from ..programs.triplets import Triplets
-
-if TYPE_CHECKING:
-    import cvxpy as cp
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """One player's seat: its plans x, the other player's plans y, and what it is paid, xᵀ M y.
+class Replies(ABC):
+    """Plans of the other player that are images y = T z of the plans z of a polytope of their own.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+        The polytope of z; it may be a flow polytope.
+    spread : csr_array, shape (num_sequences of the other player, treeplex.num_sequences)
+        T.
+    """
+
+    treeplex: Treeplex
+    spread: sp.csr_array
+
+    @abstractmethod
+    def preimage(self, plan: Floats) -> Floats:
+        """Return a z whose image is the given plan, or near it if none is."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlayerView:
+    """The game as one player sees it: its plans x, the other player's plans y, and its payoff xᵀ M y.
 
     M is A for player 0 and −Aᵀ for player 1.
 
     Parameters
     ----------
     game : Game
-        Two players, zero-sum.
+        Two players, zero-sum. What concerns the player's own polytope alone works in any game.
     player : int
     exact : bool
         Whether plans, payoffs and programs are in fractions. Payoffs are then those of the rules or the tree, where the
         game has one; floats count as :func:`~treeplex.seqform.rationals.intended_fraction` has it.
+    replies : Replies, optional
+        The plans z that the other player chooses from, where they are not its realization plans; M T then stands for M.
     """
 
     game: Game
     player: int
     exact: bool = False
+    replies: Replies | None = None
 
     @property
     def own(self) -> Treeplex:
@@ -50,16 +71,44 @@ class Side:
     @property
     def other(self) -> Treeplex:
         """The other player's polytope."""
-        return self.game.sequence_form.treeplexes[1 - self.player]
+        return self.game.sequence_form.treeplexes[1 - self.player] if self.replies is None else self.replies.treeplex
+
+    @property
+    def swapped(self) -> "PlayerView":
+        """The same game from the other player's seat."""
+        assert self.replies is None
+        return PlayerView(self.game, 1 - self.player, self.exact)
+
+    @cached_property
+    def form(self) -> SequenceForm:
+        """The game between the plans that both players choose from, player 0 first."""
+        form = self.game.sequence_form
+        if self.replies is None:
+            return form
+        payoffs = (form.payoff_matrix(self.player) if self.player == 0 else form.payoff_matrix(1).T) @ (
+            self.replies.spread
+        )
+        first = sp.csr_array(payoffs if self.player == 0 else -payoffs.T)
+        treeplexes = (self.own, self.other) if self.player == 0 else (self.other, self.own)
+        return SequenceForm(treeplexes, payoff_matrices=(first, -first))
 
     def paid(self, other: Any) -> Any:
-        """Return M y: the player's payoff per unit of each own sequence."""
+        """Return M y: the player's payoff per unit of each of its sequences."""
         if not self.exact:
+            other = other if self.replies is None else self.replies.spread @ other
             return self.game.sequence_form.gradient(self.player, [other, other])
-        product = other
-        for matrix in reversed(self._matrices):
-            product = matrix @ product
-        return product
+        for matrix in reversed(self.matrices):
+            other = matrix @ other
+        return other
+
+    def asked(self, own: Any) -> Any:
+        """Return −Mᵀ x: the other player's payoff per unit of each of its sequences."""
+        if not self.exact:
+            payoffs = self.game.sequence_form.gradient(1 - self.player, [own, own])
+            return payoffs if self.replies is None else self.replies.spread.T @ payoffs
+        for matrix in self.matrices:
+            own = matrix.T @ own
+        return -own
 
     def payoff(self, own: Any, other: Any) -> Any:
         """Return xᵀ M y."""
@@ -67,17 +116,12 @@ class Side:
 
     def worst_case(self, own: Any) -> Any:
         """Return min over y of xᵀ M y."""
-        if not self.exact:
-            return -best_response_value(self.other, self.game.sequence_form.gradient(1 - self.player, [own, own]))
-        product = own
-        for matrix in self._matrices:
-            product = matrix.T @ product
-        return -exact_best_response_value(self.other, -product)
+        return -self.most_of_other(self.asked(own))
 
-    def worst_plan(self, own: Any) -> Any:
+    def worst_reply(self, own: Any) -> Any:
         """Return a pure plan y that attains min over y of xᵀ M y; with exact numbers, but for round-off."""
-        floats = np.asarray(own, dtype=np.float64)
-        found = best_response_plan(self.other, self.game.sequence_form.gradient(1 - self.player, [floats, floats]))
+        floats = PlayerView(self.game, self.player, replies=self.replies)
+        found = best_response_plan(self.other, floats.asked(np.asarray(own, dtype=np.float64)))
         return exact_plan(self.other, found.behaviour) if self.exact else found.plan
 
     def best_case(self, other: Any) -> Any:
@@ -88,12 +132,16 @@ class Side:
         """Return max over x of payoffs · x."""
         return (exact_best_response_value if self.exact else best_response_value)(self.own, payoffs)
 
+    def most_of_other(self, payoffs: Any) -> Any:
+        """Return max over y of payoffs · y."""
+        return (exact_best_response_value if self.exact else best_response_value)(self.other, payoffs)
+
     def plan_of(self, strategy: Strategy) -> Any:
         """Return a strategy's realization plan; in fractions by :func:`~treeplex.seqform.rationals.exact_plan`."""
         return exact_plan(strategy.treeplex, strategy.behaviour) if self.exact else strategy.plan
 
     def residual(self, plans: Sequence[Any]) -> float:
-        """Return how far both players' plans, player 0's first, are from their polytopes."""
+        """Return how far all players' plans, player 0's first, are from their polytopes."""
         residual = exact_residual if self.exact else Treeplex.residual
         treeplexes = self.game.sequence_form.treeplexes
         return float(max(residual(treeplex, plan) for treeplex, plan in zip(treeplexes, plans, strict=True)))
@@ -112,92 +160,17 @@ class Side:
         return float(np.abs(entries).mean()) if len(entries) else 1.0
 
     @cached_property
-    def _matrices(self) -> tuple[Any, ...]:
+    def matrices(self) -> tuple[Any, ...]:
         """The matrices whose product is M: M itself, or its two factors."""
-        first = _exact_payoffs(self.game) if self.exact else _payoffs(self.game)
-        return first if self.player == 0 else (*(matrix.T for matrix in reversed(first[1:])), -first[0].T)
-
-    def add_plan(self, blocks: ProgramBlocks, objective: Any = 0.0) -> None:
-        """Add the columns ``plan`` (x) and the rows ``plan`` (E x = e)."""
-        blocks.add_columns("plan", self.own.num_sequences, objective=objective, lower=0.0)
-        blocks.add_rows("plan", {"plan": self.own.E}, lower=self.own.e, upper=self.own.e)
-
-    def add_response(
-        self, blocks: ProgramBlocks, weight: Any, more: Mapping[str, sp.sparray | Triplets] | None = None
-    ) -> None:
-        """Add ``weight`` times the payoff that a plan guarantees to the objective.
-
-        Columns ``values`` (q, in units of :attr:`unit`) and rows ``response`` (Fᵀ q − Mᵀ x ≤ 0), by which f · q is at
-        most min over y of xᵀ M y; where payoffs are factored, M = L R, columns ``factors`` (z) and rows ``factors``
-        (z − Lᵀ x = 0) stand between.
-
-        Parameters
-        ----------
-        blocks : ProgramBlocks
-        weight : float or Fraction
-        more : mapping of str to sparse array or Triplets, optional
-            Further terms of the rows ``response``, by blocks of columns that are there already.
-        """
-        unit = self.unit
-        more = more or {}
-        matrices = self._matrices
-        objective = weight * unit * (to_fractions(self.other.e) if self.exact else self.other.e)
-        if len(matrices) == 1:
-            blocks.add_columns("values", self.other.E.shape[0], objective=objective)
-            terms = {"plan": matrices[0].T * (-1 if self.exact else -1.0 / unit), "values": self.other.E.T}
-            blocks.add_rows("response", {**terms, **more}, upper=0.0)
-            return
-        left, right = matrices
-        count = left.shape[1]
-        blocks.add_columns("factors", count)
-        blocks.add_columns("values", self.other.E.shape[0], objective=objective)
-        blocks.add_rows("response", {"factors": -right.T, "values": self.other.E.T, **more}, upper=0.0)
-        definition = {"plan": left.T * (-1 if self.exact else -1.0 / unit), "factors": sp.eye_array(count)}
-        blocks.add_rows("factors", definition, lower=0.0, upper=0.0)
-
-    def cvxpy_payoffs(self, plan: "cp.Variable") -> "cp.Expression":
-        """Return Mᵀ x: what the player is paid per unit of each sequence of the other."""
-        product = plan
-        for matrix in self._matrices:
-            product = matrix.T @ product
-        return product
-
-    def cvxpy_response(
-        self, plan: "cp.Variable", more: "cp.Expression | None" = None, unit: float = 1.0
-    ) -> "tuple[cp.Variable, cp.Constraint, list[cp.Constraint]]":
-        """Return q and the constraints by which f · q is at most what the plan guarantees.
-
-        Parameters
-        ----------
-        plan : cvxpy.Variable
-        more : cvxpy.Expression, optional
-            Added to the right side of the response.
-        unit : float
-            Of q and of the response, in payoff units.
-
-        Returns
-        -------
-        values : cvxpy.Variable
-        response : cvxpy.Constraint
-            Fᵀ q ≤ Mᵀ x; its multipliers are the other player's plan.
-        definitions : list of cvxpy.Constraint
-            Of the factors, where payoffs are factored.
-        """
-        import cvxpy as cp
-
-        values = cp.Variable(self.other.E.shape[0], name="values")
-        matrices = self._matrices
-        if len(matrices) == 1:
-            payoffs = (matrices[0].T / unit) @ plan
-            return values, self.other.E.T @ values <= (payoffs if more is None else payoffs + more), []
-        left, right = matrices
-        factors = cp.Variable(left.shape[1], name="factors")
-        payoffs = right.T @ factors
-        definition = factors == (left.T / unit) @ plan
-        return values, self.other.E.T @ values <= (payoffs if more is None else payoffs + more), [definition]
+        factors = _exact_payoffs(self.game) if self.exact else _payoffs(self.game)
+        if self.player == 1:
+            factors = (*(matrix.T for matrix in reversed(factors[1:])), -factors[0].T)
+        if self.replies is not None:
+            factors = (*factors[:-1], sp.csr_array(factors[-1] @ self.replies.spread))
+        return factors
 
 
-def _payoffs(game: Game) -> tuple[sp.sparray, ...]:
+def _payoffs(game: Game) -> tuple[Any, ...]:
     """Return A, or its two factors."""
     form = game.sequence_form
     return (form.A,) if form.factored is None else form.factored.balanced
@@ -229,7 +202,7 @@ def _alike(one: SequenceForm, other: SequenceForm) -> bool:
 
 
 def check_two_players(problem: str, game: Game) -> None:
-    """Refuse a game that is not of two players, or not zero-sum.
+    """Refuse a game that is not a zero-sum game of two players.
 
     Raises
     ------

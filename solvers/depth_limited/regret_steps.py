@@ -18,7 +18,7 @@ from ..status import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -53,7 +53,7 @@ class RegretStepSolver:
     Parameters
     ----------
     method : RegretMethod
-    side : Side
+    side : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
 
@@ -65,7 +65,7 @@ class RegretStepSolver:
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float) -> None:
+    def __init__(self, method: RegretMethod, side: "PlayerView", tolerance: float) -> None:
         self.method, self.side, self.tolerance = method, side, tolerance
         self.rule = rule_of(method)
         self.iterations, self.stopped = 0, Status.CONVERGED

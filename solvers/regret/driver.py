@@ -13,7 +13,7 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
-from ...models.problems.side import Side
+from ...models.saddle import PlayerView
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
@@ -323,7 +323,7 @@ def _excluded(
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
             weights = [shares[constraint.name] for constraint in own]
             slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-            if Side(problem.game, player).most(-slopes) >= offset:
+            if PlayerView(problem.game, player).most(-slopes) >= offset:
                 continue  # a plan exists that these proportions do not exclude
             profile = nearest_profile(problem.game, plans)
             lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
