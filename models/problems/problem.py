@@ -350,7 +350,8 @@ class SaddleProblem(Problem):
                 violations=bounds.violations,
             )
         # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
-        reached, bound = (saddle.sign * number for number in (bounds.lower, max(bounds.lower, bounds.upper)))
+        zero = view.number(0)  # added, it turns a negative zero into zero
+        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, max(bounds.lower, bounds.upper)))
         return replace(
             self._strategy_certificate(plans, view.exact),
             objective=reached,

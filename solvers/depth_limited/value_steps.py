@@ -70,7 +70,7 @@ class ValueStepSolver(RegretStepSolver):
     ----------
     method : RegretMethod
         Above the limit.
-    side : PlayerView
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
@@ -91,8 +91,8 @@ class ValueStepSolver(RegretStepSolver):
     the mean of ε.
     """
 
-    def __init__(self, method: RegretMethod, side: "PlayerView", tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, side, tolerance)
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float, value: ValueFunction) -> None:
+        super().__init__(method, view, tolerance)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []

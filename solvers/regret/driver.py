@@ -259,7 +259,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
         stopped=stopped,
         detail=f"after {state.iteration} iterations",
         multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
-        evidence={} if constraints is None else constraints.evidence(state.multipliers),
+        dual_certificate={} if constraints is None else constraints.evidence(state.multipliers),
         iterations=state.iteration,
         seconds=ended - begun,
         build_seconds=build_seconds,
