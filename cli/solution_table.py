@@ -177,7 +177,7 @@ def _print_constraints(solution: "Solution") -> None:
     feasible = solution.infeasibility is None
     if feasible:
         table.add_column("price", justify="right", no_wrap=True)
-    violations = solution.certificate.violations if feasible else solution.infeasibility.violations  # type: ignore[union-attr]
+    violations = solution.certificate.violations if feasible else solution.infeasibility.violations
     for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
         name = constraint.name
         if name in violations:

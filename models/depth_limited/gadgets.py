@@ -13,7 +13,7 @@ from .step_program import StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
 if TYPE_CHECKING:
-    from ..problems.view import PlayerView
+    from ..saddle import PlayerView
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .gadgets import GADGETS
 from .step_program import StepAnswer, StepProgram
 
 if TYPE_CHECKING:
-    from ..problems.view import PlayerView
+    from ..saddle import PlayerView
 
 
 class Local(Continual):

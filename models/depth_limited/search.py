@@ -12,7 +12,7 @@ from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
 if TYPE_CHECKING:
-    from ..problems.view import PlayerView
+    from ..saddle import PlayerView
 
 
 class Search(Continual):

@@ -35,9 +35,9 @@ class ConstrainedNash(SaddleProblem):
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read, is not convex, or is on another game's plans, or the penalty is not a number of at least 0.
+        If a constraint cannot be read, is not convex, or is on another game's plans.
     InvalidGameError
-        If it is not a Game.
+        If it is not a Game, or the penalty is not a number of at least 0.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 

@@ -45,9 +45,7 @@ class BiasedReplies(Replies):
         # What the infoset of a sequence is reached with: the sum of z over its actions.
         owners = plans.sequence_infosets[1:]
         count = plans.num_sequences
-        reached = sp.csr_array(
-            (np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count)
-        )
+        reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
         biased = sp.diags_array(least[1:]) @ reached[owners]
         spread = sp.csr_array(sp.diags_array(1.0 - trusted) + sp.vstack([sp.csr_array((1, count)), biased]))
         flows = Treeplex.from_inflow(plans.inflow @ spread, plans.num_actions)

@@ -200,7 +200,7 @@ class Problem(ABC):
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
     def safety_bound(self, gain: float) -> float | None:
-        """Return what the exploitability of a response with this gain is at most; ``None`` if there is no such bound."""
+        """Return a bound on the exploitability of a response with this gain; ``None`` if there is no such bound."""
         return None
 
     def known_value(self, exact: bool = False) -> Any:
@@ -277,7 +277,9 @@ class SaddleProblem(Problem):
         return self.saddle(exact=True)
 
     def linear_program(self) -> LinearProgram:
-        """Return the exact formulation as a sparse linear program, whose blocks :func:`~treeplex.models.saddle.linear.linear_program` names.
+        """Return the exact formulation as a sparse linear program.
+
+        :func:`~treeplex.models.saddle.linear.linear_program` says what its blocks are called.
 
         Raises
         ------

@@ -12,9 +12,9 @@ import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.strategy import Profile, check_same_game
 from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
 from ..depth_limited.decision_steps import Along
-from ...seqform.strategy import Profile, check_same_game
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
 
@@ -103,7 +103,7 @@ class SteppedResponse(ResponseProblem):
             if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
-            # What the step decided and what was settled before it is the response's own, whatever the dual certificate says.
+            # What the step decided and what was settled before it is the response's own, whatever else is given.
             kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
             given, answered = (
                 np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")

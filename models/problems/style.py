@@ -21,7 +21,6 @@ from ..saddle import SAFETY, Rows, Saddle
 from .one_player import OnePlayerProblem, checked_number
 from .problem import Certificate, SaddleProblem
 
-
 #: What the distance is called among the rows that it is paid for by.
 _NEAREST = "distance"
 
@@ -169,15 +168,15 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
         return max(gap, certificate.violation)
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of ± c · x, or of minus the distance, which a row at price 1 states, with the floor v − ε."""
+        """Return max over x of ± c · x, or of minus the distance, stated by a row at price 1, with the floor v − ε."""
         view = self.view(exact)
         floor = self.known_value(exact) - view.number(self.epsilon)
         if self.nearest is not None:
             row = DistanceConstraint(self.nearest, 0.0, _NEAREST)
             rows = Rows((row,), view.own.num_sequences, price=view.number(1))
             return Saddle(view, own=rows, floor=floor, maximises=False)
-        coefficients = self._exact_coefficients if exact else self.coefficients
-        return Saddle(view, tilt=coefficients if self.maximises else -coefficients, floor=floor, maximises=self.maximises)
+        tilt = self._exact_coefficients if exact else self.coefficients
+        return Saddle(view, tilt=tilt if self.maximises else -tilt, floor=floor, maximises=self.maximises)
 
     @property
     def _exact_coefficients(self) -> Any:

@@ -45,9 +45,10 @@ def linear_program(saddle: Saddle) -> LinearProgram:
         max  c · x + ω (f · q − k · μ) − price · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
-    where μ is at most the price where rows on y are soft. The multipliers of the rows ``response`` are ω y + κ y_s, with
-    κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so that M, q and μ are in units of M's
-    mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff units.
+    where μ is at most the price where rows on y are soft. The multipliers of the rows ``response`` are ω y + κ y_s,
+    with κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so that M, q and μ are in units
+    of M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
+    units.
     Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) stand between x and the
     response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, the floor has values, a
     response and factors of its own, named ``floor values`` and so on.
@@ -164,9 +165,7 @@ def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight:
     return {"prices": -other.matrix.T}
 
 
-def _add_response(
-    blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = ""
-) -> None:
+def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = "") -> None:
     """Add the payoff that x guarantees, ``weight`` times, to the objective: the columns q and the rows that bound them.
 
     ``more`` holds further terms of the rows, by blocks of columns; the names of all blocks begin with the prefix.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.rationals import exact_plan
 from .rows import Rows
@@ -226,15 +225,15 @@ class Answer:
 
     Attributes
     ----------
-    plans : tuple of ndarray of float64
+    plans : tuple of ndarray of float64 or of Fraction
         One realization plan a player.
-    multipliers : mapping of str to float
+    multipliers : mapping of str to float or Fraction
         By constraint: the objective's gain per unit of loosening, at least 0.
-    dual_certificate : mapping of str to ndarray of float64
+    dual_certificate : mapping of str to ndarray
         What else helps to prove a bound, such as the subgradients at an answer where a function has a kink, by
         constraint. It is checked or clipped before it is used, so that none proves a wrong bound.
     """
 
-    plans: tuple[Floats, ...]
-    multipliers: Mapping[str, float] = field(default_factory=dict)
-    dual_certificate: Mapping[str, Floats] = field(default_factory=dict)
+    plans: tuple[Any, ...]
+    multipliers: Mapping[str, Any] = field(default_factory=dict)
+    dual_certificate: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
 from .base import STEPPED, check_choice
@@ -64,7 +64,7 @@ class HiGHS:
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's linear program."""
         from ..exact.highs import run
 
@@ -95,7 +95,7 @@ class CVXPY:
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's cvxpy formulation."""
         from ..exact.through_cvxpy import run
 
@@ -144,7 +144,7 @@ class Rational:
         if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
             raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's linear program exactly."""
         from ..exact.rational import run
 

@@ -22,7 +22,7 @@ from treeplex import (
 )
 from treeplex.models.depth_limited import GADGETS, DecisionStep, Found, SubgameRoots
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
-from treeplex.models.problems.side import Side
+from treeplex.models.saddle import PlayerView
 from treeplex.solvers.exact.highs import load, objective_factor
 
 COIN, FIGURE_2 = load_game("coin"), load_game("depth_limited_figure_2")
@@ -302,7 +302,7 @@ def test_gadgets_count_what_recursion_over_leaves_does(tree, seed, player, kind,
         modelled=modelled,
         before=None,
     )
-    side, roots = Side(game, player), SubgameRoots.of(game, player, here.tolist())
+    side, roots = PlayerView(game, player), SubgameRoots.of(game, player, here.tolist())
     found = Found(before.plan, free.plan)
     if kind == "search":
         program = search_program(side, model.plan, p, roots, found)
