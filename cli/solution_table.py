@@ -178,7 +178,7 @@ def _print_constraints(solution: "Solution") -> None:
     if feasible:
         table.add_column("price", justify="right", no_wrap=True)
     violations = solution.certificate.violations if feasible else solution.infeasibility.violations
-    for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
+    for constraint in solution.problem.constraints:
         name = constraint.name
         if name in violations:
             price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []
