@@ -3,7 +3,7 @@
 from .base import Method
 from .depth_limited import DepthLimitedCFR
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
-from .registry import check_served, find_method, method_names
+from .registry import check_served, find_method, method_names, method_parameters
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -30,4 +30,5 @@ __all__ = [
     "check_served",
     "find_method",
     "method_names",
+    "method_parameters",
 ]
