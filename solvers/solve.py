@@ -204,7 +204,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         build_seconds=outcome.build_seconds,
         history=outcome.history,
         # A row that states an objective is not a constraint, and has no price.
-        multipliers={name: price for name, price in outcome.multipliers.items() if name in certificate.violations},
+        multipliers={name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
         state=outcome.state,
         exact=exact,
     )

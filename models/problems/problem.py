@@ -128,6 +128,8 @@ class Problem(ABC):
     model: Strategy | None = None
     game_value: float | Fraction | None = None
     needs_game_value: ClassVar[bool] = False
+    #: The method that solves it by default, unless a constraint is not linear.
+    usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game, where it is needed.
     value_method: ClassVar[str] = "highs"
 
@@ -146,7 +148,7 @@ class Problem(ABC):
     @property
     def default_method(self) -> str:
         """The name of the method that solves it where none is asked for."""
-        return "highs" if self.is_linear else "cvxpy"
+        return self.usual_method if self.is_linear else "cvxpy"
 
     @property
     def unit(self) -> float:

@@ -35,17 +35,13 @@ class SteppedResponse(ResponseProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
+    usual_method: ClassVar[str] = "lp"
     #: Whether the first thing needed is an equilibrium to resolve from.
     needs_equilibrium: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.game.public_tree  # says now if there is none
-
-    @property
-    def default_method(self) -> str:
-        """The linear program of each step."""
-        return "lp"
 
     @abstractmethod
     def start(self, equilibrium: Found | None = None) -> Continual:

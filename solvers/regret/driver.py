@@ -155,7 +155,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Run the compiled loop on a problem as it is."""
     begun = time.perf_counter()
-    curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
+    curved = not all(isinstance(one, LinearConstraint) for one in problem.constraints)
     kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
     warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))

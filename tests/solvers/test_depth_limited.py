@@ -483,5 +483,5 @@ def test_there_is_no_single_program_and_one_method():
         solve(problem, "highs")
     with pytest.raises(UnsupportedProblemError, match="method lp cannot solve nash"):
         solve(Nash(KUHN), "lp")
-    with pytest.raises(UnknownMethodError, match="algorithm='pdlp', expected one of auto, simplex"):
+    with pytest.raises(UnknownMethodError, match="lp: algorithm = pdlp; expected one of auto, simplex"):
         DepthLimitedLP("pdlp")
