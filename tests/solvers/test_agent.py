@@ -215,14 +215,20 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,p=P,lookahead=K"),
-        ("cdrnr:opponent=uniform,p=2,lookahead=3", "cdrnr: p is 2.0, expected a number from 0 to 1"),
-        ("cdbr:opponent=uniform,lookahead=0", "cdbr: lookahead is 0, expected a whole number from 1 on"),
+        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,lookahead=K,p=P"),
+        ("cdrnr:opponent=uniform,p=2,lookahead=3", "opponent cdrnr: p = 2; expected a number from 0 to 1"),
+        ("cdbr:opponent=uniform,lookahead=0", "opponent cdbr: lookahead = 0; expected an integer of at least 1"),
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
-        ("cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful", "unknown gadget 'ful' (did you mean full?)"),
+        (
+            "cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful",
+            "opponent cdrnr: gadget = ful; expected one of full, none",
+        ),
         ("cdbr:opponent=uniform,lookahead=1,method=highs", "method highs cannot solve cdbr"),
         ("cdbr:opponent=unifrm,lookahead=1", "unknown opponent 'unifrm' (did you mean uniform?)"),
-        ("cdbr:opponent=uniform,lookahead=1,seconds=-1", "an agent got seconds=-1.0"),
+        (
+            "cdbr:opponent=uniform,lookahead=1,seconds=-1",
+            "opponent cdbr: seconds = -1; expected a number of at least 0",
+        ),
         ("ses:opponent=uniform,p=0.5,level=40", "ses: level is 40, expected one from 0 to 2"),
     ],
 )
