@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...seqform.game_size import GameSize
 from ...seqform.parameters import About, check_parameters
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .family import Family, Reference
 from .sizes import goofspiel_size
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from ...seqform.game_size import GameSize
 from ...seqform.parameters import About, check_parameters
-from ...seqform.rules import TERMINAL
+from ...seqform.rules import TERMINAL, GameSize
 from .family import Family, Reference
 
 

@@ -30,8 +30,7 @@ from treeplex import (
     style_range,
 )
 from treeplex.models.preferences import preference_on
-from treeplex.seqform.frequency import reach_matrix, reach_of_others
-from treeplex.seqform.functional import Functional
+from treeplex.seqform.functional import Functional, reach_matrix, reach_of_others
 from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 
