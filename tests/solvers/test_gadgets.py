@@ -4,7 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
 
@@ -270,7 +271,7 @@ def counted(game, player, states, plan, found, model, modelled, p, kind):
     return total
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     trees(depth=6, size=26),
     st.integers(0, 2**16),
