@@ -19,6 +19,7 @@ import treeplex
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
+DISTRIBUTIONS = {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow", "sklearn": "scikit-learn"}
 HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
 
 
@@ -198,13 +199,11 @@ def test_dependencies_are_what_the_library_imports() -> None:
     needed = distributions(table["dependencies"])
     optional = {
         name
-        for extra in ("plot", "frames", "openspiel", "gambit")
+        for extra in ("plot", "frames", "learning", "openspiel", "gambit")
         for name in distributions(table["optional-dependencies"][extra])
     }
     imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
     imported -= {*sys.stdlib_module_names, "treeplex"}
-    imported = {
-        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow"}.get(module, module) for module in imported
-    }
+    imported = {DISTRIBUTIONS.get(module, module) for module in imported}
     assert needed - imported == set(), "declared and never imported"
     assert imported - needed - optional == set(), "imported and never declared"
