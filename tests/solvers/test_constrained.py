@@ -29,7 +29,6 @@ from treeplex import (
     InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
     Nash,
     Profile,
     SequenceForm,
@@ -47,6 +46,7 @@ from treeplex.models.constraints import (
     payoff_bound,
     reach_bound,
 )
+from treeplex.models.distances import KLDistance
 from treeplex.models.problems import LeastViolation
 from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
