@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
@@ -16,8 +17,6 @@ from treeplex import (
     SES,
     Agent,
     BestResponse,
-    CFRValue,
-    DepthLimitedCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -26,12 +25,12 @@ from treeplex import (
     Strategy,
     UnknownMethodError,
     UnsupportedProblemError,
-    encounter,
     expected_payoffs,
     load_game,
     solve,
 )
 from treeplex.cli import main
+from treeplex.solvers import CFRValue, DepthLimitedCFR, encounter
 from treeplex.solvers.opponents import opponent_strategy
 
 KUHN = load_game("kuhn")
@@ -125,7 +124,7 @@ def test_two_agents_meet():
     assert abs(paid[:, 0].mean() - expected) <= 3.9 * paid[:, 0].std() / math.sqrt(len(paid))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 10**6), p=st.sampled_from([0.0, 0.25, 0.5, 0.9]), player=st.sampled_from([0, 1]))
 def test_an_agent_along_levels_is_as_safe_as_its_decisions_are_good(seed, p, player):
     game = to_game(seeded_tree(seed))
