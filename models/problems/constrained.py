@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.game import Game
 from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
+from ..declarations import Constraints, Penalty
 from ..saddle import PlayerView, Rows, Saddle, check_two_players
 from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
@@ -82,8 +82,8 @@ class ConstrainedNash(SaddleProblem):
     """
 
     game: Game
-    constraints: Any = field()  # a tuple of Constraint, once they are collected
-    penalty: float | Fraction | None = field(default=None, kw_only=True)
+    constraints: Constraints = field()  # a tuple of Constraint, once they are collected
+    penalty: Penalty = field(default=None, kw_only=True)
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
     name: ClassVar[str] = "constrained"

@@ -12,6 +12,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Strategy
+from ..declarations import Confidences
 from ..saddle import PlayerView, Replies, Saddle
 from .problem import SaddleProblem
 from .responses import ResponseProblem
@@ -114,7 +115,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     (0.133333, 0.222222)
     """
 
-    p: Any = field(kw_only=True)
+    p: Confidences = field(kw_only=True)
     name: ClassVar[str] = "data-biased"
 
     def __post_init__(self) -> None:

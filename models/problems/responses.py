@@ -1,12 +1,12 @@
 """Responses to a model of the opponent: best responses, restricted Nash responses, safe responses."""
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, ClassVar
 
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game
+from ..declarations import Confidence, Epsilon, Opponent
 from ..saddle import SAFETY, Saddle
 from .one_player import OnePlayerProblem, checked_number
 from .problem import SaddleProblem
@@ -26,7 +26,7 @@ class ResponseProblem(OnePlayerProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    opponent: Strategy
+    opponent: Opponent
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,7 +126,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     (0.1388889, 0.4444444, 0.0555556)
     """
 
-    p: float | Fraction = field(kw_only=True)
+    p: Confidence = field(kw_only=True)
     name: ClassVar[str] = "rnr"
 
     def __post_init__(self) -> None:
@@ -182,7 +182,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
     (0.4444444, 0.0555556)
     """
 
-    epsilon: float | Fraction = field(kw_only=True)
+    epsilon: Epsilon = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
 
     def __post_init__(self) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, check_same_game
+from ..declarations import Along, Lookahead
 from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
-from ..depth_limited.decision_steps import Along
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
 
@@ -130,7 +130,7 @@ class DepthLimitedResponse(SteppedResponse):
         The value of the game to the player who responds; found if it is not given.
     """
 
-    lookahead: int = field(kw_only=True)
+    lookahead: Lookahead = field(kw_only=True)
     along: Along = field(default="levels", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
 from ..constraints.constraint import DistanceConstraint
+from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import check_distance
 from ..saddle import SAFETY, Rows, Saddle
 from .one_player import OnePlayerProblem, checked_number
@@ -81,11 +81,11 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
     0.504444
     """
 
-    epsilon: float | Fraction = field(kw_only=True)
-    maximise: Any = field(default=None, kw_only=True)
-    minimise: Any = field(default=None, kw_only=True)
+    epsilon: Epsilon = field(default=0, kw_only=True)
+    maximise: Maximised = field(default=None, kw_only=True)
+    minimise: Minimised = field(default=None, kw_only=True)
     nearest: Any = field(default=None, kw_only=True)
-    player: Any = field(default=None, kw_only=True)
+    player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
 
