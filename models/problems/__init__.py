@@ -9,6 +9,7 @@ from .nash import Nash
 from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
+from .robust import RobustResponse
 from .safe_search import SES
 from .style import StyledNash
 
@@ -29,6 +30,7 @@ __all__ = [
     "Nash",
     "Problem",
     "RestrictedNash",
+    "RobustResponse",
     "SaddleProblem",
     "StepBounds",
     "StyledNash",

@@ -16,7 +16,7 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
 from ..programs.linear_program import LinearProgram
 from ..programs.rational_program import RationalProgram
-from ..saddle import ConicProgram, PlayerView, Saddle, linear_program, rational_program
+from ..saddle import REPLY, ConicProgram, PlayerView, Saddle, linear_program, rational_program
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -340,7 +340,7 @@ class SaddleProblem(Problem):
         """Compute a certificate in the numbers of a saddle program."""
         view = saddle.view
         own, other = plans[view.player], plans[1 - view.player]
-        chosen = other if view.replies is None else view.replies.preimage(other)
+        chosen = other if view.replies is None else view.replies.chosen(other, dual_certificate.get(REPLY))
         bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
         if self.player is None:
             payoff = view.payoff(own, other)
