@@ -1,5 +1,6 @@
 """How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
 
+from .depth_limited.method import DepthLimitedCFR
 from .methods import (
     CCFR,
     CFR,
@@ -7,7 +8,6 @@ from .methods import (
     CVXPY,
     DCFR,
     CFRPlus,
-    DepthLimitedCFR,
     DepthLimitedLP,
     ESPrefCFR,
     ExternalSamplingMCCFR,

@@ -1,13 +1,13 @@
 """What passes between :func:`~treeplex.solvers.solve` and the methods."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..models.problems import Certificate, Problem
+from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.game import Game
@@ -119,10 +119,13 @@ def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
     )
 
 
-def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
-    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
-        return problem.error(certificate)
-    ratio = options.tol / options.violation
-    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
-    return problem.error(replace(certificate, violations=violations))
+def checked_number(number: Any, name: str) -> float:
+    """Return an argument as a float of at least 0, or refuse it.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or not number >= 0:
+        raise UnknownMethodError(f"{name} is {number!r}, expected a number of at least 0")
+    return float(number)

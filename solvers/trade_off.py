@@ -15,7 +15,8 @@ from ..seqform.functional import Functional
 from ..seqform.game import Game
 from .drawn import Drawn
 from .sensitivity import ValueFunction, value_function
-from .solve import checked_number, with_game_value
+from .outcome import checked_number
+from .solve import with_game_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

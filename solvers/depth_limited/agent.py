@@ -15,12 +15,13 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
 from ..regret.driver import kernel_of
 from ..regret.kernel import KernelState
 from ..solve import with_game_value
 from ..status import Status
 from .linear_programs import equilibrium_of
+from .method import DepthLimitedCFR
 from .regret_minimisation import compile_loop
 from .regret_steps import RegretStepSolver
 from .step_solver import StepSolver

@@ -1,5 +1,6 @@
 """Depth-limited responses by linear programming: an exact value function, in the program of each step."""
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import SolverError, UnknownMethodError
+from ..certification import certified
+from ..exact.highs import run as run_highs
 from ..methods import HiGHS
 from ..outcome import Options, Outcome, reported
 from ..status import Status
@@ -86,9 +89,10 @@ def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
 
 def equilibrium_of(problem: SteppedResponse) -> Found:
     """Return the equilibrium that a response needs, from the simplex method."""
-    from ..solve import solve
-
-    solution = solve(Nash(problem.game), HiGHS("simplex"))
+    nash, simplex = Nash(problem.game), HiGHS("simplex")
+    tolerance = simplex.default_tolerance * problem.game.sequence_form.payoff_scale
+    options = Options(tolerance, tolerance, simplex.default_iterations, math.inf)
+    solution = certified(nash, simplex, options, run_highs(simplex, nash, options))
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if not solution.status.is_success:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ...models.depth_limited import Continual, StepAnswer, depth_limit
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.errors import UnknownMethodError
-from ..methods import CFRPlus, DepthLimitedCFR
+from ..methods import CFRPlus
 from ..outcome import Options, Outcome, reported
 from ..status import Status
 from .linear_programs import equilibrium_of, rest_of
+from .method import DepthLimitedCFR
 from .regret_steps import RegretStepSolver
 from .value_steps import ValueStepSolver
 

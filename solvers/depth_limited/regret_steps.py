@@ -9,7 +9,7 @@ import numpy as np
 from ...models.depth_limited import StepAnswer, StepProgram
 from ...seqform.arrays import Floats
 from ..methods import RegretMethod
-from ..regret.driver import kernel_of, rule_of
+from ..regret.driver import kernel_of
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
@@ -67,7 +67,7 @@ class RegretStepSolver:
 
     def __init__(self, method: RegretMethod, side: "Side", tolerance: float) -> None:
         self.method, self.side, self.tolerance = method, side, tolerance
-        self.rule = rule_of(method)
+        self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
         self._kernel: Kernel | None = None
         self._state: KernelState | None = None

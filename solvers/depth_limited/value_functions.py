@@ -144,22 +144,3 @@ class Remembered:
     @staticmethod
     def _key(ranges: tuple[Floats, Floats]) -> bytes:
         return ranges[0].tobytes() + b"|" + ranges[1].tobytes()
-
-
-def as_value_function(value: Any) -> ValueFunction:
-    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
-
-    Raises
-    ------
-    UnknownMethodError
-        If it is none of these.
-    """
-    from .cfr_value import CFRValue
-
-    if value is None:
-        return CFRValue()
-    if isinstance(value, ValueFunction):
-        return value
-    if callable(value):
-        return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

@@ -10,7 +10,8 @@ from ...models.depth_limited import DepthLimit, StepAnswer, StepProgram
 from ...models.depth_limited.decision_steps import Flags
 from ...seqform.arrays import Floats
 from ..methods import RegretMethod
-from ..regret.kernel import CFR_PLUS, KernelState
+from ..methods.rules import CFR_PLUS
+from ..regret.kernel import KernelState
 from ..regret.loop import PartArrays
 from ..status import Status
 from .regret_steps import CHECK_GROWTH, FIRST_CHECK, Placed, RegretStepSolver

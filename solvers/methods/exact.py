@@ -1,14 +1,10 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import STEPPED, check_choice
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
+from .base import STEPPED, Method, check_choice
 
 # The problems with a linear program.
 _EXACT = frozenset(
@@ -27,7 +23,7 @@ _EXACT = frozenset(
 
 
 @dataclass(frozen=True)
-class HiGHS:
+class HiGHS(Method):
     """The exact linear program, handed to HiGHS directly.
 
     Parameters
@@ -45,34 +41,28 @@ class HiGHS:
     algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
 
     problems: ClassVar[frozenset[str]] = _EXACT
+    backend: ClassVar[str] = "highs"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
     #: The same in flow polytopes, on which the simplex method is slow.
     large_flow: ClassVar[int] = 1_000
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover", "pdlp"))
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """What the command line calls it."""
         return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
 
     @property
-    def default_tolerance(self) -> float:
+    def default_tolerance(self) -> float:  # type: ignore[override]
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's linear program."""
-        from ..exact.highs import run
-
-        return run(self, problem, options)
-
 
 @dataclass(frozen=True)
-class CVXPY:
+class CVXPY(Method):
     """The exact formulation, through cvxpy.
 
     Parameters
@@ -90,20 +80,12 @@ class CVXPY:
 
     name: ClassVar[str] = "cvxpy"
     problems: ClassVar[frozenset[str]] = _EXACT
-    #: It solves what has no linear program too.
+    backend: ClassVar[str] = "cvxpy"
     is_conic: ClassVar[bool] = True
-    default_tolerance: ClassVar[float] = 1e-6
-    default_iterations: ClassVar[int] = 2**31 - 1
-
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's cvxpy formulation."""
-        from ..exact.through_cvxpy import run
-
-        return run(self, problem, options)
 
 
 @dataclass(frozen=True)
-class Rational:
+class Rational(Method):
     """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
 
     HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
@@ -135,24 +117,17 @@ class Rational:
 
     name: ClassVar[str] = "rational"
     problems: ClassVar[frozenset[str]] = _EXACT
-    #: It solves what has a rational program alone.
+    backend: ClassVar[str] = "rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
             raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's linear program exactly."""
-        from ..exact.rational import run
-
-        return run(self, problem, options)
-
 
 @dataclass(frozen=True)
-class DepthLimitedLP:
+class DepthLimitedLP(Method):
     """The linear program of each step of a depth-limited response, by HiGHS; the value function is exact.
 
     Parameters
@@ -180,14 +155,8 @@ class DepthLimitedLP:
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 20_000
     problems: ClassVar[frozenset[str]] = STEPPED | {"lbr"}
+    backend: ClassVar[str] = "step-programs"
     default_tolerance: ClassVar[float] = 1e-7
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
-
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve step after step."""
-        from ..depth_limited.linear_programs import run
-
-        return run(self, problem, options)  # type: ignore[arg-type]

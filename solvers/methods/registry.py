@@ -100,6 +100,6 @@ def default_method(problem: "Problem") -> str:
 
 def _serves(method: Method, problem: "Problem") -> bool:
     linear = getattr(problem, "is_linear", True)
-    if getattr(method, "is_exact", False) and not hasattr(problem, "rational_program"):
+    if method.is_exact and not hasattr(problem, "rational_program"):
         return False
-    return problem.name in method.problems and (linear or getattr(method, "is_conic", False))
+    return problem.name in method.problems and (linear or method.is_conic)

@@ -2,15 +2,13 @@
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import STEPPED, check_choice, check_number, settle_preferences
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
+from . import rules
+from .base import STEPPED, Method, check_choice, check_number, settle_preferences
+from .rules import DualRule, LocalBias, Rule
 
 Updates = Literal["alternating", "simultaneous"]
 Iterate = Literal["average", "last"]
@@ -20,8 +18,12 @@ Precision = Literal["double", "single", "auto"]
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
 
 
+#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
+CCFR_GROWTH = 0.03
+
+
 @dataclass(frozen=True)
-class RegretMethod:
+class RegretMethod(Method):
     """Counterfactual regret minimisation; its members differ in how regrets accumulate and iterates are averaged.
 
     Parameters
@@ -53,7 +55,9 @@ class RegretMethod:
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-4
     default_iterations: ClassVar[int] = 1_000_000
-    name: ClassVar[str] = ""
+    backend: ClassVar[str] = "regret"
+    #: How regrets accumulate, whatever the averaging.
+    accumulation: ClassVar[Rule] = rules.CFR
 
     def __post_init__(self) -> None:
         check_choice(self, "updates", ("alternating", "simultaneous"))
@@ -81,19 +85,25 @@ class RegretMethod:
             )
         return power
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Iterate until the certificate meets the tolerance."""
-        if problem.name in STEPPED:
-            from ..depth_limited.regret_minimisation import run as run_steps
+    @property
+    def local_rule(self) -> Rule:
+        """The local regret minimiser and the averaging, as numbers of the compiled loop."""
+        return replace(self.accumulation, averaging=self.averaging_power)
 
-            return run_steps(self, problem, options)  # type: ignore[arg-type]
-        if problem.name == "rnr":
-            from ..regret.restricted import run as run_restricted
+    @property
+    def dual_rule(self) -> DualRule:
+        """How the multipliers of constraints move, where there are any."""
+        return DualRule()
 
-            return run_restricted(self, problem, options)  # type: ignore[arg-type]
-        from ..regret.driver import run
+    @property
+    def first_bound(self) -> float | None:
+        """What multipliers are bounded by at first, payoff units; ``None`` where they are free."""
+        return None
 
-        return run(self, problem, options)
+    @property
+    def bias(self) -> LocalBias | None:
+        """What the local rule is biased to, if the method knows preferences."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,7 @@ class CFRPlus(RegretMethod):
     averaging: str | float = "linear"
 
     name: ClassVar[str] = "cfr+"
+    accumulation: ClassVar[Rule] = rules.CFR_PLUS
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
 
 
@@ -148,6 +159,7 @@ class DCFR(RegretMethod):
 
     name: ClassVar[str] = "dcfr"
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    accumulation: ClassVar[Rule] = rules.DCFR
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,6 +167,11 @@ class DCFR(RegretMethod):
             value = getattr(self, option)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a finite number")
+
+    @property
+    def local_rule(self) -> Rule:
+        """The discounts, and the averaging."""
+        return replace(super().local_rule, positive=self.alpha, negative=self.beta)
 
 
 @dataclass(frozen=True)
@@ -170,6 +187,7 @@ class PCFRPlus(RegretMethod):
     averaging: str | float = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
+    accumulation: ClassVar[Rule] = rules.PCFR_PLUS
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
 
 
@@ -265,6 +283,23 @@ class CCFR(RegretMethod):
         """The method of the players."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
 
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base; regrets of the base ``dcfr`` grow besides."""
+        rule = self.base_method.local_rule
+        return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
+
+    @property
+    def dual_rule(self) -> DualRule:
+        """How multipliers move."""
+        power = 0.5 if self.steps == "decreasing" else 0.0
+        return DualRule(self.step, power, 1.0 if self.steps == "optimistic" else 0.0, self.tangents)
+
+    @property
+    def first_bound(self) -> float | None:
+        """What multipliers are bounded by at first, payoff units."""
+        return None if self.beta is None else float(self.beta)
+
 
 @dataclass(frozen=True)
 class CFVFP(RegretMethod):
@@ -294,8 +329,10 @@ class CFVFP(RegretMethod):
 
     name: ClassVar[str] = "cfvfp"
 
-    #: How the loop chooses of regrets.
-    rule: ClassVar[str] = "br"
+    @property
+    def bias(self) -> LocalBias:
+        """No preference, but the best action alone."""
+        return LocalBias(greedy=True)
 
 
 @dataclass(frozen=True)
@@ -364,3 +401,13 @@ class PrefCFR(RegretMethod):
     def base_method(self) -> RegretMethod:
         """The method whose regrets these are."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+    @property
+    def bias(self) -> LocalBias:
+        """The preferences."""
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -2,18 +2,15 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import check_choice, settle_preferences
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
+from .base import Method, check_choice, settle_preferences
+from .rules import LocalBias
 
 
 @dataclass(frozen=True)
-class MCCFR:
+class MCCFR(Method):
     """Monte Carlo counterfactual regret minimisation; its members differ in what is sampled.
 
     An iteration walks a part of the game for each player in turn, and estimates counterfactual regrets without bias.
@@ -36,18 +33,17 @@ class MCCFR:
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
-    name: ClassVar[str] = ""
+    backend: ClassVar[str] = "sampling"
 
     def __post_init__(self) -> None:
         check_choice(self, "local_rule", ("regret-matching", "regret-matching+"))
         if self.averaging is not None:
             check_choice(self, "averaging", ("simple", "sampled", "full"))
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Iterate until the certificate meets the tolerance."""
-        from ..sampling.driver import run
-
-        return run(self, problem, options)
+    @property
+    def bias(self) -> LocalBias | None:
+        """What the local rule is biased to, if the method knows preferences."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -176,3 +172,8 @@ class ESPrefCFR(ExternalSamplingMCCFR):
         super().__post_init__()
         check_choice(self, "local_rule", ("regret-matching",))
         settle_preferences(self)
+
+    @property
+    def bias(self) -> LocalBias:
+        """The preferences."""
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -18,15 +18,15 @@ from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, sho
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..infeasibility import excluded
-from ..methods import CCFR, CFVFP, DCFR, CFRPlus, DepthLimitedCFR, PCFRPlus, PrefCFR, RegretMethod
-from ..outcome import Options, Outcome, certified_error, checked_seed, nearest_profile, reported
+from ..certification import certified_error, excluded
+from ..methods import RegretMethod
+from ..methods.rules import CFR
+from ..outcome import Options, Outcome, checked_seed, nearest_profile, reported
 from ..solution import History, Solution
 from ..status import Status
-from . import kernel as kernel_rules
-from .constraints import DualRule, KernelConstraints
+from .constraints import KernelConstraints
 from .doubling import MultiplierBound, next_look
-from .kernel import Kernel, KernelState, Rule
+from .kernel import Kernel, KernelState
 from .layout import build_layout
 from .preferences import kernel_preferences
 from .pruning import prune
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 CALL_SECONDS = 0.05
 #: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
 CHECK_GROWTH = 1.2
-#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
-CCFR_SWELL = 0.03
 #: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
 #: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
 SINGLE_TOLERANCE = 1e-5
@@ -97,43 +95,10 @@ def _finest(problem: Problem, options: Options) -> float:
     return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)
 
 
-def rule_of(method: RegretMethod) -> Rule:
-    """Return a method's local rule and averaging as the compiled loop's numbers."""
-    power = method.averaging_power
-    match method:
-        case CCFR():
-            rule = rule_of(method.base_method)
-            return replace(rule, swell=CCFR_SWELL) if method.base == "dcfr" else rule
-        case PrefCFR() | DepthLimitedCFR():
-            return rule_of(method.base_method)
-        case DCFR():
-            return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
-        case PCFRPlus():
-            return replace(kernel_rules.PCFR_PLUS, averaging=power)
-        case CFRPlus():
-            return replace(kernel_rules.CFR_PLUS, averaging=power)
-        case _:
-            return replace(kernel_rules.CFR, averaging=power)
-
-
 def preferences_of(method: RegretMethod, game: Game, kernel: Kernel) -> "PreferenceArrays | None":
-    """Return what a method leans to, laid out for the compiled loop; nothing for methods that have no preferences."""
-    match method:
-        case PrefCFR():
-            preference = preference_on(game, method.prefer, method.vulnerability, method.units)
-        case CFVFP():
-            preference = preference_on(game)
-        case _:
-            return None
-    return kernel_preferences(game, preference, kernel.layout, on_one=method.rule == "br")
-
-
-def dual_rule_of(method: RegretMethod) -> DualRule:
-    """Return how a method moves the multipliers of constraints."""
-    if not isinstance(method, CCFR):
-        return DualRule()
-    power = 0.5 if method.steps == "decreasing" else 0.0
-    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0, method.tangents)
+    """Return what a method is biased to, laid out for the compiled loop; nothing for methods without preferences."""
+    bias = method.bias
+    return None if bias is None else kernel_preferences(game, bias.on(game), kernel.layout, on_one=bias.greedy)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -158,7 +123,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
     kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
-    warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
+    warm(kernel.layout.number, curved, method.bias is not None)
     begun = time.perf_counter()
     constraints = None
     if isinstance(problem, ConstrainedNash):
@@ -172,7 +137,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
     build_seconds += time.perf_counter() - begun
 
     begun = time.perf_counter()
-    rule, dual = rule_of(method), dual_rule_of(method)
+    rule, dual = method.local_rule, method.dual_rule
     first = state.iteration
     # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions, in
     # which the certificate differs from the loop.
@@ -297,7 +262,7 @@ def _proof(
 
 def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | None:
     """Return the bound of multipliers that a method begins with, if it has one."""
-    beta = method.beta if isinstance(method, CCFR) else None
+    beta = method.first_bound
     if beta is None:
         return None
     if isinstance(problem, ConstrainedNash) and problem.penalty is not None:
@@ -305,7 +270,7 @@ def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | No
             f"{method.name} got beta={beta!r} for a problem with penalty {shown(problem.penalty)}, which bounds the "
             "multipliers itself: leave out one of the two"
         )
-    return MultiplierBound(float(beta))
+    return MultiplierBound(beta)
 
 
 def _excluded(
@@ -393,5 +358,5 @@ def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
     preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
     state = kernel.initial_state(constraints, preferences)
-    kernel.run(state, Rule(), 2, constraints=constraints)
+    kernel.run(state, CFR, 2, constraints=constraints)
     kernel.average(state)

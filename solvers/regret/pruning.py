@@ -16,7 +16,7 @@ from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..infeasibility import TOLERANCE, excluded
+from ..certification import EXCLUDED, excluded
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import Solution
 from ..status import Status
@@ -209,7 +209,7 @@ def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | 
         return None
     after = Face.of(face.treeplex, least.attained).within(face)
     reduced = np.where(least.attained, 0.0, least.reduced)
-    return Cut(constraint, face, after, reduced, is_met=room >= -(TOLERANCE * size + least.error))
+    return Cut(constraint, face, after, reduced, is_met=room >= -(EXCLUDED * size + least.error))
 
 
 def _costs(constraint: LinearConstraint, treeplex: Treeplex) -> Floats:

@@ -8,10 +8,11 @@ import numpy as np
 from ...models.problems import Certificate, RestrictedNash
 from ...seqform.errors import UnknownMethodError
 from ...seqform.strategy import Profile
-from ..outcome import Options, Outcome, certified_error, nearest_profile, reported
+from ..certification import certified_error
+from ..outcome import Options, Outcome, nearest_profile, reported
 from ..solution import History
 from ..status import Status
-from .driver import CHECK_GROWTH, kernel_for, next_chunk, rule_of, warm
+from .driver import CHECK_GROWTH, kernel_for, next_chunk, warm
 
 if TYPE_CHECKING:
     from ..methods import RegretMethod
@@ -36,7 +37,7 @@ def run(method: "RegretMethod", problem: RestrictedNash, options: Options) -> Ou
     tilt = kernel.layout.from_user(player, p * problem.side.paid(problem.opponent.plan))
     scales = np.ones(2)
     scales[player] = 1.0 - p
-    rule, state = rule_of(method), kernel.initial_state()
+    rule, state = method.local_rule, kernel.initial_state()
     build_seconds = time.perf_counter() - begun
 
     begun = time.perf_counter()

@@ -15,7 +15,8 @@ from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import MCCFR, ESPrefCFR, OutcomeSamplingMCCFR
-from ..outcome import Options, Outcome, certified_error, checked_seed, reported
+from ..certification import certified_error
+from ..outcome import Options, Outcome, checked_seed, reported
 from ..solution import History, Solution
 from ..status import Status
 from .sampler import LocalPreference, Sampler, SamplerState, SamplingRule

@@ -23,7 +23,7 @@ def check_value(text: str | None, method: str, problem: str) -> None:
     """
     if text is None:
         return
-    from ...solvers.methods import DepthLimitedCFR
+    from ...solvers.depth_limited.method import DepthLimitedCFR
 
     problems = sorted(DepthLimitedCFR.problems)
     if problem not in problems:
@@ -46,7 +46,8 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
         return chosen
     from ...solvers.depth_limited.cfr_value import CFRValue
     from ...solvers.depth_limited.learned_values import load_value
-    from ...solvers.methods import DepthLimitedCFR, RegretMethod
+    from ...solvers.depth_limited.method import DepthLimitedCFR
+    from ...solvers.methods import RegretMethod
 
     assert isinstance(chosen, RegretMethod)
     if text.endswith(".npz"):

@@ -4,8 +4,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .base import STEPPED, check_choice
-from .regret import BASES, Iterate, RegretMethod, Updates
+from ...seqform.errors import UnknownMethodError, shown
+from ..methods.base import STEPPED, check_choice
+from ..methods.regret import BASES, Iterate, RegretMethod, Updates
+from ..methods.rules import Rule
+from .value_functions import CallableValue, ValueFunction
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,6 @@ class DepthLimitedCFR(RegretMethod):
     default_iterations: ClassVar[int] = 1_000
 
     def __post_init__(self) -> None:
-        from ..depth_limited import as_value_function
-
         check_choice(self, "base", ("cfr+", "pcfr+", "dcfr", "cfr"))
         check_choice(self, "iterate", ("average",))
         object.__setattr__(self, "value", as_value_function(self.value))
@@ -74,3 +75,27 @@ class DepthLimitedCFR(RegretMethod):
     def base_method(self) -> RegretMethod:
         """The method above the limit."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+
+def as_value_function(value: Any) -> ValueFunction:
+    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is none of these.
+    """
+    from .cfr_value import CFRValue
+
+    if value is None:
+        return CFRValue()
+    if isinstance(value, ValueFunction):
+        return value
+    if callable(value):
+        return CallableValue(value, str(getattr(value, "__name__", "callable")))
+    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

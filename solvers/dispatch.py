@@ -1,0 +1,109 @@
+"""Who runs which method: backends by name, loaded when they are first asked, for numba, HiGHS and cvxpy take their time."""
+
+import math
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..models.problems import LeastViolation
+from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
+from .certification import certified
+from .methods import Method, check_served, find_method
+from .methods.base import STEPPED
+from .outcome import Options, Outcome, checked_number
+
+if TYPE_CHECKING:
+    from ..models.problems import Problem
+    from .solution import Solution
+
+#: What conic solvers are held to by default, relative to the game's largest payoff.
+CONIC = 1e-5
+
+#: Each backend's module, whose function ``run`` takes a method, a problem and options, and returns an outcome.
+_BACKENDS = {
+    "highs": ".exact.highs",
+    "cvxpy": ".exact.through_cvxpy",
+    "rational": ".exact.rational",
+    "regret": ".regret.driver",
+    "sampling": ".sampling.driver",
+    "step-programs": ".depth_limited.linear_programs",
+    "step-regrets": ".depth_limited.regret_minimisation",
+}
+
+
+def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
+    """Let a method's backend work on a problem that it serves."""
+    if callable(method.backend):
+        return method.backend(problem, options)
+    backend = "step-regrets" if method.backend == "regret" and problem.name in STEPPED else method.backend
+    outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
+    return outcome
+
+
+def chosen_method(method: Any, problem: Any) -> Method:
+    """Return a method by its name or as it is, if it serves a problem.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is not a method.
+    UnsupportedProblemError
+        If it does not serve the problem, or that is not a problem.
+    """
+    chosen = find_method(method) if isinstance(method, str) else method
+    if not isinstance(chosen, Method):
+        raise UnknownMethodError(f"method is {shown(method)}, expected a name or hyper-parameters, such as CFR()")
+    if isinstance(problem, type) or not hasattr(problem, "certify"):
+        raise UnsupportedProblemError(f"{shown(problem)} is not a problem: pose one on a game, such as Nash(game)")
+    check_served(chosen, problem)
+    return chosen
+
+
+def options_of(
+    method: Method,
+    problem: "Problem",
+    *,
+    tol: Any = None,
+    max_iterations: Any = None,
+    time_limit: Any = None,
+    **others: Any,
+) -> Options:
+    """Return the options of a solve, checked, with the method's defaults for what is not given.
+
+    Raises
+    ------
+    UnknownMethodError
+        If a number makes no sense.
+    """
+    # Violations are not payoffs, and neither is the least violation.
+    relative = method.default_tolerance
+    relative = relative if getattr(problem, "is_linear", True) else max(relative, CONIC)
+    unit = 1.0 if isinstance(problem, LeastViolation) else problem.game.sequence_form.payoff_scale
+    return Options(
+        tol=relative * unit if tol is None else checked_number(tol, "tol"),
+        violation=relative if tol is None else checked_number(tol, "tol"),
+        max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
+        time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),
+        **others,
+    )
+
+
+def solved(problem: Any, method: str | Method, **limits: Any) -> "Solution":
+    """Return a problem's certified answer as :func:`~treeplex.solve` does, but say nothing of why there is none.
+
+    Raises
+    ------
+    SolverError
+        If the method has no strategies.
+    """
+    chosen = chosen_method(method, problem)
+    options = options_of(chosen, problem, **limits)
+    return certified(problem, chosen, options, run_method(chosen, problem, options))
+
+
+def _checked_count(number: Any) -> int:
+    count = checked_number(number, "max_iterations")
+    if math.isinf(count):
+        return 2**62
+    if count != int(count):
+        raise UnknownMethodError(f"max_iterations is {number!r}, expected a whole number")
+    return int(number)
