@@ -22,7 +22,8 @@ from rich.table import Table
 
 from treeplex import load_game
 from treeplex.solvers.regret.driver import kernel_of
-from treeplex.solvers.regret.kernel import CFR_PLUS, Kernel, KernelState
+from treeplex.solvers.methods.rules import CFR_PLUS
+from treeplex.solvers.regret.kernel import Kernel, KernelState
 
 #: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
 VECTOR_PASSES = 11

@@ -1,0 +1,185 @@
+"""The compiled loop on flow polytopes and factored payoffs, against a plain reference and the linear program."""
+
+import numpy as np
+import pytest
+from random_flows import random_factor, random_flow, random_walk
+
+from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
+from treeplex.seqform.factored import FactoredPayoff
+from treeplex.solvers.methods.rules import CFR, CFR_PLUS, PCFR_PLUS
+from treeplex.solvers.regret.kernel import Kernel
+from treeplex.solvers.regret.layout import build_layout
+
+RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "pcfr+": PCFR_PLUS}
+
+
+class Reference:
+    """Counterfactual regret minimisation with dense matrices, infoset by infoset in their order."""
+
+    def __init__(self, form, algorithm, power, alternating):
+        self.form, self.algorithm, self.power, self.alternating = form, algorithm, power, alternating
+        self.payoffs = [form.A.toarray(), form.payoff_matrix(1).toarray().T]
+        self.inflows = [treeplex.inflow.toarray() for treeplex in form.treeplexes]
+        self.behaviours = [treeplex.uniform_behaviour() for treeplex in form.treeplexes]
+        self.regrets = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
+        self.sums = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
+        self.t = 0
+
+    def plan(self, player):
+        treeplex = self.form.treeplexes[player]
+        plan = np.zeros(treeplex.num_sequences)
+        plan[0] = 1.0
+        for infoset in range(treeplex.num_infosets):
+            own = slice(treeplex.offsets[infoset], treeplex.offsets[infoset + 1])
+            plan[own] = (self.inflows[player][infoset] @ plan) * self.behaviours[player][own]
+        return plan
+
+    def update(self, player, plans):
+        treeplex = self.form.treeplexes[player]
+        values = self.payoffs[player] @ plans[1 - player]
+        for infoset in reversed(range(treeplex.num_infosets)):
+            own = slice(treeplex.offsets[infoset], treeplex.offsets[infoset + 1])
+            behaviour, regrets = self.behaviours[player][own], self.regrets[player][own]
+            value = behaviour @ values[own]
+            instantaneous = values[own] - value
+            regrets += instantaneous
+            if self.algorithm != "cfr":
+                np.maximum(regrets, 0.0, out=regrets)
+            weights = np.maximum(regrets + (instantaneous if self.algorithm == "pcfr+" else 0.0), 0.0)
+            total = weights.sum()
+            behaviour[:] = weights / total if total > 0.0 else 1.0 / len(weights)
+            values += self.inflows[player][infoset] * value
+
+    def step(self):
+        self.t += 1
+        before = [self.plan(player) for player in (0, 1)]
+        for player in (0, 1):
+            self.sums[player] += self.t**self.power * before[player]
+        for player in (0, 1):
+            self.update(player, [self.plan(0), self.plan(1)] if self.alternating else before)
+
+
+def random_form(rng, kind):
+    """Flows for both players, or one of them, with a payoff in factors or as matrices; walks meet where they arrive."""
+    if kind == "walks":
+        walks = [random_walk(rng, 9), random_walk(rng, 7)]
+        first, second = (random_factor(rng, walk, 5) for walk in walks)
+        return SequenceForm(walks, factored=FactoredPayoff(first.T, second))
+    tree = Treeplex([0, 0, 1, 4, 4], [2, 3, 2, 1, 2])
+    treeplexes = [random_flow(rng, 9), tree if kind == "flow and tree" else random_flow(rng, 7)]
+    shape = [treeplex.num_sequences for treeplex in treeplexes]
+    # Noise: round-off would break exact ties between actions in one implementation's way or the other's.
+    left, right = rng.normal(size=(shape[0], 3)), rng.normal(size=(3, shape[1]))
+    left[rng.random(left.shape) < 0.5] = 0.0
+    if kind == "general sum":
+        return SequenceForm(treeplexes, payoff_matrices=[rng.normal(size=shape), rng.normal(size=shape)])
+    if kind == "matrices":
+        return SequenceForm(treeplexes, payoff_matrices=[left @ right, -(left @ right)])
+    return SequenceForm(treeplexes, factored=FactoredPayoff(left, right))
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("algorithm", RULES)
+@pytest.mark.parametrize("kind", ["factors", "walks", "matrices", "general sum", "flow and tree"])
+def test_plans_on_flows_are_those_of_the_reference(kind, algorithm, alternating):
+    for seed in range(5):
+        form = random_form(np.random.default_rng(seed), kind)
+        rule = RULES[algorithm]
+        kernel = Kernel(build_layout(form))
+        state = kernel.initial_state()
+        reference = Reference(form, algorithm, rule.averaging, alternating)
+        for _ in range(30):
+            reference.step()
+        kernel.run(state, rule, 30, alternating=alternating)
+        for player in (0, 1):
+            plan = kernel.layout.to_user(player, state.arrays.plan)
+            np.testing.assert_allclose(plan, reference.plan(player), atol=1e-9)
+            average = kernel.layout.to_user(player, kernel.average(state))
+            np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["factors", "walks", "general sum", "flow and tree"])
+def test_certificates_on_flows_are_the_librarys(kind):
+    form = random_form(np.random.default_rng(3), kind)
+    kernel = Kernel(build_layout(form))
+    state = kernel.initial_state()
+    kernel.run(state, CFR_PLUS, 17)
+    plans = [kernel.layout.to_user(player, kernel.average(state)) for player in (0, 1)]
+    profile = Profile(Strategy.from_plan(form, player, plan) for player, plan in enumerate(plans))
+    found = kernel.exploitability(kernel.average(state))
+    assert found == pytest.approx(nash_conv(form, profile) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["cfr+", "dcfr", "pcfr+"])
+@pytest.mark.parametrize("spec", ["transit:width=2", "transit:width=3", "transit:width=2,model=A"])
+def test_iterative_methods_converge_on_the_transit_game(spec, method):
+    game = load_game(spec)
+    solution = solve(Nash(game), method=method, tol=1e-4)
+    assert solution.exploitability <= 1e-4
+    assert solution.lower - 1e-6 <= game.reference_value <= solution.upper + 1e-6
+
+
+def test_a_warm_start_plays_the_flow_that_it_is_given():
+    game = load_game("transit:width=2")
+    first = solve(Nash(game), method="dcfr", tol=1e-3)
+    again = solve(Nash(game), method="dcfr", tol=1e-3, start=first.profile)
+    assert again.iterations < first.iterations
+    # Flows are converged to from there, too.
+    further = solve(Nash(game), method="dcfr", tol=1e-4, max_iterations=10_000, start=first.profile)
+    assert further.exploitability <= 1e-4
+    resumed = solve(Nash(game), method="dcfr", tol=1e-5, start=first)
+    assert resumed.iterations > first.iterations
+    assert resumed.exploitability <= 1e-5
+
+
+TREES = [Treeplex([0, 0, 1, 4, 4], [2, 3, 2, 1, 2]), Treeplex([0, 1, 1], [3, 2, 2])]
+
+
+def factored_form(rng, treeplexes):
+    """A payoff in dense factors, so that they are on the empty sequence and on the last one too."""
+    first, second = (treeplex.num_sequences for treeplex in treeplexes)
+    left, right = rng.normal(size=(first, 3)), rng.normal(size=(3, second))
+    # Factors that one or two hold each are multiplied out.
+    left[:, 1:], right[:, 1:] = 0.0, 0.0
+    left[[0, first - 1], [1, 2]], right[[1, 2], [second - 1, 0]] = rng.normal(size=(2, 2))
+    return SequenceForm(treeplexes, factored=FactoredPayoff(left, right))
+
+
+@pytest.mark.parametrize("kind", ["trees", "flows", "flow without infosets"])
+def test_runs_in_factors_stay_within_the_vectors(kind):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        flow = random_flow(rng, 5)
+        players = {
+            "trees": TREES,
+            "flows": [flow, random_flow(rng, 7)],
+            "flow without infosets": [flow, Treeplex([], [])],
+        }
+        form = factored_form(rng, players[kind])
+        layout = build_layout(form)
+        for first in (layout.runs.cells[::2], layout.runs.columns, layout.inflow_runs[:, 0]):
+            assert (first.astype(np.int64) + layout.width <= layout.size).all()
+        kernel, reference = Kernel(layout), Reference(form, "cfr", 0.0, alternating=True)
+        state = kernel.initial_state()
+        for _ in range(30):
+            reference.step()
+        kernel.run(state, CFR, 30)
+        for player in (0, 1):
+            average = kernel.layout.to_user(player, kernel.average(state))
+            np.testing.assert_allclose(average, reference.sums[player] / reference.sums[player][0], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["factors", "matrices", "general sum", "flow and tree"])
+def test_a_run_from_a_profile_goes_on_with_plans(kind):
+    """Reaches of infosets are in no profile, and count all the same."""
+    for seed in range(5):
+        form = random_form(np.random.default_rng(seed), kind)
+        kernel = Kernel(build_layout(form))
+        start = np.zeros(kernel.layout.size)
+        for strategy in Profile.uniform(form):
+            kernel.layout.from_user(strategy.player, strategy.behaviour, out=start)
+        state = kernel.start_from(start)
+        kernel.run(state, CFR, 20)
+        for player, treeplex in enumerate(form.treeplexes):
+            for plan in (state.arrays.plan, kernel.average(state)):
+                assert treeplex.residual(kernel.layout.to_user(player, plan)) <= 1e-12
