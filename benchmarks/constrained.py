@@ -34,8 +34,8 @@ from treeplex import CCFR, ConstrainedNash, Game, load_game, solve
 from treeplex.models.constraints import LinearConstraint, functional_bound
 from treeplex.solvers.methods.rules import DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
-from treeplex.solvers.regret.driver import kernel_for
 from treeplex.solvers.regret.kernel import KernelState
+from treeplex.solvers.regret.posing import kernel_for
 
 WIDTHS = [6, 8, 10]
 LARGE = [20, 40]

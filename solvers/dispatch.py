@@ -1,4 +1,4 @@
-"""Who runs which method: backends by name, loaded when they are first asked, for numba, HiGHS and cvxpy take their time."""
+"""Who runs which method: backends by name, loaded when first asked, for numba, HiGHS and cvxpy take their time."""
 
 import math
 from importlib import import_module
@@ -13,6 +13,8 @@ from .outcome import Options, Outcome, checked_number
 
 if TYPE_CHECKING:
     from ..models.problems import Problem
+    from .regret.driver import RegretStepper
+    from .sampling.driver import SamplingStepper
     from .solution import Solution
 
 #: What conic solvers are held to by default, relative to the game's largest payoff.
@@ -37,6 +39,14 @@ def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
     backend = "step-regrets" if method.backend == "regret" and problem.name in STEPPED else method.backend
     outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
     return outcome
+
+
+def stepper_of(method: Method, problem: "Problem", options: Options) -> "RegretStepper | SamplingStepper":
+    """Return a method of the backends ``regret`` or ``sampling`` at work on a problem, ready to begin."""
+    assert isinstance(method.backend, str)
+    work: RegretStepper | SamplingStepper
+    work = import_module(_BACKENDS[method.backend], __package__).stepper(method, problem, options)
+    return work
 
 
 def chosen_method(method: Any, problem: Any) -> Method:

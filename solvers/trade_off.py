@@ -14,8 +14,8 @@ from ..seqform.evaluate import best_response_value
 from ..seqform.functional import Functional
 from ..seqform.game import Game
 from ..seqform.interchange.pictures import Drawn
-from .sensitivity import ValueFunction, value_function
 from .outcome import checked_number
+from .sensitivity import ValueFunction, value_function
 from .solve import with_game_value
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
 from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.driver import kernel_of
-from ..regret.kernel import KernelState
+from ..regret.kernel import KernelState, kernel_of
 from ..solve import with_game_value
 from ..status import Status
 from .linear_programs import equilibrium_of

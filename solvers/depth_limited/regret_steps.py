@@ -9,8 +9,7 @@ import numpy as np
 from ...models.depth_limited import StepAnswer, StepProgram
 from ...seqform.arrays import Floats
 from ..methods import RegretMethod
-from ..regret.driver import kernel_of
-from ..regret.kernel import Kernel, KernelState
+from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
 from ..status import Status

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.depth_limited import Border
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError, UnknownMethodError, shown
+from ...seqform.errors import SolverError, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,6 +78,32 @@ class DualRule:
 
 
 @dataclass(frozen=True)
+class SamplingRule:
+    """What is sampled and how strategies are averaged, as the samplers take it.
+
+    Attributes
+    ----------
+    sampling : {"external", "outcome"}
+    averaging : {"simple", "sampled", "full"}
+    floor : float
+        What cumulative regrets are held above: minus infinity for regret matching, 0 for regret matching+.
+    exploration : float
+        In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
+    rate : float, optional
+        In outcome sampling, how far baselines move towards each new value; without it there are none.
+    baselines : {"history", "infoset"}
+        Whether there is one after every history's action, those of chance too, or after every infoset's.
+    """
+
+    sampling: Literal["external", "outcome"] = "external"
+    averaging: Literal["simple", "sampled", "full"] = "simple"
+    floor: float = -math.inf
+    exploration: float = 0.6
+    rate: float | None = None
+    baselines: Literal["history", "infoset"] = "infoset"
+
+
+@dataclass(frozen=True)
 class LocalBias:
     """What the local rule is biased to: preferences of actions, and what they may cost.
 

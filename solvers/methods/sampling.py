@@ -1,12 +1,13 @@
 """Methods of the counterfactual-regret family that sample the game."""
 
 import dataclasses
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
 from .base import Method, check_choice, settle_preferences
-from .rules import LocalBias
+from .rules import LocalBias, SamplingRule
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class MCCFR(Method):
         check_choice(self, "local_rule", ("regret-matching", "regret-matching+"))
         if self.averaging is not None:
             check_choice(self, "averaging", ("simple", "sampled", "full"))
+
+    def sampling_rule(self, num_players: int) -> SamplingRule:
+        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        averaging = self.averaging or ("simple" if num_players <= 2 else "sampled")
+        return SamplingRule("external", averaging, 0.0 if self.local_rule == "regret-matching+" else -math.inf)
 
     @property
     def bias(self) -> LocalBias | None:
@@ -117,6 +123,16 @@ class OutcomeSamplingMCCFR(MCCFR):
             value = getattr(self, option)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
                 raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
+
+    def sampling_rule(self, num_players: int) -> SamplingRule:
+        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        return replace(
+            super().sampling_rule(num_players),
+            sampling="outcome",
+            exploration=float(self.exploration),
+            rate=None if self.baselines == "none" else float(self.baseline_rate),
+            baselines="infoset" if self.baselines == "none" else self.baselines,
+        )
 
 
 @dataclass(frozen=True)

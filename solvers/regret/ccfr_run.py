@@ -18,7 +18,8 @@ from ..solution import Solution
 from .ccfr_constants import function_range, largest_reaches
 from .ccfr_theorems import BoundConstants, multiplier_regret_bound
 from .constraints import KernelConstraints
-from .driver import RegretState, kernel_of
+from .driver import RegretState
+from .kernel import kernel_of
 
 
 class MeasuredRun:

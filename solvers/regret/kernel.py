@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...seqform.sequence_form import SequenceForm
 from ..methods.rules import CFR, DualRule, Rule
 from .constraints import KernelConstraints
-from .layout import KernelLayout
+from .layout import KernelLayout, build_layout
 from .loop import (
     CONSTANT,
     ON_ONE,
@@ -442,3 +444,14 @@ class Kernel:
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""
         return self.certificate(plan).exploitability
+
+
+_kernels: WeakKeyDictionary[SequenceForm, dict[type, Kernel]] = WeakKeyDictionary()
+
+
+def kernel_of(form: SequenceForm, number: type = np.float64) -> Kernel:
+    """Return the compiled loop laid out for a game, in numbers of a type; built once."""
+    kernels = _kernels.setdefault(form, {})
+    if number not in kernels:
+        kernels[number] = Kernel(build_layout(form, number))
+    return kernels[number]

@@ -19,9 +19,9 @@ from treeplex import (
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, functional_bound
 from treeplex.seqform.errors import UnknownMethodError, UnsupportedProblemError
 from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
-from treeplex.solvers.regret.driver import kernel_for
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout
+from treeplex.solvers.regret.posing import kernel_for
 
 
 def patrol(width=3):
