@@ -94,8 +94,7 @@ if TYPE_CHECKING:
     from .solvers.empirical_run import EmpiricalRun
     from .solvers.frontier import restricted_nash_frontier
     from .solvers.sampling.streamed import StreamedMCCFR
-    from .solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
-    from .solvers.sampling.streamed_strategy import StreamedProfile, StreamedStrategy
+    from .solvers.sampling.streamed_play import StreamedProfile, StreamedStrategy, streamed_gain, streamed_payoffs
     from .solvers.sensitivity import value_function
     from .solvers.solve import solve
     from .solvers.style_efficiency import style_efficiency
@@ -281,8 +280,8 @@ _EXPORTS = {
     "Status": ".solvers",
     "Strategy": ".seqform.strategy",
     "StreamedMCCFR": ".solvers.sampling.streamed",
-    "StreamedProfile": ".solvers.sampling.streamed_strategy",
-    "StreamedStrategy": ".solvers.sampling.streamed_strategy",
+    "StreamedProfile": ".solvers.sampling.streamed_play",
+    "StreamedStrategy": ".solvers.sampling.streamed_play",
     "TERMINAL": ".seqform.rules",
     "Treeplex": ".seqform.polytope",
     "TreeplexError": ".seqform.errors",

@@ -93,19 +93,26 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
     return options.callback is not None and bool(options.callback(report))
 
 
-def checked_seed(seed: int | None) -> int:
-    """Return a seed for random numbers, 0 where none is given.
+def checked_whole(number: Any, name: str) -> int:
+    """Return an argument as a whole number of at least 0, or refuse it.
 
     Raises
     ------
     UnknownMethodError
-        If it is no whole number of at least 0.
     """
-    if seed is None:
-        return 0
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise UnknownMethodError(f"seed is {shown(seed)}, expected a whole number of at least 0")
-    return int(seed)
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+        raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number of at least 0")
+    return int(number)
+
+
+def checked_seed(seed: Any) -> int:
+    """Return a seed for random numbers, 0 where none is given, or refuse what is not one.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    return 0 if seed is None else checked_whole(seed, "seed")
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
