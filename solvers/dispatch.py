@@ -28,7 +28,8 @@ _BACKENDS = {
     "regret": ".regret.driver",
     "sampling": ".sampling.driver",
     "step-programs": ".depth_limited.linear_programs",
-    "step-regrets": ".depth_limited.regret_minimisation",
+    "step-regrets": ".depth_limited.regret_steps",
+    "step-values": ".depth_limited.value_steps",
 }
 
 

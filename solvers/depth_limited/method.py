@@ -8,7 +8,7 @@ from ...seqform.errors import UnknownMethodError, shown
 from ..methods.base import STEPPED, check_choice
 from ..methods.regret import BASES, Iterate, RegretMethod, Updates
 from ..methods.rules import Rule
-from .value_functions import CallableValue, ValueFunction
+from .value_functions import CallableValue, RememberingValue, ValueFunction
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class DepthLimitedCFR(RegretMethod):
     #: The one step of ses sees the game to its end.
     problems: ClassVar[frozenset[str]] = STEPPED - {"ses"}
     default_iterations: ClassVar[int] = 1_000
+    backend: ClassVar[str] = "step-values"
 
     def __post_init__(self) -> None:
         check_choice(self, "base", ("cfr+", "pcfr+", "dcfr", "cfr"))
@@ -70,6 +71,11 @@ class DepthLimitedCFR(RegretMethod):
     def name(self) -> str:  # type: ignore[override]
         """The base, and the value function."""
         return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
+
+    def fresh_value(self) -> ValueFunction:
+        """Return the value function without a memory of other solves."""
+        value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
+        return value
 
     @property
     def base_method(self) -> RegretMethod:

@@ -58,6 +58,15 @@ class ValueFunction(Protocol):
         ...
 
 
+@runtime_checkable
+class RememberingValue(ValueFunction, Protocol):
+    """A value function whose answers depend on what it was asked before."""
+
+    def anew(self) -> ValueFunction:
+        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
+        ...
+
+
 class CallableValue:
     """A value function of the user's own.
 
