@@ -728,7 +728,7 @@ def test_general_sum_games_are_refused():
 
 @pytest.mark.parametrize("problem", [None, "nash", 3, Nash], ids=repr)
 def test_what_is_no_problem(problem):
-    with pytest.raises(UnsupportedProblemError, match="is no problem: pose one on a game, such as Nash"):
+    with pytest.raises(UnsupportedProblemError, match="is not a problem: pose one on a game, such as Nash"):
         solve(problem)
     with pytest.raises(UnsupportedProblemError, match=r"Game\('kuhn'\) is no problem"):
         solve(load_game("kuhn"))
