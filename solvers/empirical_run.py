@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from ..models.problems import Nash
-from ..seqform.empirical_play import EmpiricalPlay
 from ..seqform.errors import UnknownMethodError, shown
+from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .dispatch import stepper_of
 from .iteration import NEVER
@@ -47,7 +47,8 @@ class EmpiricalRun:
 
     Examples
     --------
-    >>> from treeplex import CFR, EmpiricalRun, load_game
+    >>> from treeplex import CFR, load_game
+    >>> from treeplex.solvers import EmpiricalRun
     >>> run = EmpiricalRun(load_game("kuhn:players=3"), CFR(updates="simultaneous"))
     >>> run.run(200)
     >>> run.play.num_profiles, run.play.cce_gap < 0.03

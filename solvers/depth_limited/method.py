@@ -2,11 +2,12 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ...seqform.errors import UnknownMethodError, shown
-from ..methods.base import STEPPED, check_choice
-from ..methods.regret import BASES, Iterate, RegretMethod, Updates
+from ...seqform.parameters import check_parameters
+from ..methods.base import STEPPED, Averaging, Base, Iterate, Updates
+from ..methods.regret import BASES, RegretMethod
 from ..methods.rules import Rule
 from .value_functions import CallableValue, RememberingValue, ValueFunction
 
@@ -23,9 +24,9 @@ class DepthLimitedCFR(RegretMethod):
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-        :class:`~treeplex.CFRValue` by default, of 500 iterations a query; a learnt one
-        (:class:`~treeplex.LinearValue`, :class:`~treeplex.NetworkValue`), or a function of a border and both ranges
-        that returns the values of both players' ways in, see
+        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learnt one
+        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border and
+        both ranges that returns the values of both players' ways in, see
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
         As :class:`RegretMethod`; the iterate is the average. With alternating updates an iteration asks twice.
@@ -40,7 +41,8 @@ class DepthLimitedCFR(RegretMethod):
 
     Examples
     --------
-    >>> from treeplex import CDBR, CFRValue, DepthLimitedCFR, Strategy, load_game, solve
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> from treeplex.solvers import CFRValue, DepthLimitedCFR
     >>> game = load_game("kuhn")
     >>> method = DepthLimitedCFR("cfr+", CFRValue(iterations=50))
     >>> solution = solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), method, max_iterations=100)
@@ -48,10 +50,10 @@ class DepthLimitedCFR(RegretMethod):
     0.5
     """
 
-    base: Literal["cfr+", "pcfr+", "dcfr", "cfr"] = "cfr+"
+    base: Base = "cfr+"
     value: Any = None
     updates: Updates = dataclasses.field(default="alternating", kw_only=True)
-    averaging: str | float | None = dataclasses.field(default=None, kw_only=True)  # type: ignore[assignment]
+    averaging: Averaging = dataclasses.field(default=None, kw_only=True)
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     #: The one step of ses sees the game to its end.
@@ -60,9 +62,10 @@ class DepthLimitedCFR(RegretMethod):
     backend: ClassVar[str] = "step-values"
 
     def __post_init__(self) -> None:
-        check_choice(self, "base", ("cfr+", "pcfr+", "dcfr", "cfr"))
-        check_choice(self, "iterate", ("average",))
         object.__setattr__(self, "value", as_value_function(self.value))
+        check_parameters(self, UnknownMethodError)
+        if self.iterate != "average":
+            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average")
         if self.averaging is None:
             object.__setattr__(self, "averaging", BASES[self.base]().averaging)
         super().__post_init__()
@@ -71,11 +74,6 @@ class DepthLimitedCFR(RegretMethod):
     def name(self) -> str:  # type: ignore[override]
         """The base, and the value function."""
         return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
-
-    def fresh_value(self) -> ValueFunction:
-        """Return the value function without a memory of other solves."""
-        value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
-        return value
 
     @property
     def base_method(self) -> RegretMethod:
@@ -86,6 +84,11 @@ class DepthLimitedCFR(RegretMethod):
     def local_rule(self) -> Rule:
         """That of the base."""
         return self.base_method.local_rule
+
+    def fresh_value(self) -> ValueFunction:
+        """Return the value function without a memory of other solves."""
+        value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
+        return value
 
 
 def as_value_function(value: Any) -> ValueFunction:

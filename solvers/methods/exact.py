@@ -1,10 +1,11 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import STEPPED, Method, check_choice
+from ...seqform.parameters import About, check_parameters
+from .base import STEPPED, Method
 
 # The problems with a linear program.
 _EXACT = frozenset(
@@ -38,7 +39,9 @@ class HiGHS(Method):
     Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
     """
 
-    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
+    algorithm: Annotated[
+        Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
+    ] = "auto"
 
     problems: ClassVar[frozenset[str]] = _EXACT
     backend: ClassVar[str] = "highs"
@@ -48,7 +51,7 @@ class HiGHS(Method):
     large_flow: ClassVar[int] = 1_000
 
     def __post_init__(self) -> None:
-        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover", "pdlp"))
+        check_parameters(self, UnknownMethodError)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -76,7 +79,7 @@ class CVXPY(Method):
     Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", 2024.
     """
 
-    solver: str | None = None
+    solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
     problems: ClassVar[frozenset[str]] = _EXACT
@@ -113,7 +116,9 @@ class Rational(Method):
     Fraction(-1, 18)
     """
 
-    largest: int = 5_000
+    largest: Annotated[
+        int, About("most sequences and infosets a player, together", minimum=1, large=True, option=False)
+    ] = 5_000
 
     name: ClassVar[str] = "rational"
     problems: ClassVar[frozenset[str]] = _EXACT
@@ -122,8 +127,7 @@ class Rational(Method):
     default_tolerance: ClassVar[float] = 1e-9
 
     def __post_init__(self) -> None:
-        if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
-            raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
+        check_parameters(self, UnknownMethodError)
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,9 @@ class DepthLimitedLP(Method):
     0.5
     """
 
-    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
+    algorithm: Annotated[
+        Literal["auto", "simplex", "ipm", "ipm-crossover"], About("algorithm of HiGHS", option=False)
+    ] = "auto"
 
     name: ClassVar[str] = "lp"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
@@ -159,4 +165,4 @@ class DepthLimitedLP(Method):
     default_tolerance: ClassVar[float] = 1e-7
 
     def __post_init__(self) -> None:
-        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
+        check_parameters(self, UnknownMethodError)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
-from ...seqform.budget import Budget
+from ...seqform.budget import Budget, in_words, resident_memory
 from ...seqform.errors import (
     GameTooLargeError,
     InvalidGameError,
@@ -23,10 +23,8 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.game import Game
-from ...seqform.interchange.archive import read_archive, write_archive
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
-from ...seqform.interchange.files import reason_of
-from ...seqform.memory import in_words, resident_memory
+from ...seqform.interchange.files import read_archive, reason_of, write_archive
 from ...seqform.rules import Rules
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
@@ -72,7 +70,7 @@ class StreamedMCCFR:
 
     Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
     certificate, which would need the whole game: see :meth:`regret_estimates` and
-    :func:`~treeplex.streamed_gain` for what can be said.
+    :func:`~treeplex.solvers.streamed_gain` for what can be said.
 
     Parameters
     ----------

@@ -17,9 +17,6 @@ from treeplex import (
     Game,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
-    L1Distance,
-    L2Distance,
     SequenceForm,
     SolverError,
     Status,
@@ -32,7 +29,8 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.seqform.frequency import reach_of_others
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
+from treeplex.seqform.functional import reach_of_others
 from treeplex.solvers.styles import style_range
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
