@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...seqform.functional import leaves_below, reach_matrix
-from .flow_pieces import diagonal_pieces
 from .layout import KernelLayout
 from .loop import IN_PROPORTION, ON_ONE, BiasArrays, PreferenceArrays, PricingArrays
-from .pieces import Cells, Pieces, Runs, distinct, pieces_of
+from .pieces import Cells, Pieces, Runs, diagonal_pieces, distinct, pieces_of
 from .placement import Floats, Integers, starts_of, unsigned
 
 if TYPE_CHECKING:
