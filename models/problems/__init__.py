@@ -3,6 +3,7 @@
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR
+from .features import Feature
 from .least_violation import LeastViolation
 from .local_best_response import LBR
 from .nash import Nash
@@ -26,6 +27,7 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "Feature",
     "LeastViolation",
     "Nash",
     "Problem",

@@ -15,6 +15,7 @@ from ...seqform.strategy import Strategy, check_same_game
 from ..declarations import Confidence
 from ..programs.triplets import Triplets
 from ..saddle import PlayerView, Replies, Saddle
+from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
 from .problem import SaddleProblem
 
@@ -112,6 +113,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     p: Confidence = field(kw_only=True)
 
     name: ClassVar[str] = "robust"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.REPLIES})
 
     def __post_init__(self) -> None:
         super().__post_init__()
