@@ -34,7 +34,8 @@ _BACKENDS = {
 def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
     """Let a method's backend work on a problem that it serves."""
     if callable(method.backend):
-        return method.backend(problem, options)
+        found: Outcome = method.backend(problem, options)
+        return found
     backend = "step-regrets" if method.backend == "regret" and Feature.STEPS in problem.needs else method.backend
     outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
     return outcome

@@ -126,7 +126,7 @@ class Saddle:
         """Return one realization plan a player, from x and y; uniform play for players of whom nothing is said."""
         view, plans = self.view, []
         if other is not None and view.replies is not None:
-            other = view.replies.spread @ other
+            other = view.replies.image(other)
         for player, treeplex in enumerate(view.game.sequence_form.treeplexes):
             plan = own if player == view.player else other
             if plan is None:

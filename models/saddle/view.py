@@ -41,6 +41,13 @@ class Replies(ABC):
     def preimage(self, plan: Any) -> Any:
         """Return a z whose image is the given plan, or near it if none is."""
 
+    def image(self, reply: Any) -> Any:
+        """Return T z, in floats or in fractions."""
+        if reply.dtype != object:
+            return self.spread @ reply
+        assert self.exact_spread is not None
+        return self.exact_spread @ reply
+
     def chosen(self, plan: Any, given: Any = None) -> Any:
         """Return the z that a certificate is computed from: one that is given, made a plan, or a preimage."""
         if given is None:
@@ -179,7 +186,7 @@ class PlayerView:
         if self.player == 1:
             factors = (*(matrix.T for matrix in reversed(factors[1:])), -factors[0].T)
         if self.replies is not None:
-            spread = self.replies.exact_spread if self.exact else self.replies.spread
+            spread: Any = self.replies.exact_spread if self.exact else self.replies.spread
             factors = (*factors[:-1], factors[-1] @ spread)
         return factors
 

@@ -1,15 +1,12 @@
 """What every method declares of itself, and declarations that several share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ...models.preferences import wishes_of
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
-
-if TYPE_CHECKING:
-    from ..outcome import Outcome
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
 Averaging = Annotated[
@@ -74,7 +71,7 @@ class Method:
     is_exact: ClassVar[bool] = False
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
-    backend: ClassVar["str | Callable[..., Outcome]"] = ""
+    backend: ClassVar[str | Callable[..., Any]] = ""
 
 
 def settle_preferences(method: Any) -> None:
