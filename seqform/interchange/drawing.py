@@ -1,29 +1,161 @@
-"""Game trees as pictures, by matplotlib."""
+"""Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
-import io
 import itertools
-import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator, Mapping
+from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import GameFileError, MissingExtraError, UnsupportedProblemError, one_line, shown
-from ..game import Game
-from ..game_size import size_of
+from ..errors import UnsupportedProblemError, one_line, shown
+from ..game import Game, tree_of
 from ..game_tree import GameTree
-from ..rules import CHANCE, TERMINAL
-from .files import refusing_unwritable, writing_whole
-from .picture_text import colour_of, edge_text, infoset_members, label_text, number_text
-from .tree_layout import depths_of_nodes, tidy_positions
+from ..rules import CHANCE, TERMINAL, size_of
+from .files import write_bytes
+from .pictures import picture, quietly, require_matplotlib, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
+CHANCE_COLOUR = "#666666"
+
+#: Characters of a label that a picture shows.
+MAX_LABEL = 24
+
+
+def colour_of(player: int) -> str:
+    """Return a player's colour, or chance's."""
+    return CHANCE_COLOUR if player == CHANCE else _COLOURS[player % len(_COLOURS)]
+
+
+def label_text(label: object) -> str:
+    """Return a label on one line, its end cut off if it is long."""
+    return one_line(label if isinstance(label, str) else _written(label), MAX_LABEL)
+
+
+def _written(label: object) -> str:
+    try:
+        return str(label)
+    except ValueError:  # an integer of thousands of digits
+        return f"a {type(label).__name__}"
+
+
+def number_text(number: Any) -> str:
+    """Return a number in few characters, with a minus sign rather than a hyphen.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.drawing import number_text
+    >>> number_text(Fraction(-1, 3)), number_text(0.123456)
+    ('−1/3', '0.1235')
+    """
+    exact = isinstance(number, Integral | Fraction)
+    short = exact and abs(number.numerator) < 10**6 and number.denominator < 10**6
+    return (str(number) if short else f"{float(number):.4g}").replace("-", "−")
+
+
+def edge_text(edge: dict[str, Any]) -> str:
+    """Return an edge's action, with its probability below chance."""
+    text = label_text(edge["action"])
+    return f"{text} ({number_text(edge['prob'])})" if "prob" in edge else text
+
+
+def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]]:
+    """Return the nodes of every infoset, by player and label, in the order of a depth-first walk."""
+    members: dict[tuple[int, Hashable], list[Hashable]] = {}
+    stack = [tree.root]
+    while stack:
+        node = stack.pop()
+        attributes = tree.graph.nodes[node]
+        if attributes.get("player", CHANCE) != CHANCE:
+            members.setdefault((int(attributes["player"]), attributes["infoset"]), []).append(node)
+        stack.extend(reversed(list(tree.graph.adj[node])))
+    return members
+
+
+def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
+    """Return how many edges lead to each node, in the order of a depth-first walk."""
+    depths: dict[Hashable, int] = {}
+    stack = [(tree.root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        depths[node] = depth
+        stack.extend((child, depth + 1) for child in reversed(list(tree.graph.adj[node])))
+    return depths
+
+
+def tidy_positions(
+    tree: GameTree, node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
+) -> dict[Hashable, float]:
+    """Return each node's position along its level.
+
+    Parameters
+    ----------
+    tree : GameTree
+    node_sizes : mapping
+        What each node takes up along its level.
+    edge_sizes : mapping
+        What siblings must be apart for the label of the edge to each node, at least.
+    margin : float
+        Between neighbours.
+
+    Returns
+    -------
+    dict
+        From 0; a node's children stand as close as their subtrees' outlines allow.
+
+    Notes
+    -----
+    Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software Engineering 7 (1981): subtrees are
+    laid out from below, each as an outline, the least and the greatest position on each level, and put side by side.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.drawing import tidy_positions
+    >>> tree = load_game("matching_pennies").tree
+    >>> sizes = dict.fromkeys(tree.graph, 1.0)
+    >>> tidy_positions(tree, sizes, sizes, margin=0.0)
+    {0: 2.0, 1: 1.0, 2: 0.5, 3: 1.5, 4: 3.0, 5: 2.5, 6: 3.5}
+    """
+    order = list(depths_of_nodes(tree))
+    offsets: dict[Hashable, float] = {tree.root: 0.0}  # from the parent
+    outlines: dict[Hashable, list[tuple[float, float]]] = {}  # by level from the node down, relative to the node
+    for node in reversed(order):
+        children = list(tree.graph.adj[node])
+        half = node_sizes[node] / 2
+        if not children:
+            outlines[node] = [(-half, half)]
+            continue
+        places = [0.0]
+        merged = outlines.pop(children[0])
+        for previous, child in itertools.pairwise(children):
+            outline = outlines.pop(child)
+            apart = max(right - left for (_, right), (left, _) in zip(merged, outline, strict=False)) + margin
+            labels = (edge_sizes[previous] + edge_sizes[child]) / 2
+            place = max(apart, places[-1] + labels)
+            places.append(place)
+            moved = [(left + place, right + place) for left, right in outline]
+            merged = [(first[0], second[1]) for first, second in zip(merged, moved, strict=False)] + (
+                merged[len(moved) :] or moved[len(merged) :]
+            )
+        middle = (places[0] + places[-1]) / 2
+        for child, place in zip(children, places, strict=True):
+            offsets[child] = place - middle
+        outlines[node] = [(-half, half), *((left - middle, right - middle) for left, right in merged)]
+    least = min(left for left, _ in outlines[tree.root])
+    positions: dict[Hashable, float] = {tree.root: -least}
+    for node in order:
+        for child in tree.graph.adj[node]:
+            positions[child] = positions[node] + offsets[child]
+    return {node: positions[node] for node in order}
+
+
 #: Trees of more nodes are refused: nobody could read them.
 MAX_NODES = 300
-#: The formats that a picture is written in, by suffix.
-PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
 
 # Sizes in points.
 _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 12.0, 4.0, 6.0, 6.0
@@ -88,40 +220,6 @@ def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["d
     write_picture(lambda: draw(tree, direction), path)
 
 
-def write_picture(make: Callable[[], "Figure"], path: str | Path) -> None:
-    """Write a figure to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the figure, once the suffix is known to be one of those.
-    path : path-like
-
-    Raises
-    ------
-    GameFileError
-        If the suffix is another one, or the file cannot be written.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in PICTURE_SUFFIXES:
-        raise GameFileError(f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png or .pdf")
-    content = picture(make(), suffix[1:])
-    with refusing_unwritable(path), writing_whole(path) as passing:
-        passing.write_bytes(content)
-
-
-def picture(figure: "Figure", kind: str) -> bytes:
-    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date."""
-    import matplotlib as mpl
-
-    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
-    stream = io.BytesIO()
-    # Identifiers in an SVG file are random without a salt.
-    with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
-        figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
-    return stream.getvalue()
-
-
 def svg_or_nothing(tree: GameTree | Game) -> str | None:
     """Return a tree as SVG, for notebooks; ``None`` if it is too large, has no tree, or matplotlib is not installed."""
     try:
@@ -166,27 +264,6 @@ def _states(game: Game) -> Iterator[Any]:
         if who != TERMINAL:
             actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
             stack.extend(rules.child(state, action) for action in actions)
-
-
-def require_matplotlib() -> None:
-    """Refuse to draw without matplotlib.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("a picture needs matplotlib: pip install 'treeplex[plot]'") from None
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep matplotlib from warning of characters that its font does not have: it shows a box for them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph ")
-        yield
 
 
 class _Drawing:
@@ -389,3 +466,87 @@ def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = 
     """Write text as it is: a dollar sign begins no formula."""
     look = {"ha": "center", "va": "center", "zorder": 4} | look
     axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)
+
+
+def format_dot(tree: GameTree | Game) -> str:
+    """Return a game tree in DOT: ``dot -Tsvg`` draws it.
+
+    Parameters
+    ----------
+    tree : GameTree or Game
+
+    Returns
+    -------
+    str
+        Decisions are boxes in their player's colour with the infoset's label, chance nodes are diamonds, leaves show
+        their payoffs. Dashed lines join the nodes of an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.drawing import format_dot
+    >>> print(format_dot(load_game("matching_pennies").tree))
+    digraph game {
+      graph [ordering=out, ranksep=0.6];
+      node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.3, width=0.3];
+      edge [arrowhead=none, color="#999999", fontname="Helvetica", fontsize=10];
+      n0 [label="_", tooltip="player 0", color="#0072B2", fontcolor="#0072B2"];
+      n1 [label="_", tooltip="player 1", color="#D55E00", fontcolor="#D55E00"];
+      n2 [label="1, −1", shape=plaintext];
+      n3 [label="−1, 1", shape=plaintext];
+      n4 [label="_", tooltip="player 1", color="#D55E00", fontcolor="#D55E00"];
+      n5 [label="−1, 1", shape=plaintext];
+      n6 [label="1, −1", shape=plaintext];
+      n0 -> n1 [label="H"];
+      n0 -> n4 [label="T"];
+      n1 -> n2 [label="H"];
+      n1 -> n3 [label="T"];
+      n4 -> n5 [label="H"];
+      n4 -> n6 [label="T"];
+      n1 -> n4 [style=dashed, constraint=false, color="#D55E00"];
+    }
+    <BLANKLINE>
+    """
+    tree = tree_of(tree)
+    numbers = {node: number for number, node in enumerate(tree.graph)}
+    lines = [
+        "digraph game {",
+        "  graph [ordering=out, ranksep=0.6];",
+        '  node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.3, width=0.3];',
+        '  edge [arrowhead=none, color="#999999", fontname="Helvetica", fontsize=10];',
+    ]
+    for node, attributes in tree.graph.nodes(data=True):
+        who = attributes.get("player")
+        if who is None:
+            shown = f"label={_quoted(', '.join(map(number_text, tree.payoffs(node))))}, shape=plaintext"
+        elif who == CHANCE:
+            shown = f'label="", tooltip="chance", shape=diamond, style=solid, color="{CHANCE_COLOUR}"'
+        else:
+            colour = colour_of(who)
+            label = _quoted(label_text(attributes["infoset"]))
+            shown = f'label={label}, tooltip="player {who}", color="{colour}", fontcolor="{colour}"'
+        lines.append(f"  n{numbers[node]} [{shown}];")
+    for source, target, edge in tree.graph.edges(data=True):
+        lines.append(f"  n{numbers[source]} -> n{numbers[target]} [label={_quoted(edge_text(edge))}];")
+    for (player, _), nodes in infoset_members(tree).items():
+        lines.extend(
+            f'  n{numbers[one]} -> n{numbers[other]} [style=dashed, constraint=false, color="{colour_of(player)}"];'
+            for one, other in itertools.pairwise(nodes)
+        )
+    return "\n".join([*lines, "}", ""])
+
+
+def write_dot(tree: GameTree | Game, path: str | Path) -> None:
+    """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
+
+    Raises
+    ------
+    GameFileError
+        If the file cannot be written.
+    """
+    write_bytes(path, format_dot(tree).encode(errors="replace"))
+
+
+def _quoted(text: str) -> str:
+    r"""Return a text in quotes as DOT reads it: a backslash would begin an escape such as ``\n``."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
