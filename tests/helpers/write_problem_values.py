@@ -1,4 +1,4 @@
-"""Write the stored answers anew: ``python tests/write_problem_values.py [FIRST LAST]``, by default what is missing.
+"""Write the stored answers anew: ``write_problem_values.py [FIRST LAST]``, by default what is missing.
 
 Answers are stored as the current code finds them, so this is for new kinds of problems alone: those that are on record
 are left as they are.

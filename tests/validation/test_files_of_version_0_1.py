@@ -27,7 +27,7 @@ from treeplex.seqform.interchange.graphml import write_graphml
 from treeplex.seqform.interchange.matrix_file import write_matrices
 from treeplex.solvers.depth_limited.learned_values import load_value
 
-FILES = Path(__file__).parent / "data" / "files_0_1_0"
+FILES = Path(__file__).parents[1] / "stored" / "files_0_1_0"
 NUMBERS = json.loads((FILES / "numbers.json").read_text())
 KUHN = load_game("kuhn")
 

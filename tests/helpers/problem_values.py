@@ -12,7 +12,7 @@ from problem_cases import PROBLEMS, STEPPED, draw_case
 
 from treeplex import CVXPY, DepthLimitedLP, SolverError, solve
 
-FILE = Path(__file__).parent / "data" / "problem_values.json.gz"
+FILE = Path(__file__).parents[1] / "stored" / "problem_values.json.gz"
 
 #: Of an answer, what need not be unique where several strategies are optimal.
 LOOSE = ("value", "exploitability", "gain", "violation")
