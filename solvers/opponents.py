@@ -104,7 +104,8 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
 
     Examples
     --------
-    >>> from treeplex import best_response_values, expected_payoffs, load_game
+    >>> from treeplex import expected_payoffs, load_game
+    >>> from treeplex.seqform import best_response_values
     >>> from treeplex.solvers.opponents import abstraction_profile
     >>> game = load_game("leduc:merge_suits=true")
     >>> target = abstraction_profile("JQ.K/pair.nopair", game)

@@ -67,10 +67,13 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     library = {file.as_posix() for file in library_files()}
-    assert names == {f"treeplex/{name}" for name in library | {"py.typed"}}
+    stubs = {file.relative_to(REPOSITORY).as_posix() for file in REPOSITORY.rglob("__init__.pyi")}
+    assert "__init__.pyi" in stubs
+    assert names == {f"treeplex/{name}" for name in library | stubs | {"py.typed"}}
     with tarfile.open(sdist) as archive:
         names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}
     assert {name for name in names if name.endswith(".py")} == library
+    assert stubs <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "py.typed"} <= names
 
 
@@ -117,14 +120,26 @@ def test_facade_name_imports(name: str) -> None:
     assert name in dir(treeplex)
 
 
-def test_facade_says_the_same_three_times() -> None:
-    """``__all__``, the table of lazy imports and the imports for type checkers agree."""
-    shown: dict[str, str] = {}
-    for node in ast.walk(ast.parse((REPOSITORY / "__init__.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            shown |= {name.name: f".{node.module}" for name in node.names}
-    assert shown == treeplex._EXPORTS
-    assert sorted(treeplex.__all__) == sorted(["__version__", *shown])
+def deprecated() -> dict[str, str]:
+    """Return the names that have left the top level, and where they are now."""
+    tree = ast.parse((REPOSITORY / "__init__.py").read_text(encoding="utf-8"))
+    (table,) = (ast.literal_eval(node) for node in ast.walk(tree) if isinstance(node, ast.Dict))
+    return table
+
+
+@pytest.mark.parametrize("name", deprecated())
+def test_moved_name_still_works_and_warns(name: str) -> None:
+    place, _, now = deprecated()[name].rpartition(".")
+    with pytest.warns(DeprecationWarning, match=f"treeplex.{name} is now {place}.{now}"):
+        old = getattr(treeplex, name)
+    assert old is getattr(importlib.import_module(place), now)
+    assert name not in treeplex.__all__
+
+
+@pytest.mark.parametrize("package", ["treeplex.seqform", "treeplex.seqform.interchange", "treeplex.solvers"])
+def test_lazy_package_has_every_name_that_its_stub_lists(package: str) -> None:
+    module = importlib.import_module(package)
+    assert all(getattr(module, name) is not None for name in module.__all__)
 
 
 def test_facade_has_every_exception() -> None:
@@ -136,7 +151,7 @@ def test_facade_has_every_exception() -> None:
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'treeplex' has no attribute 'Hash'"):
+    with pytest.raises(AttributeError, match="No treeplex attribute Hash"):
         treeplex.Hash  # noqa: B018
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import LinearValue, Profile, Strategy, load_game
+from treeplex import Profile, Strategy, load_game
 from treeplex.cli import main
+from treeplex.solvers import LinearValue
 
 CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
 CDRNR = ("solve", "leduc", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5")

@@ -10,16 +10,8 @@ from hypothesis.extra.numpy import arrays
 from random_flows import random_flow
 from random_trees import to_graph, trees
 
-from treeplex import (
-    Game,
-    InvalidStrategyError,
-    KLDistance,
-    L1Distance,
-    L2Distance,
-    SequenceForm,
-    Strategy,
-    load_game,
-)
+from treeplex import Game, InvalidStrategyError, SequenceForm, Strategy, load_game
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
 from treeplex.seqform.rationals import exact_plan
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treeplex import ConstrainedNash, InvalidConstraintError, L1Distance, Strategy, load_game, solve
+from treeplex import ConstrainedNash, InvalidConstraintError, Strategy, load_game, solve
 from treeplex.models.constraints import ConvexConstraint, LinearConstraint, distance_bound
 from treeplex.models.constraints.from_cvxpy import read_cvxpy
 from treeplex.models.constraints.lifted import lift
 from treeplex.models.constraints.polyhedral import PolyhedralConstraint
+from treeplex.models.distances import L1Distance
 from treeplex.models.problems import LeastViolation
 
 cp = pytest.importorskip("cvxpy")

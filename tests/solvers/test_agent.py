@@ -16,8 +16,6 @@ from treeplex import (
     SES,
     Agent,
     BestResponse,
-    CFRValue,
-    DepthLimitedCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -26,12 +24,12 @@ from treeplex import (
     Strategy,
     UnknownMethodError,
     UnsupportedProblemError,
-    encounter,
     expected_payoffs,
     load_game,
     solve,
 )
 from treeplex.cli import main
+from treeplex.solvers import CFRValue, DepthLimitedCFR, encounter
 from treeplex.solvers.opponents import opponent_strategy
 
 KUHN = load_game("kuhn")

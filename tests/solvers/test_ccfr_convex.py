@@ -12,9 +12,6 @@ from treeplex import (
     CCFR,
     ConstrainedNash,
     Game,
-    KLDistance,
-    L1Distance,
-    L2Distance,
     Nash,
     SequenceForm,
     Status,
@@ -25,6 +22,7 @@ from treeplex import (
 )
 from treeplex.models.constraints import ConvexConstraint, LinearConstraint, collect_constraints, distance_bound
 from treeplex.models.constraints.recognised import recognise
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.solvers.regret import kernel as kernel_rules
 from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
 from treeplex.solvers.regret.driver import kernel_of

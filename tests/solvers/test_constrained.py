@@ -28,7 +28,6 @@ from treeplex import (
     InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
     Nash,
     Profile,
     SequenceForm,
@@ -46,6 +45,7 @@ from treeplex.models.constraints import (
     payoff_bound,
     reach_bound,
 )
+from treeplex.models.distances import KLDistance
 from treeplex.models.problems import LeastViolation
 from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility

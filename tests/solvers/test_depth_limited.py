@@ -19,7 +19,6 @@ from treeplex import (
     SES,
     BestNash,
     BestResponse,
-    DepthLimitedLP,
     Game,
     InvalidGameError,
     InvalidStrategyError,
@@ -36,6 +35,7 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.depth_limited import decision_steps
+from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.opponents import opponent_strategy
 
 KUHN, LEDUC, FIGURE_10 = load_game("kuhn"), load_game("leduc:merge_suits=true"), load_game("depth_limited_figure_10")

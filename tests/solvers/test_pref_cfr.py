@@ -10,14 +10,12 @@ from random_trees import seeded_tree, to_game
 
 from treeplex import (
     CFR,
-    CFVFP,
     DCFR,
     CFRPlus,
     Nash,
     PCFRPlus,
     PrefCFR,
     Prefer,
-    PreferStrategy,
     Profile,
     Strategy,
     UnknownMethodError,
@@ -29,8 +27,9 @@ from treeplex import (
     solve,
     style_range,
 )
-from treeplex.models.preferences import preference_on
+from treeplex.models.preferences import PreferStrategy, preference_on
 from treeplex.seqform.functional import Functional, reach_matrix, reach_of_others
+from treeplex.solvers import CFVFP
 from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 

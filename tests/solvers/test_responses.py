@@ -18,12 +18,12 @@ from treeplex import (
     Status,
     Strategy,
     UnsupportedProblemError,
-    best_response_values,
     gain,
     load_game,
     solve,
     worst_case,
 )
+from treeplex.seqform import best_response_values
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 

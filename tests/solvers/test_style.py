@@ -17,9 +17,6 @@ from treeplex import (
     Game,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
-    L1Distance,
-    L2Distance,
     SequenceForm,
     SolverError,
     Status,
@@ -32,6 +29,7 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
 from treeplex.solvers.styles import style_range
 

@@ -10,21 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
-from treeplex import (
-    CDBR,
-    CDBRNE,
-    CDRNR,
-    SES,
-    CFRValue,
-    DepthLimitedCFR,
-    LinearValue,
-    NetworkValue,
-    Status,
-    Strategy,
-    UnknownMethodError,
-    load_game,
-    solve,
-)
+from treeplex import CDBR, CDBRNE, CDRNR, SES, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS, Border, depth_limit
 from treeplex.seqform.errors import (
     GameFileError,
@@ -34,6 +20,7 @@ from treeplex.seqform.errors import (
     UnsupportedProblemError,
 )
 from treeplex.seqform.evaluate import infoset_values, sequence_values
+from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValue
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.step_solver import StepSolver

@@ -11,7 +11,6 @@ from random_trees import seeded_tree, to_game
 
 from treeplex import (
     CFR,
-    ESPrefCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -21,12 +20,12 @@ from treeplex import (
     load_game,
     nash_conv,
     solve,
-    style_efficiency,
     style_range,
     trade_off,
     worst_case,
 )
 from treeplex.seqform.functional import Functional
+from treeplex.solvers import ESPrefCFR, style_efficiency
 from treeplex.solvers.style_efficiency import efficiency_at, share_of_way
 from treeplex.validation.papers import (
     PrefCFREfficiency,
