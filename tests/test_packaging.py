@@ -186,13 +186,16 @@ def test_dependencies_are_what_the_library_imports() -> None:
     needed = distributions(table["dependencies"])
     optional = {
         name
-        for extra in ("plot", "frames", "openspiel", "gambit")
+        for extra in ("plot", "frames", "learning", "openspiel", "gambit")
         for name in distributions(table["optional-dependencies"][extra])
     }
     imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
     imported -= {*sys.stdlib_module_names, "treeplex"}
     imported = {
-        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow"}.get(module, module) for module in imported
+        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow", "sklearn": "scikit-learn"}.get(
+            module, module
+        )
+        for module in imported
     }
     assert needed - imported == set(), "declared and never imported"
     assert imported - needed - optional == set(), "imported and never declared"
