@@ -10,8 +10,8 @@ import numpy as np
 from ..seqform.arrays import Floats
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
+from ..seqform.names import quoted_label
 from ..seqform.polytope import Treeplex, is_hashable
-from ..seqform.sequence_names import quoted_label
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 

@@ -1,12 +1,12 @@
 """Games by name: one file a family, one registry."""
 
+from ...seqform.parameters import Parameter
 from .family import Family, Reference
 from .goofspiel import Goofspiel
 from .kuhn import Kuhn
 from .leduc import Leduc
 from .liars_dice import LiarsDice
 from .matrix_games import MatchingPennies, RepeatedRockPaperScissors, RockPaperScissors
-from .parameters import Parameter
 from .registry import families, load_game
 from .small_trees import Coin, DepthLimitedFigure2, DepthLimitedFigure10, GadgetTrap1, GadgetTrap2
 

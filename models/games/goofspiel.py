@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .family import Family, known_value
-from .parameters import About, check_parameters
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.
 _UNTOLD_BID = re.compile(r"\d+(?=[wl])")

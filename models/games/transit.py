@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 from ...seqform.errors import InvalidGameError, shown
-from .parameters import About, check_parameters
+from ...seqform.parameters import About, check_parameters
 
 #: Steps by compass direction, as changes of row and column; row 0 is the northernmost.
 DIRECTIONS = {

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.factored import FactoredPayoff
-from ...seqform.game_size import GameSize
 from ...seqform.polytope import Treeplex
+from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
 from .transit import DIRECTIONS, FAILED, Grid, Transit
 

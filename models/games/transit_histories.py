@@ -7,8 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .transit import FAILED, Transit
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
+from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
-from ...seqform.views import observer_tree
 from ..constraints import LinearConstraint
 from ..constraints.linear import Sense
 from ..problems.side import check_two_players

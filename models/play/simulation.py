@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.enumeration import LeafTable
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
-from ...seqform.leaves import LeafTable
 from ...seqform.strategy import Profile
 
 #: Games that are drawn at once.

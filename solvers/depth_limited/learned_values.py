@@ -21,7 +21,7 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.game import Game
-from ...seqform.interchange.archive import read_archive, write_archive
+from ...seqform.interchange.files import read_archive, write_archive
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 

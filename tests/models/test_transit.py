@@ -23,7 +23,7 @@ from treeplex import (
 )
 from treeplex.models.games.transit import DIRECTIONS, Grid, Transit
 from treeplex.models.games.transit_flow import flow_size
-from treeplex.seqform.game_size import GameSize
+from treeplex.seqform.rules import GameSize
 
 
 def random_profile(game, seed):
