@@ -13,7 +13,7 @@ from ..models.constraints import LinearConstraint
 from ..models.preferences import Prefer, PreferStrategy
 from ..models.problems import Nash
 from ..models.problems.one_player import checked_number
-from ..models.problems.side import check_two_players
+from ..models.saddle import check_two_players
 from ..seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ..seqform.game import Game
 from ..seqform.polytope import Treeplex
@@ -199,7 +199,8 @@ def calibrate_style(
 
     Examples
     --------
-    >>> from treeplex import calibrate_style, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import calibrate_style
     >>> found = calibrate_style(load_game("leduc:merge_suits=true"), "raise@first >= 0.6", 0.05)
     >>> found.status, bool(0.6 <= found.targets[0].reached < 0.62), bool(found.best.loss < 0.05)
     (<Status.CONVERGED: 'converged'>, True, True)
