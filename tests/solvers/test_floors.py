@@ -24,7 +24,7 @@ from treeplex import (
 )
 from treeplex.models.problems import RobustResponse
 from treeplex.models.saddle import SAFETY
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 GAMES = ["kuhn", "leduc:merge_suits=true", "liars_dice", "transit:width=2"]
 LARGE = ["leduc", "liars_dice", "goofspiel:cards=5", "transit"]

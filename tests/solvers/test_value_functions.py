@@ -27,7 +27,7 @@ from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.value_steps import ValueStepSolver
 from treeplex.solvers.methods import find_method
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
