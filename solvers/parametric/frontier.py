@@ -100,11 +100,11 @@ def restricted_nash_frontier(
     Notes
     -----
     The optimum is φ(p) = max over x of p G(x) + (1 − p) W(x), with G what x earns against the model and W what it
-    guarantees: convex and piecewise linear in p.
-    :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds the pieces; only the objective of the linear program changes, so the simplex method goes on from the basis of the neighbouring
-    p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W differ by
-    less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not told apart
-    from them.
+    guarantees: convex and piecewise linear in p. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds the
+    pieces; only the objective of the linear program changes, so the simplex method goes on from the basis of the
+    neighbouring p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W
+    differ by less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not
+    told apart from them.
 
     Examples
     --------

@@ -168,11 +168,11 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
 
     Notes
     -----
-    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective;
-    the optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for
-    one h prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal:
-    weak duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces from such lines. They
-    are the ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the certificate at each breakpoint
+    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective; the
+    optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for one h
+    prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal: weak
+    duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces from such lines. They are the
+    ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the certificate at each breakpoint
     proves that the function is nowhere else: nothing is read from the solver but plans and multipliers. See E. Gal,
     "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995, chapter 3.
 
