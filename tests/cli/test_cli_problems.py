@@ -11,7 +11,7 @@ import pytest
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
 from treeplex.cli.records import unsolved_record
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 
@@ -333,16 +333,16 @@ MISTAKES = {
         "is linear only where it stands alone or beside other actions there; expected a realization, plan(…)",
     ),
     "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
-    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty is -1, expected a number of"),
+    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty '-1': expected a number of"),
     "a penalty in words": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "much"), "--penalty 'much': expected a number"),
     "three players": (
         ("solve", "kuhn:players=3", "--problem", "constrained", "--constrain", "0/K_:b<=1"),
         "constrained needs two players",
     ),
-    "no style": ((*STYLE,), "style needs one of --maximise and --minimise, received none"),
+    "no style": ((*STYLE,), "style needs one of --maximise and --minimise, got none"),
     "two styles": (
         (*STYLE, "--maximise", "0/J_:b", "--minimise", "0/K_:b"),
-        "style needs one of --maximise and --minimise, received both",
+        "style needs one of --maximise and --minimise, got both",
     ),
     "a style of an equilibrium": (("solve", "kuhn", "--maximise", "0/J_:b"), "--maximise is not for nash"),
     "a style that is no term": ((*STYLE, "--maximise", "0/J_:b<=1"), "term '0/J_:b<=1', column 7: received '<='"),
@@ -353,17 +353,17 @@ MISTAKES = {
     ),
     "a negative epsilon": (
         (*STYLE, "--maximise", "0/J_:b", "--epsilon", "-0.1"),
-        "--epsilon is -0.1, expected a number",
+        "--epsilon '-0.1': expected a number of at least 0",
     ),
     "an opponent of a style": (
         (*STYLE, "--maximise", "0/J_:b", "--opponent", "uniform"),
         "--opponent is not for style",
     ),
     "no opponent": (("solve", "kuhn", "--problem", "best-nash"), "best-nash needs --opponent"),
-    "p above one": ((*RNR, "--p", "3/2"), "--p is 3/2, expected a number from 0 to 1"),
+    "p above one": ((*RNR, "--p", "3/2"), "--p '3/2': expected a number from 0 to 1"),
     "p of many digits": (
         (*RNR, "--p", "1e999999999"),
-        "--p '1e999999999': expected a number, such as 0.25 or 1/4 (the",
+        "--p '1e999999999': expected a number from 0 to 1",
     ),
     "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
     "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),
@@ -396,11 +396,11 @@ MISTAKES = {
             "--sensitivity",
             "x=0:1",
         ),
-        "epsilon-safe has no constraint 'x': it has safety",
+        "epsilon-safe has no constraint 'x'; it has safety",
     ),
     "a sensitivity to nothing": (
         (*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "queen=0:1"),
-        "there is no constraint 'queen': there are 0/K_:b <= 0.5, jack",
+        "constrained has no constraint 'queen'; it has 0/K_:b <= 0.5, jack",
     ),
     "a sensitivity without bounds": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack"), "expected NAME=LOW:HIGH"),
     "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),
@@ -518,7 +518,7 @@ def test_interrupted_frontier_has_the_usual_keys(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treeplex.solvers.frontier.restricted_nash_frontier", interrupted)
+    monkeypatch.setattr("treeplex.solvers.parametric.frontier.restricted_nash_frontier", interrupted)
     assert main([*RNR, "--frontier", "--json", "-"]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"

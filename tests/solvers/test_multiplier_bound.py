@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 from constrained_cases import CASES, KUHN, KUHN_CASES, TRANSIT, conflicting, constrained_games
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
 from treeplex import CCFR, ConstrainedNash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound
-from treeplex.solvers.regret.doubling import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
+from treeplex.solvers.regret.driver import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
 
 BETAS = (0.01, 0.05, 1.0)
 
@@ -62,7 +63,7 @@ def test_a_transit_game_is_solved_from_any_bound(beta):
     assert solution.multipliers["risk"] == pytest.approx(multiplier, abs=1e-2)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(constrained_games(), st.sampled_from(BETAS), st.sampled_from(["dcfr", "cfr+"]))
 def test_random_games_are_solved_from_any_bound(posed, beta, base):
     game, constraints = posed
@@ -78,7 +79,7 @@ def test_random_games_are_solved_from_any_bound(posed, beta, base):
         assert max(exact.multipliers.values()) > 0.0
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(trees(size=8), st.integers(0, 2**32), st.sampled_from(BETAS))
 def test_constraints_at_random_are_called_infeasible_only_if_they_are(root, seed, beta):
     game = to_game(root)
@@ -128,12 +129,12 @@ def test_doubling_ends_at_some_time():
     plans = [treeplex.uniform_plan() for treeplex in KUHN.sequence_form.treeplexes]
     violated = problem.with_bound("jack", 0.9)
     pinned = {"jack": 1.0}
-    assert MultiplierBound(1.0).holds_back(violated, plans, pinned, 1e-3, 256)
-    assert not MultiplierBound(1.0, MOST_DOUBLINGS).holds_back(violated, plans, pinned, 1e-3, 256)
-    assert not MultiplierBound(1.0).holds_back(problem, plans, pinned, 1e-3, 256)  # met by uniform play
-    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 256)
-    assert MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 2048)
-    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.4}, 1e-3, 10**9)
+    assert MultiplierBound(1.0).holds_back(violated.constraints, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0, MOST_DOUBLINGS).holds_back(violated.constraints, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0).holds_back(problem.constraints, plans, pinned, 1e-3, 256)  # met by uniform play
+    assert not MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.6}, 1e-3, 256)
+    assert MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.6}, 1e-3, 2048)
+    assert not MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.4}, 1e-3, 10**9)
 
 
 def test_looks_come_after_powers_of_two():

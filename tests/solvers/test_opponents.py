@@ -22,7 +22,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.opponents import mixture, perturbed, uniform_without
-from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
+from treeplex.solvers.opponents.strategies import abstraction_profile, opponent_strategy
 
 LEDUC = load_game("leduc")
 KUHN = load_game("kuhn")
@@ -166,41 +166,47 @@ def test_files_are_opponents_too(tmp_path: Path):
     [
         (
             "unifrm",
-            r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected uniform\[:without=ACTION\], random:seed=S",
+            r"unknown opponent 'unifrm' \(did you mean uniform\?\); expected one of uniform\[:without=ACTION\], ",
         ),
         ("uniform:seed=1", "opponent uniform: unknown parameter 'seed'; expected without"),
         ("uniform:without=fold", r"player 1 of leduc has no action 'fold'.*; expected one of c, f, r"),
         ("random", "opponent random needs seed; expected random:seed=S"),
-        ("random:seed=x", "opponent random: seed = 'x'; expected a whole number"),
-        ("random:seed", "opponent random: 'seed' is no parameter; expected key=value"),
-        ("cfr:iterations=-3", "opponent cfr: iterations = '-3'; expected a whole number"),
-        ("cfr:iterations=3,updates=both", "opponent cfr: updates = 'both'; expected alternating or simultaneous"),
+        ("random:seed=x", "opponent random: seed = x; expected an integer of at least 0"),
+        ("random:seed", "opponent random: expected key=value at character 8, got 'seed'"),
+        ("cfr:iterations=-3", "opponent cfr: iterations = -3; expected an integer of at least 0"),
+        ("cfr:iterations=3,updates=both", "opponent cfr: updates = both; expected one of alternating, simultaneous"),
         (
             "cfr:iterations=1.5",
-            "opponent cfr: iterations = '1.5'; expected a whole number from 0 on, such as 1000 or 1e3",
+            "opponent cfr: iterations = 1.5; expected an integer of at least 0",
         ),
         ("cfr:iterations=3,iterations=4", "opponent cfr: iterations is given twice"),
         ("cfr:iteration=3", r"unknown parameter 'iteration' \(did you mean iterations\?\)"),
         ("abstraction", "opponent abstraction needs buckets; expected abstraction:JQ.K/pair.nopair"),
         ("abstraction:JQ.K", "abstraction 'JQ.K' has 1 round"),
-        ("abstraction:JQ.K/pair.nopair,seed=1", "opponent abstraction: unknown parameter 'seed'; expected iterations"),
-        ("mixture:", "opponent mixture needs opponents with weights; expected mixture:W"),
-        ("mixture:nash", "opponent mixture: 'nash' is no term; expected a weight"),
-        ("mixture:0.5*nash+", "opponent mixture: '' is no term"),
+        (
+            "abstraction:JQ.K/pair.nopair,seed=1",
+            "opponent abstraction: unknown parameter 'seed'; expected iterations",
+        ),
+        ("mixture:", "opponent mixture needs terms; expected mixture:W"),
+        ("mixture:nash", "opponent mixture: expected a weight, .* got 'nash'"),
+        ("mixture:0.5*nash+", "opponent mixture: expected a weight, .* got ''"),
         ("mixture:0.5*nash", "opponent mixture: weights 0.5 sum to 0.5; expected probabilities that sum to 1"),
-        ("mixture:1.5*nash+-0.5*uniform", "weights 1.5, -0.5 sum to 1; expected probabilities"),
-        ("mixture:half*nash", "opponent mixture: weight = 'half'; expected a number"),
-        ("mixture:0.5*(nash+0.5*uniform", "a parenthesis is not closed"),
-        ("mixture:0.5*nash)+0.5*uniform", "a parenthesis is closed and was never opened"),
+        ("mixture:1.5*nash+-0.5*uniform", "weight = 1.5; expected a number from 0 to 1"),
+        ("mixture:half*nash", "opponent mixture: weight = half; expected a number"),
+        ("mixture:0.5*(nash+0.5*uniform", "the parenthesis at character 13 is not closed"),
+        ("mixture:0.5*nash)+0.5*uniform", "the parenthesis at character 17 was never opened"),
         ("mixture:1*" * 20 + "nash", "more than 8 opponents within each other"),
         ("(" * 5000 + "nash" + ")" * 5000, "unknown opponent"),
-        ("perturbed", "opponent perturbed needs an opponent; expected perturbed:O"),
+        ("perturbed", "opponent perturbed needs opponent; expected perturbed:O"),
         ("perturbed:nash", "opponent perturbed needs noise"),
         ("perturbed:nsh,epsilon=0.1", r"unknown opponent 'nsh' \(did you mean nash\?\)"),
-        ("perturbed:uniform,epsilon=2", "opponent perturbed: epsilon is 2.0, expected a probability"),
-        ("perturbed:uniform,seed=2", "opponent perturbed: seed is 2, but without a concentration nothing is drawn"),
-        ("perturbed:uniform,concentration=0,seed=2", "opponent perturbed: concentration is 0.0, expected a number"),
-        ("perturbed:uniform,concentration=3", "opponent perturbed: a concentration needs a seed"),
+        ("perturbed:uniform,epsilon=2", "opponent perturbed: epsilon = 2; expected a number from 0 to 1"),
+        ("perturbed:uniform,seed=2", "opponent perturbed: concentration and seed go together"),
+        (
+            "perturbed:uniform,concentration=0,seed=2",
+            "opponent perturbed: concentration = 0; expected a number above 0",
+        ),
+        ("perturbed:uniform,concentration=3", "opponent perturbed: concentration and seed go together"),
         ("absent.npz", "absent.npz"),
     ],
 )
@@ -244,7 +250,7 @@ def test_seat_one_responds_safely_and_the_price_of_safety_is_shown(capsys, tmp_p
         (["--player", "1"], "--player 1: nash solves for all players at once"),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "much"], "--p 'much': expected a number"),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1/0"], "--p '1/0': expected a number"),
-        (["--problem", "rnr", "--opponent", "uniform", "--p", "1.5"], "p is 1.5, expected a number from 0 to 1"),
+        (["--problem", "rnr", "--opponent", "uniform", "--p", "1.5"], "--p '1.5': expected a number from 0 to 1"),
         (["--problem", "rnr", "--opponent", "unifrm", "--p", "1"], "did you mean uniform?"),
         (
             ["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--player", "2"],
