@@ -1,14 +1,11 @@
 """What every method declares of itself, and declarations that several share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ...models.preferences import wishes_of
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
-
-if TYPE_CHECKING:
-    from ..outcome import Outcome
 
 #: Depth-limited problems, which are solved step by step.
 STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
@@ -79,7 +76,7 @@ class Method:
     is_exact: ClassVar[bool] = False
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
-    backend: ClassVar["str | Callable[..., Outcome]"] = ""
+    backend: ClassVar[str | Callable[..., Any]] = ""
 
 
 def settle_preferences(method: Any) -> None:
