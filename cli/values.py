@@ -23,9 +23,10 @@ def check_value(text: str | None, method: str, problem: str) -> None:
     """
     if text is None:
         return
+    from ..models.problems import PROBLEMS
     from ..solvers.depth_limited.method import DepthLimitedCFR
 
-    problems = sorted(DepthLimitedCFR.problems)
+    problems = sorted(name for name, each in PROBLEMS.items() if each.always_needs <= DepthLimitedCFR.serves)
     if problem not in problems:
         raise CommandLineError(f"--value is for --problem {', '.join(problems)}, and --problem is {problem}")
     if text != "exact" and method not in _BASES:

@@ -53,7 +53,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         profile, certificate = outcome.proof
     else:
         profile = nearest_profile(problem.game, outcome.plans)
-        certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
+        certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
     exact = outcome.exact
     if exact is not None:
         # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.
@@ -96,7 +96,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         seconds=outcome.seconds,
         build_seconds=outcome.build_seconds,
         history=outcome.history,
-        multipliers=outcome.multipliers,
+        # A row that states an objective is not a constraint, and has no price.
+        multipliers={name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
         state=outcome.state,
         exact=exact,
     )
@@ -104,7 +105,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
 
 def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
     """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
-    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
+    if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
     ratio = options.tol / options.violation
     violations = {name: violation * ratio for name, violation in certificate.violations.items()}

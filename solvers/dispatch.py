@@ -4,15 +4,13 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..models.problems import LeastViolation
+from ..models.problems import Feature, Problem
 from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
 from .certification import certified
 from .methods import Method, check_served, find_method
-from .methods.base import STEPPED
 from .outcome import Options, Outcome, checked_number
 
 if TYPE_CHECKING:
-    from ..models.problems import Problem
     from .regret.driver import RegretStepper
     from .sampling.driver import SamplingStepper
     from .solution import Solution
@@ -36,8 +34,9 @@ _BACKENDS = {
 def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
     """Let a method's backend work on a problem that it serves."""
     if callable(method.backend):
-        return method.backend(problem, options)
-    backend = "step-regrets" if method.backend == "regret" and problem.name in STEPPED else method.backend
+        found: Outcome = method.backend(problem, options)
+        return found
+    backend = "step-regrets" if method.backend == "regret" and Feature.STEPS in problem.needs else method.backend
     outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
     return outcome
 
@@ -51,7 +50,7 @@ def stepper_of(method: Method, problem: "Problem", options: Options) -> "RegretS
 
 
 def chosen_method(method: Any, problem: Any) -> Method:
-    """Return a method by its name or as it is, if it serves a problem.
+    """Return a method by its name, as it is, or the problem's default for ``None``, if it serves the problem.
 
     Raises
     ------
@@ -60,11 +59,13 @@ def chosen_method(method: Any, problem: Any) -> Method:
     UnsupportedProblemError
         If it does not serve the problem, or that is not a problem.
     """
+    if not isinstance(problem, Problem):
+        raise UnsupportedProblemError(f"expected a problem posed on a game, such as Nash(game), got {shown(problem)}")
+    if method is None:
+        method = problem.default_method
     chosen = find_method(method) if isinstance(method, str) else method
     if not isinstance(chosen, Method):
-        raise UnknownMethodError(f"method is {shown(method)}, expected a name or hyper-parameters, such as CFR()")
-    if isinstance(problem, type) or not hasattr(problem, "certify"):
-        raise UnsupportedProblemError(f"{shown(problem)} is not a problem: pose one on a game, such as Nash(game)")
+        raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
     check_served(chosen, problem)
     return chosen
 
@@ -87,10 +88,9 @@ def options_of(
     """
     # Violations are not payoffs, and neither is the least violation.
     relative = method.default_tolerance
-    relative = relative if getattr(problem, "is_linear", True) else max(relative, CONIC)
-    unit = 1.0 if isinstance(problem, LeastViolation) else problem.game.sequence_form.payoff_scale
+    relative = relative if problem.is_linear else max(relative, CONIC)
     return Options(
-        tol=relative * unit if tol is None else checked_number(tol, "tol"),
+        tol=relative * problem.unit if tol is None else checked_number(tol, "tol"),
         violation=relative if tol is None else checked_number(tol, "tol"),
         max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
         time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),

@@ -58,7 +58,7 @@ class EmpiricalRun:
     def __init__(self, game: Game, method: RegretMethod | MCCFR | str = "cfr", *, seed: int | None = None) -> None:
         chosen = find_method(method) if isinstance(method, str) else method
         problem = Nash(game)  # refuses what is not a zero-sum game
-        if not isinstance(chosen, RegretMethod | MCCFR) or problem.name not in chosen.problems:
+        if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
         self._power = 0.0
         if isinstance(chosen, RegretMethod):

@@ -77,7 +77,7 @@ class Outcome:
     build_seconds: float
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
-    evidence: Mapping[str, Floats] = field(default_factory=dict)
+    dual_certificate: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None

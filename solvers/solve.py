@@ -10,7 +10,7 @@ from ..seqform.strategy import Profile
 from .certification import LIMITS, certified
 from .dispatch import chosen_method, options_of, run_method
 from .infeasibility import Infeasibility, find_infeasibility
-from .methods import Method, default_method
+from .methods import Method
 from .outcome import Options, Outcome, Progress
 from .solution import Solution
 from .status import Status
@@ -78,7 +78,7 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
-    chosen = chosen_method(default_method(problem) if method is None else method, problem)
+    chosen = chosen_method(method, problem)
     options = options_of(
         chosen,
         problem,
@@ -90,7 +90,7 @@ def solve(
         callback=callback,
         seed=seed,
     )
-    if getattr(problem, "game_value", 0.0) is None:
+    if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem, chosen)
     outcome = run_method(chosen, problem, options)
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED) or (
@@ -138,7 +138,7 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
         If it cannot be found and certified.
     """
     exact = method is not None and method.is_exact
-    solution = solve(Nash(problem.game), method if exact else getattr(problem, "preferred_method", "highs"))
+    solution = solve(Nash(problem.game), method if exact else problem.value_method)
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.status is not Status.OPTIMAL:
@@ -151,7 +151,5 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0
     value = value if problem.player == 0 else -value
-    if not hasattr(problem, "slack"):
-        return problem.with_game_value(value)
     guaranteed = solution.lower if problem.player == 0 else -solution.upper
     return problem.with_game_value(value, slack=max(0.0, value - guaranteed))

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import treeplex
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
+DISTRIBUTIONS = {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow", "sklearn": "scikit-learn"}
 HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
 
 
@@ -77,11 +79,17 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "py.typed"} <= names
 
 
+@cache
+def syntax(file: Path) -> ast.Module:
+    return ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+
+
+@cache
 def imports(file: Path) -> list[tuple[int, str]]:
     """List the modules that a module imports, relative imports resolved, each with its line."""
     here = ("treeplex", *file.parent.parts)
     found = []
-    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
+    for node in ast.walk(syntax(file)):
         if isinstance(node, ast.Import):
             found += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -93,31 +101,36 @@ def imports(file: Path) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
-def test_imports_run_one_way(file: Path) -> None:
-    if len(file.parts) == 1:
-        return  # the facade sees everything
-    rank = FOLDERS.index(file.parts[0])
-    for line, module in imports(file):
-        package, *rest = module.split(".")
-        if package == "treeplex" and rest and rest[0] in FOLDERS:
-            assert FOLDERS.index(rest[0]) <= rank, f"{file}:{line} imports {module}, which is to its right"
+def test_imports_run_one_way() -> None:
+    wrong = []
+    for file in library_files():
+        if len(file.parts) == 1:
+            continue  # the facade sees everything
+        rank = FOLDERS.index(file.parts[0])
+        for line, module in imports(file):
+            package, *rest = module.split(".")
+            if package == "treeplex" and rest and rest[0] in FOLDERS and FOLDERS.index(rest[0]) > rank:
+                wrong.append(f"{file}:{line} imports {module}, which is to its right")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
-def test_imports_inside_the_library_are_relative(file: Path) -> None:
-    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
-        names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module or ""]
-        for name in names:
-            assert name.split(".")[0] not in {"treeplex", *FOLDERS}, f"{file}:{node.lineno} imports {name}"
+def test_imports_inside_the_library_are_relative() -> None:
+    wrong = []
+    for file in library_files():
+        for node in ast.walk(syntax(file)):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            wrong += [
+                f"{file}:{node.lineno} imports {name}" for name in names if name.split(".")[0] in {"treeplex", *FOLDERS}
+            ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", treeplex.__all__)
-def test_facade_name_imports(name: str) -> None:
-    assert getattr(treeplex, name) is not None
-    assert name in dir(treeplex)
+def test_facade_names_import() -> None:
+    shown = dir(treeplex)
+    missing = [name for name in treeplex.__all__ if getattr(treeplex, name, None) is None or name not in shown]
+    assert not missing
 
 
 def deprecated() -> dict[str, str]:
@@ -201,13 +214,11 @@ def test_dependencies_are_what_the_library_imports() -> None:
     needed = distributions(table["dependencies"])
     optional = {
         name
-        for extra in ("plot", "frames", "openspiel", "gambit")
+        for extra in ("plot", "frames", "learning", "openspiel", "gambit")
         for name in distributions(table["optional-dependencies"][extra])
     }
     imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
     imported -= {*sys.stdlib_module_names, "treeplex"}
-    imported = {
-        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow"}.get(module, module) for module in imported
-    }
+    imported = {DISTRIBUTIONS.get(module, module) for module in imported}
     assert needed - imported == set(), "declared and never imported"
     assert imported - needed - optional == set(), "imported and never declared"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..depth_limited import Continual, Found, Local, decision_steps, folds_and_calls
+from .features import Feature
 from .problem import Certificate, StepBounds
 from .stepped import SteppedResponse
 
@@ -51,6 +52,7 @@ class LBR(SteppedResponse):
     """
 
     name: ClassVar[str] = "lbr"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,7 +62,7 @@ class LBR(SteppedResponse):
         """Return the steps, none of them decided yet."""
         (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
         steps = decision_steps(self.game.public_tree, self.player, 1)
-        return Local(self.side, self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
+        return Local(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None

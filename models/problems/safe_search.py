@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.errors import UnsupportedProblemError, shown
+from ..declarations import Confidence, Level
 from ..depth_limited import Continual, Found, Search, SubgameRoots, roots_after_chance, roots_at_level
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, StepBounds
 from .stepped import SteppedResponse
@@ -60,10 +61,11 @@ class SES(SteppedResponse):
     (True, True)
     """
 
-    p: float | Fraction = field(kw_only=True)
-    level: int | None = field(default=None, kw_only=True)
+    p: Confidence = field(kw_only=True)
+    level: Level = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "ses"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH})
     needs_equilibrium: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -92,7 +94,7 @@ class SES(SteppedResponse):
     def start(self, equilibrium: Found | None = None) -> Continual:
         """Return the one step."""
         assert equilibrium is not None
-        return Search(self.side, self.opponent.plan, float(self.p), self.roots, equilibrium)
+        return Search(self.view(), self.opponent.plan, float(self.p), self.roots, equilibrium)
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         if not steps:

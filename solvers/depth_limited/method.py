@@ -4,9 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError, shown
 from ...seqform.parameters import check_parameters
-from ..methods.base import STEPPED, Averaging, Base, Iterate, Updates
+from ..methods.base import Averaging, Base, Iterate, Updates
 from ..methods.regret import BASES, RegretMethod
 from ..methods.rules import Rule
 from .value_functions import CallableValue, RememberingValue, ValueFunction
@@ -57,7 +58,7 @@ class DepthLimitedCFR(RegretMethod):
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     #: The one step of ses sees the game to its end.
-    problems: ClassVar[frozenset[str]] = STEPPED - {"ses"}
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
     default_iterations: ClassVar[int] = 1_000
     backend: ClassVar[str] = "step-values"
 

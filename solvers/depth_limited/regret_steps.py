@@ -23,7 +23,7 @@ from ..status import Status
 from .resolving import Listener, StepSolver, resolve
 
 if TYPE_CHECKING:
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -56,7 +56,7 @@ class RegretStepSolver(StepSolver):
     Parameters
     ----------
     method : RegretMethod
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
 
@@ -68,8 +68,8 @@ class RegretStepSolver(StepSolver):
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float) -> None:
-        self.method, self.side, self.tolerance = method, side, tolerance
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float) -> None:
+        self.method, self.view, self.tolerance = method, view, tolerance
         self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
         self._kernel: Kernel | None = None
@@ -134,10 +134,10 @@ class RegretStepSolver(StepSolver):
 
     def _place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
-        whole = program.reply is self.side.other
-        own = self.side.player if whole else 0
+        whole = program.reply is self.view.other
+        own = self.view.player if whole else 0
         if whole:
-            kernel = kernel_of(self.side.game.sequence_form)
+            kernel = kernel_of(self.view.game.sequence_form)
         else:
             treeplexes = program.own, program.reply
             parents, offsets = [each.parents for each in treeplexes], [each.offsets for each in treeplexes]
@@ -243,7 +243,7 @@ def compile_loop() -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
-    RegretStepSolver(CFRPlus(), problem.side, 0.0).solve(problem.start().program(0), 0.0, 1)
+    RegretStepSolver(CFRPlus(), problem.view(), 0.0).solve(problem.start().program(0), 0.0, 1)
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
@@ -265,4 +265,4 @@ def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Out
     """
     check_double(method, problem)
     compile_loop()
-    return resolve(method, problem, options, lambda steps: RegretStepSolver(method, problem.side, options.tol))
+    return resolve(method, problem, options, lambda steps: RegretStepSolver(method, problem.view(), options.tol))

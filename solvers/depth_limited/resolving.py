@@ -135,14 +135,14 @@ def resolve(
         iterations=solver.iterations,
         seconds=ended - begun,
         build_seconds=begun - built,
-        evidence=problem.evidence(answers, steps.plan, equilibrium),
+        dual_certificate=problem.dual_certificate(answers, steps.plan, equilibrium),
         state=solver.kept,
     )
 
 
 def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
     """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
-    own = steps.side.own
+    own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
     kept = np.append(True, np.repeat(decided, own.num_actions))
     return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))

@@ -21,7 +21,7 @@ from .resolving import Listener, resolve
 from .value_functions import BorderValues, ValueFunction
 
 if TYPE_CHECKING:
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ValueStepSolver(RegretStepSolver):
     ----------
     method : RegretMethod
         Above the limit.
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
@@ -94,8 +94,8 @@ class ValueStepSolver(RegretStepSolver):
 
     goes_on = False  # a later step sees more even where an exact one would not
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, side, tolerance)
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float, value: ValueFunction) -> None:
+        super().__init__(method, view, tolerance)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []
@@ -288,6 +288,6 @@ def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> 
     compile_loop()
 
     def solver_of(steps: Continual) -> ValueStepSolver:
-        return ValueStepSolver(method, problem.side, options.tol, method.fresh_value())
+        return ValueStepSolver(method, problem.view(), options.tol, method.fresh_value())
 
     return resolve(method, problem, options, solver_of)

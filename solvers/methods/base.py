@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 from ...models.preferences import wishes_of
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
-
-#: Depth-limited problems, which are solved step by step.
-STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
 Averaging = Annotated[
@@ -55,12 +53,10 @@ class Method:
     ----------
     name : str
         What the command line calls it.
-    problems : frozenset of str
-        Names of the problems that it serves.
-    is_conic : bool
-        Whether it solves what has no linear program too.
+    serves : frozenset of Feature
+        What it can do: it solves the problems that need no more than that.
     is_exact : bool
-        Whether its answers are fractions, and its problems need a rational program.
+        Whether its answers are fractions.
     default_tolerance : float
         Of the certificate where none is asked for, relative to the largest payoff.
     default_iterations : int
@@ -71,8 +67,7 @@ class Method:
     """
 
     name: ClassVar[str] = ""
-    problems: ClassVar[frozenset[str]] = frozenset()
-    is_conic: ClassVar[bool] = False
+    serves: ClassVar[frozenset[Feature]] = frozenset()
     is_exact: ClassVar[bool] = False
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1

@@ -3,24 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
-from .base import STEPPED, Method
+from .base import Method
 
-# The problems with a linear program.
-_EXACT = frozenset(
-    {
-        "nash",
-        "constrained",
-        "least-violation",
-        "best-response",
-        "rnr",
-        "epsilon-safe",
-        "data-biased",
-        "best-nash",
-        "style",
-    }
-)
+#: What linear programs can do.
+_LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR, Feature.CONSTRAINTS, Feature.REPLIES})
 
 
 @dataclass(frozen=True)
@@ -43,7 +32,7 @@ class HiGHS(Method):
         Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
     ] = "auto"
 
-    problems: ClassVar[frozenset[str]] = _EXACT
+    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES}
     backend: ClassVar[str] = "highs"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
@@ -82,9 +71,8 @@ class CVXPY(Method):
     solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
-    problems: ClassVar[frozenset[str]] = _EXACT
+    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
     backend: ClassVar[str] = "cvxpy"
-    is_conic: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -121,7 +109,7 @@ class Rational(Method):
     ] = 5_000
 
     name: ClassVar[str] = "rational"
-    problems: ClassVar[frozenset[str]] = _EXACT
+    serves: ClassVar[frozenset[Feature]] = _LINEAR
     backend: ClassVar[str] = "rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
@@ -160,7 +148,7 @@ class DepthLimitedLP(Method):
     name: ClassVar[str] = "lp"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 20_000
-    problems: ClassVar[frozenset[str]] = STEPPED | {"lbr"}
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
     backend: ClassVar[str] = "step-programs"
     default_tolerance: ClassVar[float] = 1e-7
 

@@ -4,11 +4,11 @@ import dataclasses
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
 from . import rules
 from .base import (
-    STEPPED,
     Averaging,
     Base,
     Iterate,
@@ -27,6 +27,13 @@ from .rules import DualRule, LocalBias, Rule
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
 
 
+#: What the members of the family can do that average and are proven to converge.
+SADDLES = frozenset(
+    {
+        *(Feature.PROGRAM, Feature.PLAYERS, Feature.TILT, Feature.REPLIES, Feature.FLOAT_REPLIES),
+        *(Feature.STEPS, Feature.SEARCH),
+    }
+)
 #: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
 CCFR_GROWTH = 0.03
 
@@ -63,7 +70,7 @@ class RegretMethod(Method):
         float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
     ] = dataclasses.field(default=0.0, kw_only=True)
 
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     default_tolerance: ClassVar[float] = 1e-4
     default_iterations: ClassVar[int] = 1_000_000
     backend: ClassVar[str] = "regret"
@@ -115,7 +122,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class CFRPlus(RegretMethod):
 
     name: ClassVar[str] = "cfr+"
     accumulation: ClassVar[Rule] = rules.CFR_PLUS
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ class DCFR(RegretMethod):
 
     name: ClassVar[str] = "dcfr"
     accumulation: ClassVar[Rule] = rules.DCFR
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
     @property
     def local_rule(self) -> Rule:
@@ -182,7 +189,7 @@ class PCFRPlus(RegretMethod):
 
     name: ClassVar[str] = "pcfr+"
     accumulation: ClassVar[Rule] = rules.PCFR_PLUS
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 #: Methods that others are built on, by name.
@@ -260,8 +267,7 @@ class CCFR(RegretMethod):
     precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
-    is_conic: ClassVar[bool] = True
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)

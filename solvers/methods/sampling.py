@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
 from .base import Method, PreferenceRule, Preferences, SampleAveraging, Units, Vulnerability, settle_preferences
@@ -34,7 +35,7 @@ class MCCFR(Method):
     )
     averaging: SampleAveraging = None
 
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
     backend: ClassVar[str] = "sampling"

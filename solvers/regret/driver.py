@@ -254,7 +254,11 @@ class RegretStepper(Stepper):
 
     def answer(self) -> list[Floats]:
         """Return the plans that the method takes: the averages, or the last ones."""
-        return self.current_plans() if self._takes_last else self.plans()
+        return self.problem.plans(self._vector)
+
+    @property
+    def _vector(self) -> Floats:
+        return self.state.arrays.plan if self._takes_last else self.kernel.average(self.state)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -262,9 +266,10 @@ class RegretStepper(Stepper):
         return {} if self.rows is None else self.rows.multipliers(self.state.multipliers.average)
 
     @property
-    def evidence(self) -> dict[str, Floats]:
-        """What proves the bounds of constraints that are not linear."""
-        return {} if self.rows is None else self.rows.evidence(self.state.multipliers)
+    def dual_certificate(self) -> dict[str, Floats]:
+        """What helps to prove bounds: subgradients by constraint, and the plan of replies that stand for others."""
+        subgradients = {} if self.rows is None else self.rows.evidence(self.state.multipliers)
+        return subgradients | self.problem.reply(self._vector)
 
     @property
     def reached(self) -> RegretState:
@@ -277,7 +282,7 @@ class RegretStepper(Stepper):
 
     def _prove(self) -> tuple[Profile, Certificate]:
         profile = nearest_profile(self.problem.game, self.answer())
-        return profile, self.problem.certify(profile, self.multipliers, self.evidence)
+        return profile, self.problem.certify(profile, self.multipliers, self.dual_certificate)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -316,7 +321,7 @@ def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         stopped=found.stopped,
         detail=f"after {found.iterations} iterations",
         multipliers=loop.multipliers,
-        evidence=loop.evidence,
+        dual_certificate=loop.dual_certificate,
         iterations=found.iterations,
         seconds=found.seconds,
         build_seconds=build_seconds,

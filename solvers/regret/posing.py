@@ -11,8 +11,8 @@ import numpy as np
 
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import ConstrainedNash, LeastViolation, RestrictedNash
-from ...models.problems.side import Side
+from ...models.problems import ConstrainedNash, Feature, LeastViolation, SaddleProblem
+from ...models.saddle import REPLY, PlayerView, Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
@@ -44,11 +44,13 @@ class PosedProblem:
     game : Game
     kernel : Kernel
     certify : callable
-        From a profile, multipliers and evidence to what they prove.
+        From a profile, multipliers and a dual certificate to what they prove.
     error : callable
         What the tolerance is held against, from a certificate.
     tolerance, violation : float
         Of the error, payoff units; of constraints, in their own units.
+    saddle : Saddle, optional
+        The canonical program, for two players.
     constraints : tuple of Constraint
     rows : KernelConstraints, optional
         The constraints in the kernel's layout.
@@ -65,6 +67,7 @@ class PosedProblem:
     error: Callable[[Certificate], float]
     tolerance: float
     violation: float
+    saddle: Saddle | None = None
     constraints: tuple[Constraint, ...] = ()
     rows: KernelConstraints | None = None
     tilt: Floats | None = None
@@ -74,7 +77,8 @@ class PosedProblem:
     @property
     def is_certified_within(self) -> bool:
         """Whether the loop's own certificate is of the problem: it knows constraints, and neither tilts nor scales."""
-        return self.tilt is None and self.scales is None
+        changed = self.saddle is not None and self.saddle.view.replies is not None
+        return self.tilt is None and self.scales is None and not changed
 
     @property
     def is_curved(self) -> bool:
@@ -88,7 +92,20 @@ class PosedProblem:
         return (None if self.rows is None else self.rows.identity, *changes)
 
     def plans(self, vector: Floats) -> list[Floats]:
-        """Return the players' plans from a kernel vector."""
+        """Return the players' realization plans from a kernel vector."""
+        plans = self._chosen(vector)
+        if self.saddle is None or self.saddle.view.replies is None:
+            return plans
+        player = self.saddle.view.player
+        return list(self.saddle.seated(plans[player], plans[1 - player]))
+
+    def reply(self, vector: Floats) -> dict[str, Floats]:
+        """Return the plan of replies that stand for the other player's plans, as a dual certificate."""
+        if self.saddle is None or self.saddle.view.replies is None:
+            return {}
+        return {REPLY: self._chosen(vector)[1 - self.saddle.view.player]}
+
+    def _chosen(self, vector: Floats) -> list[Floats]:
         layout = self.kernel.layout
         return [layout.to_user(player, vector) for player in range(layout.num_players)]
 
@@ -104,7 +121,7 @@ class PosedProblem:
                 shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
                 weights = [shares[constraint.name] for constraint in own]
                 slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-                if Side(self.game, player).most(-slopes) >= offset:
+                if PlayerView(self.game, player).most(-slopes) >= offset:
                     continue  # a plan exists that these proportions do not exclude
                 profile = nearest_profile(self.game, plans)
                 lower = LeastViolation(self.game, player, own).certify(profile, shares, evidence).lower
@@ -134,6 +151,7 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         If two things bound the multipliers, or cvxpy has no gradient of a constraint.
     """
     game = problem.game
+    saddle: Saddle | None = None
     constraints: tuple[Constraint, ...] = ()
     rows = tilt = scales = None
     tolerance = options.tol
@@ -146,16 +164,17 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         constraints = tuple(problem.constraints)
         tolerance = _finest(problem, options)
     curved = not all(isinstance(one, LinearConstraint) for one in constraints)
-    kernel = kernel_for(method, game.sequence_form, tolerance, curved)
+    saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
+    form = game.sequence_form if saddle is None else saddle.view.form
+    kernel = kernel_for(method, form, tolerance, curved)
     if isinstance(problem, ConstrainedNash):
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
         rows = KernelConstraints.of(problem, kernel.layout, weight)
-    if isinstance(problem, RestrictedNash):
-        # Against the mixture p ŷ + (1 − p) y the gradient is p M ŷ, which stays, and 1 − p times that of the game.
-        player, p = problem.player, float(problem.p)
-        tilt = kernel.layout.from_user(player, p * problem.side.paid(problem.opponent.plan))
+    if saddle is not None and saddle.tilt is not None:
+        # The gradient is c, which stays, and ω times that of the game.
+        tilt = kernel.layout.from_user(saddle.view.player, saddle.tilt)
         scales = np.ones(2)
-        scales[player] = 1.0 - p
+        scales[saddle.view.player] = saddle.weight
     return PosedProblem(
         game=game,
         kernel=kernel,
@@ -163,6 +182,7 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         error=lambda certificate: certified_error(problem, certificate, options),
         tolerance=options.tol,
         violation=options.violation,
+        saddle=saddle,
         constraints=constraints,
         rows=rows,
         tilt=tilt,

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from ...models.play.results import MeanResult
+from ...models.play import MeanResult
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,

@@ -14,8 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ...models.preferences import Prefer, PreferStrategy
-from ...models.preferences.preference import iterate_degrees
+from ...models.preferences import Prefer, PreferStrategy, iterate_degrees
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable

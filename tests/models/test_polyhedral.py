@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from treeplex import ConstrainedNash, InvalidConstraintError, Strategy, load_game, solve
@@ -290,7 +291,7 @@ def piecewise_linear(draw, plan):
     return draw(st.sampled_from([cp.sum, cp.max]))(cp.hstack(parts)) - 1.0
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_no_evidence_proves_a_wrong_bound(data):
     game = load_game("kuhn")

@@ -3,7 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import to_game, trees
@@ -273,7 +274,7 @@ def _named(name, given, game):
     return [distance_bound(given.distance, at_most=given.bound, name=name)]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(curved_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+"]), st.integers(1, 200))
 def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     game, constraints = posed

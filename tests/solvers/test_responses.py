@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 
@@ -118,7 +119,7 @@ def test_flows_and_factors_are_taken(seat):
         assert exact.gain >= 0.0
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(trees(num_players=2), st.floats(0.0, 1.0), st.integers(0, 1), st.integers(0, 2**32 - 1))
 def test_random_games_obey_the_laws(tree, p, seat, seed):
     game = Game.from_tree(to_graph(tree))
@@ -146,13 +147,13 @@ def test_random_games_obey_the_laws(tree, p, seat, seed):
 UNIFORM = Strategy.uniform(KUHN, 1)
 GENERAL_SUM = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2]], [[3, 0]]))
 REFUSED = [
-    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr needs a Game"),
+    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr: expected a Game"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=1.5), InvalidGameError, "p is 1.5, expected a number from 0 to 1"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=float("nan")), InvalidGameError, "p is nan, expected"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p="half"), InvalidGameError, "p is 'half', expected"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=-1), InvalidGameError, "expected a number of at least 0"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=float("inf")), InvalidGameError, "epsilon is inf"),
-    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "the opponent is 'uniform', expected a Strategy"),
+    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "expected a Strategy as the opponent, got 'uniform'"),
     (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
     (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),
     (lambda: BestResponse(GENERAL_SUM, UNIFORM), UnsupportedProblemError, "needs a zero-sum game"),

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 from scipy.optimize import linprog
@@ -102,7 +103,7 @@ def by_linprog(game, player, coefficients, floor):
     ).fun
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(0, 2**32 - 1), st.floats(0.01, 0.5))
 def test_linear_styles_of_random_games_are_those_of_an_independent_program(tree, player, seed, share):
     game = Game.from_tree(to_graph(tree))
@@ -291,7 +292,7 @@ def test_the_default_method_is_one_that_can_solve_it():
     assert solve(conic).method.name == "cvxpy"
     with pytest.raises(UnsupportedProblemError, match=r"method highs cannot solve style.*: use cvxpy$"):
         solve(conic, "highs")
-    with pytest.raises(UnsupportedProblemError, match="has no linear program for the l2 distance"):
+    with pytest.raises(UnsupportedProblemError, match="'distance' is not linear, so there is no linear program"):
         conic.linear_program()
     with pytest.raises(SolverError, match="cvxpy with HIGHS failed") as refused:
         solve(conic, CVXPY(solver="HIGHS"))
@@ -378,7 +379,7 @@ def test_frequencies_count_what_chance_and_the_others_allow():
     assert both.value(UNIFORM) == pytest.approx(1.0)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(0, 2**32 - 1))
 def test_reaches_sum_to_what_a_walk_of_the_tree_says(tree, player, seed):
     game = Game.from_tree(to_graph(tree))
@@ -408,7 +409,7 @@ def test_reaches_sum_to_what_a_walk_of_the_tree_says(tree, player, seed):
 
 
 REFUSED = [
-    (lambda: StyledNash("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style needs a Game"),
+    (lambda: StyledNash("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style: expected a Game"),
     (lambda: StyledNash(KUHN, epsilon=-1, maximise=BETS), InvalidGameError, "epsilon is -1, expected"),
     (lambda: StyledNash(KUHN, epsilon=0.1), UnsupportedProblemError, "needs one of maximise.*received none"),
     (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
@@ -159,7 +160,7 @@ def test_a_tolerance_ends_a_query_early():
 def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
-    solver = ValueStepSolver(find_method(method), problem.side, 0.0, value)
+    solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
     exact = ProgramStepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
@@ -255,7 +256,7 @@ class Witness(ValueStepSolver):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.4, 1.0]), st.integers(1, 3), st.sampled_from([2, 20]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_gap_of_averages_is_at_most_their_regrets_and_the_errors_of_queries(seed, p, lookahead, queried):
     game = to_game(seeded_tree(seed))
     try:
@@ -281,7 +282,7 @@ def check_regrets(problem, queried):
     if limit is None:
         return None
     iterations = 40
-    solver = Witness(find_method("cfr", updates="simultaneous"), problem.side, 0.0, CFRValue(queried, warm=False))
+    solver = Witness(find_method("cfr", updates="simultaneous"), problem.view(), 0.0, CFRValue(queried, warm=False))
     answer = solver.solve_to(limit, program, math.inf, iterations)
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
     assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
@@ -306,7 +307,7 @@ def test_values_without_strategies_are_completed_for_the_certificate():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 3), st.integers(0, 1))
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_gain_and_safety_hold_up_to_measured_errors(seed, p, lookahead, player):
     game = to_game(seeded_tree(seed))
     try:

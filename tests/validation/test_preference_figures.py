@@ -5,7 +5,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
@@ -44,7 +45,7 @@ from treeplex.validation.papers.preference_runs import Band, exact_range, full_r
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 5.0]), st.sampled_from([0.0, 0.1]), st.sampled_from(["rm", "br"]))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_ratios_are_between_zero_and_one(seed, degree, beta, rule):
     game = to_game(seeded_tree(seed))
     random = np.random.default_rng(seed)
