@@ -12,7 +12,7 @@ from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game, checked_player
 from ...seqform.views import observer_tree
 from ..constraints import LinearConstraint
-from ..constraints.linear import Sense
+from ..constraints.constraint import Sense
 from ..problems.side import check_two_players
 from .events import Events, observed_events
 from .intervals import checked_confidence, proportion_intervals

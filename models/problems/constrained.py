@@ -16,7 +16,7 @@ from ...seqform.rationals import Fractions
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, collect_constraints
-from ..constraints.constraint import constraint_value, weighted_minorant
+from ..constraints.constraint import weighted_minorant
 from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, read_evidence, read_multipliers
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
@@ -386,7 +386,7 @@ class ConstrainedNash:
         for player, plan in enumerate(plans):
             side, own = Side(self.game, player, exact), self.of_player(player)
             payoffs = side.paid(plans[1 - player])
-            values = [constraint_value(constraint, plan, exact) for constraint in own]
+            values = [constraint.value(plan) for constraint in own]
             allowed = self._allowed([side.number(multipliers.get(constraint.name, 0)) for constraint in own], side)
             tilt, constant = weighted_minorant(own, allowed, plan, evidence)
             bounded.append(side.most(payoffs - tilt) - constant)

@@ -16,7 +16,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import Fractions, exact_best_response_value, exact_plan, exact_residual
 from ...seqform.strategy import Profile, checked_player
 from ..constraints import collect_constraints
-from ..constraints.constraint import constraint_value, weighted_minorant
+from ..constraints.constraint import weighted_minorant
 from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, read_evidence, read_multipliers
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
@@ -177,8 +177,8 @@ class LeastViolation:
 
     def read_rational_program(self, primal: Mapping[str, Fractions], dual: Mapping[str, Fractions]) -> Answer:
         """Return what :meth:`read_linear_program` does, in fractions."""
-        multipliers = self._exact_matrix.multipliers(dual["constraints"])
-        answer = self._answer(primal["plan"], multipliers, {}, exact_plan)
+        rows, own = dual["constraints"], self._exact_matrix
+        answer = self._answer(primal["plan"], own.multipliers(rows), own.evidence(rows), exact_plan)
         return self._with_proof(answer, self._safe(exact=True), dual)
 
     def _with_proof(self, answer: Answer, safe: SafeSet | None, dual: Mapping[str, Any]) -> Answer:
@@ -258,7 +258,7 @@ class LeastViolation:
         self, exact: bool, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
     ) -> Certificate:
         plan, treeplex = plans[self.player], self._treeplex
-        values = {constraint.name: constraint_value(constraint, plan, exact) for constraint in self.constraints}
+        values = {constraint.name: constraint.value(plan) for constraint in self.constraints}
         zero: Any = Fraction(0) if exact else 0.0
         excess = [max(zero, value) for value in values.values()] or [zero]
         violated = sum(excess, zero) if self.measure == "sum" else max(excess)
