@@ -9,8 +9,8 @@ from ..models.problems import RestrictedNash
 from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
+from ..seqform.interchange.pictures import Drawn
 from ..seqform.strategy import Strategy
-from .drawn import Drawn
 from .envelope import Line, find_envelope
 from .exact.parametric import ParametricProgram
 from .solve import checked_number, with_game_value

@@ -11,7 +11,7 @@ import numpy as np
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
-from .drawn import Drawn
+from ..seqform.interchange.pictures import Drawn
 from .envelope import Envelope, Line, find_envelope
 from .exact.parametric import Optimum, ParametricProgram
 from .outcome import nearest_profile

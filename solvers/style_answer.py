@@ -185,6 +185,6 @@ class StyleAnswer:
         GameFileError
             If the suffix is another one, or the file cannot be written.
         """
-        from ..seqform.interchange.drawing import write_picture
+        from ..seqform.interchange.pictures import write_picture
 
         write_picture(lambda: self.figure(curve), path)

@@ -13,7 +13,7 @@ from ..seqform.errors import InvalidConstraintError, shown
 from ..seqform.evaluate import best_response_value
 from ..seqform.functional import Functional
 from ..seqform.game import Game
-from .drawn import Drawn
+from ..seqform.interchange.pictures import Drawn
 from .sensitivity import ValueFunction, value_function
 from .solve import checked_number, with_game_value
 

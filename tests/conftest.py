@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Plain modules beside the tests (random_trees) are imported by name: the import mode "importlib" leaves them out.
-sys.path.insert(0, str(Path(__file__).parent))
+# Helpers are imported by name (from random_trees import …): the import mode "importlib" puts no folder on the path.
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 # The same examples in every run; "explore" looks for new ones: pytest --hypothesis-profile=explore.
 # No deadline: the first call of a compiled function takes seconds.

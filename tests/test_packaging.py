@@ -17,7 +17,7 @@ import pytest
 import treeplex
 
 REPOSITORY = Path(__file__).parents[1]
-FOLDERS = ("seqform", "models", "solvers", "validation")  # each may import those to its left
+FOLDERS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
 HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
 
 

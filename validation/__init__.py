@@ -1,4 +1,4 @@
-"""Exact against iterative: comparisons, the named suites and the command line.
+"""Exact against iterative: comparisons, the named suites and the figures of papers.
 
 Names are imported when they are first used, so that the command line starts fast.
 """

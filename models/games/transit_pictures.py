@@ -13,8 +13,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.interchange.drawing import PICTURE_SUFFIXES, quietly, require_matplotlib, write_picture
 from ...seqform.interchange.files import write_bytes
+from ...seqform.interchange.pictures import PICTURE_SUFFIXES, quietly, require_matplotlib, write_picture
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules

@@ -1,20 +1,17 @@
 """Game trees as pictures, by matplotlib."""
 
-import io
 import itertools
-import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import GameFileError, MissingExtraError, UnsupportedProblemError, one_line, shown
+from ..errors import UnsupportedProblemError, shown
 from ..game import Game
 from ..game_size import size_of
 from ..game_tree import GameTree
 from ..rules import CHANCE, TERMINAL
-from .files import refusing_unwritable, writing_whole
 from .picture_text import colour_of, edge_text, infoset_members, label_text, number_text
+from .pictures import picture, quietly, require_matplotlib, write_picture
 from .tree_layout import depths_of_nodes, tidy_positions
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Trees of more nodes are refused: nobody could read them.
 MAX_NODES = 300
-#: The formats that a picture is written in, by suffix.
-PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
 
 # Sizes in points.
 _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 12.0, 4.0, 6.0, 6.0
@@ -88,40 +83,6 @@ def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["d
     write_picture(lambda: draw(tree, direction), path)
 
 
-def write_picture(make: Callable[[], "Figure"], path: str | Path) -> None:
-    """Write a figure to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the figure, once the suffix is known to be one of those.
-    path : path-like
-
-    Raises
-    ------
-    GameFileError
-        If the suffix is another one, or the file cannot be written.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in PICTURE_SUFFIXES:
-        raise GameFileError(f"{one_line(str(path))}: a picture of suffix {shown(suffix)}, expected .svg, .png or .pdf")
-    content = picture(make(), suffix[1:])
-    with refusing_unwritable(path), writing_whole(path) as passing:
-        passing.write_bytes(content)
-
-
-def picture(figure: "Figure", kind: str) -> bytes:
-    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date."""
-    import matplotlib as mpl
-
-    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
-    stream = io.BytesIO()
-    # Identifiers in an SVG file are random without a salt.
-    with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
-        figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
-    return stream.getvalue()
-
-
 def svg_or_nothing(tree: GameTree | Game) -> str | None:
     """Return a tree as SVG, for notebooks; ``None`` if it is too large, has no tree, or matplotlib is not installed."""
     try:
@@ -166,27 +127,6 @@ def _states(game: Game) -> Iterator[Any]:
         if who != TERMINAL:
             actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
             stack.extend(rules.child(state, action) for action in actions)
-
-
-def require_matplotlib() -> None:
-    """Refuse to draw without matplotlib.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("a picture needs matplotlib: pip install 'treeplex[plot]'") from None
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep matplotlib from warning of characters that its font does not have: it shows a box for them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph ")
-        yield
 
 
 class _Drawing:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...solvers.pictures import panels
+from ...seqform.interchange.pictures import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

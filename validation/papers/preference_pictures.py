@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from ...solvers.pictures import panels
+from ...seqform.interchange.pictures import panels
 from .preference_kuhn import EXPLOITABILITY as _LIMIT
 
 if TYPE_CHECKING:

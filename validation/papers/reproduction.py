@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import GameFileError
-from ...seqform.interchange.drawing import write_picture
 from ...seqform.interchange.files import reason_of, writing_whole
+from ...seqform.interchange.pictures import write_picture
 from .experiment import Claim, Experiment, Row
 
 if TYPE_CHECKING:

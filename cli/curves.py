@@ -1,0 +1,232 @@
+"""What ``treeplex solve`` shows of many solutions at once: the frontier of responses, and what a bound is worth."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import CommandLineError
+from .output import console, show_numbers, show_rows
+from .records import partial_record
+from .solution_table import price_text, ten_decimals
+
+if TYPE_CHECKING:
+    from ..solvers import Solution
+    from ..solvers.frontier import Frontier
+
+#: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
+_METHODS = ("highs", "highs-simplex")
+#: Problems with bounds that can be moved.
+_MOVABLE = ("constrained", "epsilon-safe")
+
+
+def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> None:
+    """Refuse what does not go with ``--frontier``.
+
+    Parameters
+    ----------
+    problem, method : str
+    given : mapping of str to object
+        Options that a frontier does not take; ``None`` where they are not given.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    if problem != "rnr":
+        raise CommandLineError(f"--frontier is for rnr, and --problem is {problem}")
+    if given.get("p") is not None:
+        raise CommandLineError("--frontier finds the responses for all p, so leave --p out")
+    for option, value in given.items():
+        if value is not None:
+            raise CommandLineError(f"--{option.replace('_', '-')} does not go with --frontier; leave it out")
+    if method not in _METHODS:
+        raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
+
+
+def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, Any]:
+    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
+    from ..solvers.frontier import restricted_nash_frontier
+    from ..solvers.methods import find_method
+    from ..solvers.solution import sizes_of
+    from ..solvers.solve import with_game_value
+    from ..solvers.status import Status
+
+    begun = time.perf_counter()
+    value = float(with_game_value(posed).game_value)
+    frontier = restricted_nash_frontier(posed.game, posed.opponent, value)
+    seconds = time.perf_counter() - begun
+    if plot is not None:
+        frontier.plot(plot)
+    method: Any = find_method("highs-simplex")
+    tolerance = method.default_tolerance * posed.game.sequence_form.payoff_scale
+    status = Status.OPTIMAL if frontier.gap <= tolerance else Status.UNCERTIFIED
+    count = len(frontier.strategies)
+    record = {
+        "game": posed.game.spec,
+        "parameters": posed.game.parameters,
+        "problem": posed.name,
+        "question": asked,
+        "method": method.name,
+        "options": {"algorithm": method.algorithm},
+        "tolerance": tolerance,
+        "player": posed.player,
+        "status": str(status),
+        "message": f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap",
+        "gap": frontier.gap,
+        "game_value": value,
+        "iterations": frontier.solves,
+        "seconds": seconds,
+        "sizes": sizes_of(posed.game),
+        "frontier": _pieces(frontier),
+    }
+    return partial_record(record)
+
+
+def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
+    ends = [0.0, *frontier.breakpoints.tolist(), 1.0]
+    columns = (ends[:-1], ends[1:], frontier.gains.tolist(), frontier.exploitabilities.tolist())
+    return [
+        dict(zip(("p_from", "p_to", "gain", "exploitability"), piece, strict=True))
+        for piece in zip(*columns, strict=True)
+    ]
+
+
+def print_frontier(record: dict[str, Any], json: str | None) -> None:
+    """Print a frontier: where the response changes, what it gains and what it may lose."""
+    from rich.text import Text
+
+    colour = "green" if record["status"] == "optimal" else "red"
+    rows: dict[str, str | Text] = {
+        "problem": Text.assemble(record["question"], " on ", (record["game"], "bold cyan")),
+        "method": record["method"],
+        "status": Text(record["status"], style=f"bold {colour}"),
+        "": Text(record["message"], style="dim"),
+        "player": str(record["player"]),
+        "game value": ten_decimals(record["game_value"]),
+        "gap": f"{record['gap']:.3g}, for every p at most",
+        "linear programs": f"{record['iterations']:,}",
+        "seconds": f"{record['seconds']:.3g}",
+    }
+    if json is not None:
+        rows["JSON in"] = json
+    show_rows(console(), rows)
+    pieces = [list(piece.values()) for piece in record["frontier"]]
+    print_numbers(("p from", "p to", "gain", "exploitability"), pieces)
+
+
+def check_sensitivity(problem: str) -> None:
+    """Refuse a problem that has no bounds to move.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    if problem not in _MOVABLE:
+        raise CommandLineError(f"--sensitivity is for {' and '.join(_MOVABLE)}, and --problem is {problem}")
+
+
+def read_sensitivity(text: str) -> tuple[str, float, float]:
+    """Read ``NAME=LOW:HIGH``; the name may hold equals signs.
+
+    Raises
+    ------
+    CommandLineError
+
+    Examples
+    --------
+    >>> from treeplex.cli.curves import read_sensitivity
+    >>> read_sensitivity("0/K_:b<=0.5=0:1")
+    ('0/K_:b<=0.5', 0.0, 1.0)
+    """
+    from ..models.constraints.tokens import parse_number
+
+    name, equals, bounds = text.rpartition("=")
+    low, colon, high = bounds.partition(":")
+    try:
+        lower, upper = (float(parse_number(bound.strip())) for bound in (low, high))
+    except ValueError:
+        lower, upper = 1.0, 0.0
+    if not (name.strip() and equals and colon and lower < upper):
+        raise CommandLineError(
+            f"--sensitivity {text!r}: expected NAME=LOW:HIGH, the name of a constraint and numbers that rise, such as "
+            "risk=0:1/2"
+        )
+    return name.strip(), lower, upper
+
+
+def find_sensitivity(
+    solution: "Solution", name: str, lower: float, upper: float, plot: str | None = None
+) -> dict[str, Any] | None:
+    """Return what a bound is worth as plain data: pieces, each with its ends, the optimum there and the slope; draw it.
+
+    ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
+    """
+    from ..seqform.errors import InvalidConstraintError
+    from ..solvers.sensitivity import value_function
+    from ..solvers.solution import json_ready
+
+    if str(solution.status) == "interrupted":
+        return None
+    try:
+        function = value_function(solution.problem, name, lower, upper)
+    except InvalidConstraintError:
+        if solution.infeasibility is None:
+            raise
+        return None
+    if plot is not None:
+        function.plot(plot)
+    knots, values = function.knots.tolist(), function.values.tolist()
+    columns = (knots[:-1], knots[1:], values[:-1], values[1:], function.prices.tolist())
+    names = ("from", "to", "objective_from", "objective_to", "slope")
+    return json_ready(  # type: ignore[no-any-return]
+        {
+            "constraint": function.name,
+            "lower": function.lower,
+            "upper": function.upper,
+            "feasible": list(function.feasible),
+            "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+            "gap": function.gap,
+            "violation": function.violation,
+        }
+    )
+
+
+def print_sensitivity(record: dict[str, Any], player: int) -> None:
+    """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
+    out = console()
+    out.print()
+    heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
+    out.print(f"{heading}; proven within {record['gap']:.3g}", style="bold", soft_wrap=True)
+    pieces = [list(piece.values()) for piece in record["pieces"]]
+    print_numbers(("from", "to", "objective from", "objective to", "slope"), pieces)
+    least, most = record["feasible"]
+    if (least, most) != (record["lower"], record["upper"]):
+        out.print(f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim")
+
+
+def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
+    """Print that none of the bounds that were asked for can be met."""
+    out = console()
+    out.print()
+    out.print(
+        f"no strategy meets the constraints with a bound of {name} from {lower:.9g} to {upper:.9g}", soft_wrap=True
+    )
+
+
+def print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
+    """Print numbers in columns; the column ``slope`` as prices are."""
+    from rich.table import Table
+
+    out = console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(
+            *(
+                price_text(one) if name == "slope" else ten_decimals(one)
+                for name, one in zip(headings, line, strict=True)
+            )
+        )
+    out.print()
+    show_numbers(out, table)

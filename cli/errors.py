@@ -1,0 +1,76 @@
+"""Exit statuses, and errors as one line on standard error."""
+
+import contextlib
+import enum
+import errno
+import os
+import sys
+from pathlib import Path
+
+#: Set to 1, this environment variable lets an unexpected error show its traceback.
+DEBUG_VARIABLE = "TREEPLEX_DEBUG"
+
+
+class ExitStatus(enum.IntEnum):
+    """What the command tells the shell."""
+
+    SUCCESS = 0
+    #: A check failed, a valid model is infeasible, or a result does not prove what its method claims.
+    FAILURE = 1
+    #: Bad input: nothing on standard output, one line on standard error.
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+    #: Whoever read standard output has gone: what a shell reports for any command that a closed pipe ends.
+    CLOSED_PIPE = 141
+
+
+class CommandLineError(Exception):
+    """Bad input that the command line itself notices; its text is the line to print."""
+
+
+def one_line(text: str) -> str:
+    r"""Return a message as one line of printable characters.
+
+    Examples
+    --------
+    >>> from treeplex.cli.errors import one_line
+    >>> one_line("two\n  lines\t.")
+    'two lines .'
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+
+
+def print_error(message: str) -> None:
+    """Print ``error: …`` on standard error, if that is still open."""
+    with contextlib.suppress(OSError):
+        print(f"error: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def describe(error: Exception) -> str:
+    """Return the line for an error that nobody foresaw."""
+    if isinstance(error, MemoryError):
+        return "out of memory: try a smaller game or an iterative method"
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"unexpected {what} (set {DEBUG_VARIABLE}=1 to see where)"
+
+
+def is_full(error: OSError) -> bool:
+    """Whether standard output took no more: files that are opened by name have handlers of their own."""
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def debugging() -> bool:
+    """Whether unexpected errors show their tracebacks."""
+    return os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
+
+
+def close_standard_output() -> None:
+    """Point standard output at nothing after it failed, so that the interpreter's last flush cannot fail again."""
+    try:
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+    except (OSError, ValueError):  # not a real file, in tests
+        pass

@@ -1,0 +1,243 @@
+"""``treeplex export``: a game, or the program that solves it, as a file for other programs."""
+
+import dataclasses
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..seqform.errors import nearest
+from .arguments import load, seat
+from .errors import CommandLineError
+from .options import GameArgument
+from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows
+from .progress import waiting
+from .strategy_pictures import ANIMATION, check_format, load_strategies, named_files
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format that games are exported to.
+
+    Attributes
+    ----------
+    write : callable
+        Takes the game, the name of the problem and the file, whose suffix is the format's name.
+    binary : bool
+        Whether standard output is refused.
+    of_problem : bool
+        Whether it holds a problem's program rather than the game.
+    of_tree : bool
+        Whether it holds or shows histories, which games given as matrices and flows do not have.
+    """
+
+    write: "Callable[[Game, str, Path], None]"
+    binary: bool = False
+    of_problem: bool = False
+    of_tree: bool = True
+
+
+def _write_efg(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.efg_writer import write_efg
+
+    write_efg(game, path)
+
+
+def _write_graphml(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.graphml import write_graphml
+
+    write_graphml(game.tree, path)
+
+
+def _write_json(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.node_link import write_json
+
+    write_json(game.tree, path)
+
+
+def _write_matrices(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.matrix_file import write_matrices
+
+    write_matrices(game, path)
+
+
+def _write_program(game: "Game", problem: str, path: Path) -> None:
+    from ..models.problems import find_problem
+
+    find_problem(problem)(game).linear_program().write(path)
+
+
+def _write_dot(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.dot import write_dot
+
+    write_dot(game.tree, path)
+
+
+def _write_picture(game: "Game", problem: str, path: Path) -> None:
+    from ..seqform.interchange.drawing import write_drawing
+
+    write_drawing(game, path)
+
+
+#: The formats by name, which is also the suffix of their files.
+FORMATS = {
+    "efg": Format(_write_efg),
+    "graphml": Format(_write_graphml),
+    "json": Format(_write_json),
+    "npz": Format(_write_matrices, binary=True, of_tree=False),
+    "mps": Format(_write_program, of_problem=True, of_tree=False),
+    "lp": Format(_write_program, of_problem=True, of_tree=False),
+    "dot": Format(_write_dot),
+    "svg": Format(_write_picture),
+    "png": Format(_write_picture, binary=True),
+    "pdf": Format(_write_picture, binary=True),
+}
+
+
+def export(
+    game: GameArgument,
+    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file; - writes text to standard output.")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's linear program; "
+            "dot, svg, png or pdf for a picture; gif for an animation of strategies. By default what the suffix of "
+            "FILE says.",
+        ),
+    ] = None,
+    problem: Annotated[
+        str | None, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash, which is the default.")
+    ] = None,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="For transit: draw where the player is at each time, by a strategy that solve --out wrote (svg, png, "
+            "pdf or gif); may be repeated, to compare.",
+        ),
+    ] = None,
+    player: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", parser=seat, help="Whose strategy is drawn: 1 by default, the patroller's."),
+    ] = None,
+) -> int:
+    """Write a game, its matrices, its linear program, its picture or one of its strategies to a file.
+
+    Trees and matrices can be read again wherever GAME is asked for.
+    """
+    name = _format_name(kind, out)
+    check_format(name, strategy, player)
+    if strategy:
+        return _draw_strategies(game, strategy, player, name, problem, out)
+    chosen = FORMATS[name]
+    if out == STANDARD_OUTPUT and chosen.binary:
+        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+    check_distinct(game=game, out=out)
+    check_writable(out, "--out")
+    if problem is not None and not chosen.of_problem:
+        raise CommandLineError(f"--problem is for {_names(lambda each: each.of_problem)}, and the format is {name}")
+    problem = "nash" if problem is None else problem
+    if chosen.of_problem:
+        from ..models.problems import find_problem
+
+        posed = find_problem(problem)  # refuses an unknown one before the game is built
+        needed = [field.name for field in dataclasses.fields(posed) if field.default is dataclasses.MISSING]
+        if needed != ["game"]:
+            raise CommandLineError(
+                f"--problem {problem} needs more than the game ({', '.join(needed[1:])}); expected nash"
+            )
+    loaded = load(game)
+    if chosen.of_tree and loaded.rules is None:
+        others = _names(lambda each: not each.of_tree)
+        raise CommandLineError(f"{loaded.spec} has no histories to write as {name}; expected one of {others}")
+    with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
+        _write(lambda path: chosen.write(loaded, problem, path), name, out)
+    _report(loaded, f"{name}, the linear program of {problem}" if chosen.of_problem else name, out)
+    return 0
+
+
+def _draw_strategies(
+    game: str, strategies: list[str], player: int | None, name: str, problem: str | None, out: str
+) -> int:
+    """Draw strategies on the grid of the transit game."""
+    if problem is not None:
+        raise CommandLineError("--problem does not go with --strategy; leave it out")
+    if out == STANDARD_OUTPUT and name != "svg":
+        raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
+    files = named_files(strategies)
+    for path in files.values():
+        check_distinct(game=game, strategy=path, out=out)
+    check_writable(out, "--out")
+    loaded = load(game)
+    with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
+        found = load_strategies(files, player, loaded)
+        from ..models.games.transit_pictures import write_occupancy
+
+        unnamed = strategies == list(files.values())
+        shown = next(iter(found.values())) if unnamed and len(found) == 1 else found
+        _write(lambda path: write_occupancy(loaded, shown, path), name, out)
+    _report(loaded, f"{name}, of {', '.join(files)}", out)
+    return 0
+
+
+def _report(game: "Game", what: str, out: str) -> None:
+    """Say what has been written where, unless it went to standard output."""
+    if out != STANDARD_OUTPUT:
+        size = f"{Path(out).stat().st_size:,} bytes"
+        show_rows(console(), {"game": game.spec, "format": what, "written to": out, "size": size})
+
+
+def _names(has: Callable[[Format], bool]) -> str:
+    return ", ".join(name for name, each in FORMATS.items() if has(each))
+
+
+def _format_name(kind: str | None, out: str) -> str:
+    """Return the format that ``--format`` names, or else the suffix of the file."""
+    formats = [*FORMATS, ANIMATION]
+    listed = ", ".join(formats)
+    if kind is not None:
+        if kind not in formats:
+            raise CommandLineError(f"unknown format {kind!r}{nearest(kind, formats)}; expected one of {listed}")
+        suffix = Path(out).suffix[1:].lower()
+        if suffix in formats and suffix != kind:
+            raise CommandLineError(
+                f"--format {kind} and --out {out} disagree; leave --format out, or name a .{kind} file"
+            )
+        return kind
+    if out == STANDARD_OUTPUT:
+        raise CommandLineError(f"--out: standard output has no suffix, so --format is needed; expected one of {listed}")
+    suffix = Path(out).suffix[1:]
+    if suffix.lower() in formats:
+        return suffix.lower()
+    hint = nearest(suffix, formats) if suffix else ""
+    raise CommandLineError(
+        f"--out: the name {out!r} does not say the format{hint}; give --format, one of {listed}, or such a suffix"
+    )
+
+
+def _write(write: Callable[[Path], None], name: str, out: str) -> None:
+    """Write straight to the file, or by way of another one where its name has not the format's suffix."""
+    if Path(out).suffix.lower() == f".{name}":
+        write(Path(out))
+        return
+    from ..seqform.interchange.files import write_bytes
+
+    with tempfile.TemporaryDirectory() as folder:
+        passing = Path(folder) / f"game.{name}"
+        write(passing)
+        content = passing.read_bytes()
+    if out == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_bytes(out, content)

@@ -1,0 +1,194 @@
+"""``treeplex info``: what a game is made of."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .arguments import load
+from .options import GameArgument, JsonOption
+from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows, write_json
+from .progress import waiting
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+
+Infosets = list[list[dict[str, Any]]]
+
+#: Up to so many histories public states are counted without being asked for: about a second at most.
+_QUICK = 200_000
+
+
+def info(
+    game: GameArgument,
+    infosets: Annotated[
+        bool, typer.Option("--infosets", help="List every infoset, its actions and its parent sequence.")
+    ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Count public states however large the game is, or say why there are none.")
+    ] = False,
+    json: JsonOption = None,
+) -> int:
+    """Show a game's sizes, its value if known, and its infosets."""
+    check_writable(json, "--json")
+    from ..seqform.game import sequence_form_of
+
+    begun = time.perf_counter()
+    loaded = load(game)
+    with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
+        form = sequence_form_of(loaded)
+    seconds = time.perf_counter() - begun
+    with waiting(f"counting public states of {loaded.spec}", shown=json != STANDARD_OUTPUT):
+        record = game_record(loaded, seconds, _public_sizes(loaded, public))
+    records: Infosets | None = None
+    if infosets:
+        from .labels import infoset_records
+
+        records = [infoset_records(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
+    write_json(record if records is None else record | {"infoset_list": records}, json)
+    if json != STANDARD_OUTPUT:
+        _print(record, records)
+    return 0
+
+
+def _public_sizes(game: "Game", wanted: bool) -> tuple[int, int] | None:
+    """Return how many public states and levels a game has; ``None`` if it has none or they would take long.
+
+    Raises
+    ------
+    UnsupportedProblemError, GameTooLargeError
+        If they are wanted, and the game has none, or has no room for them.
+    """
+    from ..seqform.errors import GameTooLargeError, UnsupportedProblemError
+
+    if not wanted and (game.sequence_form.num_nodes or 0) > _QUICK:
+        return None
+    try:
+        return game.public_tree.num_states, game.public_tree.num_levels
+    except (UnsupportedProblemError, GameTooLargeError):
+        if wanted:
+            raise
+        return None
+
+
+def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int] | None = None) -> dict[str, Any]:
+    """Return what there is to know about a game as plain data, ready for JSON."""
+    from fractions import Fraction
+
+    from .. import __version__
+    from ..solvers.solution import json_ready
+
+    form = game.sequence_form
+    value = game.reference_value
+    record = {
+        "schema": 1,
+        "version": __version__,
+        "game": game.spec,
+        "parameters": game.parameters,
+        "players": form.num_players,
+        "nodes": form.num_nodes,
+        "leaves": form.num_leaves,
+        "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
+        "infosets": [treeplex.num_infosets for treeplex in form.treeplexes],
+        "levels": [len(treeplex.levels) for treeplex in form.treeplexes],
+        "public_states": None if public_sizes is None else public_sizes[0],
+        "public_levels": None if public_sizes is None else public_sizes[1],
+        "nnz": form.nnz,
+        "factored": form.factored is not None,
+        "zero_sum": form.is_zero_sum,
+        "single_parent": all(treeplex.single_parent for treeplex in form.treeplexes),
+        "functionals": {
+            name: {"player": functional.player, "description": functional.description}
+            for name, functional in game.functionals.items()
+        },
+        "action_words": {word: str(label) for word, label in game.action_words.items()},
+        "largest_payoff": form.payoff_scale,
+        "value": None if value is None else float(value),
+        "value_exact": str(value) if isinstance(value, Fraction) else None,
+        "value_source": game.reference_source or None,
+        "citation": game.citation or None,
+        "fingerprint": game.fingerprint,
+        "build_seconds": build_seconds,
+    }
+    return json_ready(record)  # type: ignore[no-any-return]
+
+
+def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
+    from rich.text import Text
+
+    out = console()
+    value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
+    source = f"  ({record['value_source']})" if record["value_source"] else ""
+    values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
+    rows = {
+        "game": Text(record["game"], style="bold cyan"),
+        "parameters": values or "none",
+        "players": f"{record['players']}, {'zero-sum' if record['zero_sum'] else 'general-sum'}",
+        "histories": _histories(record),
+        "sequences": listed(record["sequences"]),
+        "infosets": listed(record["infosets"]),
+        "levels": f"{listed(record['levels'])} (own decisions in a row)",
+        "public tree": _public(record),
+        "payoffs": _payoffs(record),
+        "largest payoff": f"{record['largest_payoff']:g}",
+        **({"functionals": _functionals(record)} if record["functionals"] else {}),
+        "value": "not known" if value is None else f"{value}{source}",
+        **({"action words": _words(record)} if record["action_words"] else {}),
+        "citation": record["citation"] or "none",
+        "fingerprint": record["fingerprint"],
+        "built in": f"{record['build_seconds']:.3g} s",
+    }
+    show_rows(out, rows)
+    for player, records in enumerate(infosets or []):
+        out.print()
+        _print_infosets(player, records)
+
+
+def _print_infosets(player: int, records: list[dict[str, Any]]) -> None:
+    """Print a player's infosets a line each, plainly, for there may be many thousands."""
+    rows = [("infoset", "actions", "after")]
+    rows += [(one["infoset"], " ".join(one["actions"]), _before(one)) for one in records]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}" for row in rows]
+    typer.echo(f"player {player}: {len(records):,} infoset{'s' * (len(records) != 1)}")
+    typer.echo("\n".join(f"  {line}" for line in lines))
+
+
+def _before(record: dict[str, Any]) -> str:
+    """Return what leads to an infoset, with its weights where there are several."""
+    if "parent" in record:
+        return record["parent"] or "the start"
+    return ", ".join(f"{name or 'the start'} ({weight:g})" for name, weight in record["inflow"])
+
+
+def _payoffs(record: dict[str, Any]) -> str:
+    if record["nnz"] is None:
+        return "a table of leaves"
+    return f"{'two factors, ' if record['factored'] else ''}{record['nnz']:,} non-zeros"
+
+
+def _functionals(record: dict[str, Any]) -> str:
+    return "; ".join(
+        f"{name} (player {one['player']}): {one['description']}" for name, one in record["functionals"].items()
+    )
+
+
+def _words(record: dict[str, Any]) -> str:
+    return ", ".join(f"{word} is {label}" for word, label in record["action_words"].items())
+
+
+def _histories(record: dict[str, Any]) -> str:
+    if not record["single_parent"]:
+        return "none: plans are flows, several sequences lead to an infoset"
+    return "not known" if record["nodes"] is None else f"{record['nodes']:,}, {record['leaves']:,} of them leaves"
+
+
+def _public(record: dict[str, Any]) -> str:
+    states, levels = record["public_states"], record["public_levels"]
+    if states is not None:
+        return f"{states:,} public states on {levels:,} levels"
+    return "none, without histories" if record["nodes"] is None else "not counted; see --public"
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,170 @@
+"""``treeplex play``: games between two strategies, and a log of them as one seat sees them."""
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .arguments import OPPONENT_HELP, load, seat, whole
+from .errors import CommandLineError, ExitStatus, print_error
+from .interrupts import deferring_interrupts
+from .options import GameArgument
+from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows, write_json
+from .progress import filling, waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..models.play import PlayLogWriter, Results
+    from ..seqform.arrays import Integers
+    from ..seqform.game import Game
+    from ..seqform.strategy import Profile
+
+#: How sure the intervals of mean results are.
+_CONFIDENCE = 0.95
+
+
+def play(
+    game: GameArgument,
+    seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
+    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, as in seat 0.")],
+    games: Annotated[int, typer.Option(metavar="N", parser=whole, help="How many games.")],
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal games; 0 if not given.")
+    ] = None,
+    observer: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", parser=seat, help="Whose log it is: what that seat sees; 0 if not given."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-",
+            help="Write the log, JSON Lines, to FILE, compressed if it ends with .gz. By default to standard output, "
+            "unless --json - is given.",
+        ),
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE|-", help="Write results as JSON to a file or standard output."),
+    ] = None,
+) -> int:
+    """Play games between two strategies, and write a log of them.
+
+    The log holds what one seat sees: its own private information, what everybody sees, and of the other's private
+    information what the rules show at the end. After Ctrl-C it ends with a whole line.
+    """
+    if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
+        raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
+    if out is None and json != STANDARD_OUTPUT:
+        out = STANDARD_OUTPUT
+    check_distinct(game=game, seat0=seat0, out=out, json=json)
+    check_distinct(game=game, seat1=seat1, out=out, json=json)
+    check_writable(out, "--out")
+    check_writable(json, "--json")
+    shown = STANDARD_OUTPUT not in (out, json)
+    with deferring_interrupts():
+        from ..models.play import PlayLogWriter, Results, simulate
+        from ..seqform.strategy import Profile
+        from ..seqform.views import observer_tree
+        from ..solvers.opponents import opponent_strategy
+
+    seed, observer = seed or 0, observer or 0
+    known = {"game": game, "seats": [seat0, seat1], "seed": seed, "observer": observer, "log": out, "interrupted": True}
+    try:
+        loaded = load(game)
+        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+        if loaded.num_players != 2:
+            raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
+        with waiting(f"building {loaded.spec}"):
+            form = loaded.sequence_form
+            if form.leaves is None:
+                raise CommandLineError(f"{loaded.spec} has no histories, so it cannot be played")
+            view = None if out is None else observer_tree(loaded, observer)
+        with waiting(f"strategies of {seat0} and {seat1}"):
+            profile = Profile([opponent_strategy(name, loaded, player) for player, name in enumerate((seat0, seat1))])
+    except KeyboardInterrupt:
+        print_error("interrupted")
+        write_json(_record(known), json)
+        return ExitStatus.INTERRUPTED
+    results = Results(form.leaves)
+    begun = time.perf_counter()
+    known["interrupted"] = False
+    try:
+        with contextlib.ExitStack() as stack:
+            writer = None
+            if view is not None and out is not None:
+                sys.stdout.flush()
+                target: Any = sys.stdout.buffer if out == STANDARD_OUTPUT else out
+                with deferring_interrupts():
+                    writer = stack.enter_context(PlayLogWriter(target, loaded, view))
+            quiet = out == STANDARD_OUTPUT and sys.stdout.isatty()  # the log would run through the bar
+            _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
+    except KeyboardInterrupt:
+        known["interrupted"] = True
+        print_error("interrupted")
+    record = _record(known, loaded, profile, results, time.perf_counter() - begun)
+    write_json(record, json)
+    if shown:
+        _print(record)
+    return ExitStatus.INTERRUPTED if known["interrupted"] else ExitStatus.SUCCESS
+
+
+def _play(
+    chunks: "Iterator[Integers]", games: int, writer: "PlayLogWriter | None", results: "Results", title: str | None
+) -> None:
+    """Count and write games; Ctrl-C comes between chunks, so that lines are whole and counts agree with them."""
+    done = 0
+    with filling(title or "", "games", shown=title is not None) as progress:
+        for leaves in chunks:
+            with deferring_interrupts():
+                if writer is not None:
+                    writer.write(leaves)
+                results.add(leaves)
+            done += len(leaves)
+            if progress is not None:
+                progress(done, done / games)
+
+
+def _record(
+    known: dict[str, Any],
+    game: "Game | None" = None,
+    profile: "Profile | None" = None,
+    results: "Results | None" = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """Return the results, ready for JSON; what is not known is null."""
+    from .. import __version__
+    from ..seqform.evaluate import expected_payoffs
+    from ..solvers.solution import json_ready
+
+    record: dict[str, Any] = {"schema": 1, "version": __version__, "game": None, "parameters": None, **known}
+    record |= dict.fromkeys(("mean", "interval", "expected", "seconds", "games_per_second"))
+    record |= {"games": 0, "confidence": _CONFIDENCE}
+    if game is not None and profile is not None and results is not None and seconds is not None:
+        means = [results.of_player(player, _CONFIDENCE) for player in range(game.num_players)]
+        record |= {
+            "games": results.num_games,
+            "mean": [None if each is None else each.mean for each in means],
+            "interval": [None if each is None else [each.lower, each.upper] for each in means],
+            "expected": expected_payoffs(game, profile).tolist(),
+            "seconds": seconds,
+            "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
+        }
+    return json_ready(record)  # type: ignore[no-any-return]
+
+
+def _print(record: dict[str, Any]) -> None:
+    rows = {
+        "game": record["game"],
+        "seats": " and ".join(record["seats"]),
+        "games": f"{record['games']:,}",
+    }
+    for player, (mean, interval) in enumerate(zip(record["mean"], record["interval"], strict=True)):
+        measured = "" if mean is None else f"{mean:.6f} in [{interval[0]:.6f}, {interval[1]:.6f}], "
+        rows[f"result of seat {player}"] = f"{measured}expected {record['expected'][player]:.6f}"
+    rows["log"] = f"{record['log']}, of seat {record['observer']}"
+    rows["seconds"] = f"{record['seconds']:.3g}"
+    show_rows(console(), rows)

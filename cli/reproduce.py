@@ -1,0 +1,177 @@
+"""``treeplex reproduce``: a figure or table of a paper, its data and its picture."""
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.errors import nearest
+from .errors import CommandLineError, ExitStatus, print_error
+from .interrupts import deferring_interrupts
+from .options import JsonOption
+from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, make_folder, show_rows, write_json
+from .progress import counting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..validation.papers import Claim, Experiment, Reproduction, Row
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A figure or table as --list names it; without it, the list.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="In the paper's size or near it, or in a minute or two (default).")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced.")] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to this folder."),
+    ] = None,
+    json: JsonOption = None,
+) -> int:
+    """Compute a figure or table of a paper, check it, and draw it.
+
+    Every row has a criterion of its own; exit status 1 if one does not meet it. After Ctrl-C the rows so far are
+    written, and the check has not passed. Pictures need matplotlib.
+    """
+    check_distinct(out=out, json=json)
+    with deferring_interrupts():
+        from ..validation.papers import EXPERIMENTS
+
+    if name is None or listed:
+        if name is not None or out is not None or full:
+            raise CommandLineError("--list and no NAME list what can be reproduced: leave the other arguments out")
+        check_writable(json, "--json")
+        _list(list(EXPERIMENTS.values()), json)
+        return ExitStatus.SUCCESS
+    if name not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise CommandLineError(f"unknown experiment {name!r}{nearest(name, EXPERIMENTS)}; expected one of {known}")
+    if out is not None:
+        with deferring_interrupts():
+            from ..seqform.interchange.pictures import require_matplotlib
+
+            require_matplotlib()
+        make_folder(out, "--out")
+    check_writable(json, "--json")
+    kind = EXPERIMENTS[name]
+    found = _run(kind.full() if full else kind.quick(), shown=json != STANDARD_OUTPUT)
+    if found.interrupted:
+        print_error("interrupted")
+    write_json(found.to_dict(), json)
+    if out is not None:
+        written = found.write(out)
+        if json != STANDARD_OUTPUT:
+            show_rows(console(), {"written": ", ".join(map(str, written))})
+    if found.interrupted:
+        return ExitStatus.INTERRUPTED
+    return ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+
+
+def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
+    """List the experiments."""
+    entries = [
+        {"name": one.name, "title": one.title, "paper": one.paper.citation, "figure": one.figure} for one in kinds
+    ]
+    write_json({"experiments": entries}, json)
+    if json == STANDARD_OUTPUT:
+        return
+    from rich.table import Table
+
+    from .output import show
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("name", "figure", "shows"):
+        table.add_column(heading, no_wrap=heading != "shows", overflow="fold")
+    for one in kinds:
+        table.add_row(one.name, one.figure, one.title)
+    out = console()
+    show(out, table)
+    for citation in dict.fromkeys(one.paper.citation for one in kinds):
+        out.print(citation, style="dim", soft_wrap=True)
+
+
+def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
+    """Run an experiment, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
+    from ..validation.papers import Reproduction, reproduce
+
+    out = console()
+    rows: list[Row] = []
+    lines = RowLines(out)
+
+    def keep(row: "Row") -> None:
+        rows.append(row)
+        if shown:
+            lines.print_row(row)
+
+    if shown:
+        out.print(f"{experiment.name}: {experiment.title}", style="dim", soft_wrap=True)
+        kind = "" if experiment.figure.startswith("table") else "figure "
+        out.print(f"{kind}{experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
+    begun = time.perf_counter()
+    try:
+        with counting(out, experiment.num_rows) if shown else contextlib.nullcontext() as advance:
+            found = reproduce(experiment, on_row=keep, on_step=advance)
+    except KeyboardInterrupt:
+        found = Reproduction(experiment, tuple(rows), time.perf_counter() - begun, interrupted=True)
+    if shown:
+        _print_end(out, found)
+    return found
+
+
+class RowLines:
+    """Prints a row a line as it comes; the headings and widths are those of the first row.
+
+    Parameters
+    ----------
+    out : rich.console.Console
+    """
+
+    def __init__(self, out: "Console") -> None:
+        self.out = out
+        self.widths: list[int] = []
+
+    def print_row(self, row: "Row") -> None:
+        """Print a row, and its failure below it."""
+        from rich.text import Text
+
+        cells = row.cells()
+        if not self.widths:
+            self.widths = [max(len(heading), len(text), 7) for heading, text in cells.items()]
+            headings = " ".join(f"{heading:>{width}}" for heading, width in zip(cells, self.widths, strict=True))
+            self.out.print(Text(f"  {headings}", style="dim"), soft_wrap=True)
+        line = Text("  ")
+        line.append(" ".join(f"{text:>{width}}" for text, width in zip(cells.values(), self.widths, strict=True)))
+        line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
+        self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+        if row.failure:
+            self.out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
+
+
+def _print_end(out: "Console", found: "Reproduction") -> None:
+    """Print the paper's numbers beside ours, and the verdict."""
+    from rich.text import Text
+
+    for claim in found.claims:
+        out.print(Text(f"  {claim.quantity}: {_beside(claim)}"), soft_wrap=True)
+    style = "bold green" if found.passed else "bold red"
+    out.print(Text(found.summary, style=style), soft_wrap=True)
+
+
+def _beside(claim: "Claim") -> str:
+    measured = "not measured" if claim.measured is None else _number(claim.measured)
+    return (
+        f"{measured} (the paper has no number)"
+        if claim.paper is None
+        else f"{measured} (paper: {_number(claim.paper)})"
+    )
+
+
+def _number(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

@@ -1,0 +1,716 @@
+"""The command line: what it prints where, its JSON, its files and its exit statuses."""
+
+import importlib
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import treeplex
+from treeplex import Profile, exploitability, load_game
+from treeplex.cli import main
+from treeplex.models.problems import PROBLEMS
+from treeplex.solvers import method_names
+from treeplex.solvers.status import Status
+
+solve_command = importlib.import_module("treeplex.cli.solve")
+suites = importlib.import_module("treeplex.validation.suites")
+
+SOLVE_KEYS = {
+    *("schema", "version", "game", "parameters", "problem", "method", "player", "status", "message", "objective"),
+    *("value", "value_exact", "lower", "upper", "gap", "exploitability", "gain", "opponent_value", "game_value"),
+    *("violation", "violations", "multipliers", "steps", "iterations", "seconds", "build_seconds", "sizes"),
+}
+ROW_KEYS = {
+    *(
+        "game",
+        "problem",
+        "method",
+        "value",
+        "exact_value",
+        "difference",
+        "error",
+        "exploitability",
+        "violation",
+        "tolerance",
+    ),
+    *("iterations", "seconds", "passed", "question"),
+}
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts that are looked for are not broken into lines, whatever the terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def refuse_constant(name: str) -> None:
+    raise AssertionError(f"{name} in JSON")
+
+
+def read_json(text: str) -> dict:
+    record = json.loads(text, parse_constant=refuse_constant)
+    assert isinstance(record, dict)
+    return record
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
+    assert main([*arguments, "--json", "-"]) == status
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    return read_json(shown.out)
+
+
+def process(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "treeplex", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False, **options
+    )
+
+
+# Help and version
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert all(command in shown.out for command in ("games", "info", "solve", "validate"))
+    assert shown.err == ""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"treeplex {treeplex.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["games", "info", "solve", "validate", "reproduce"])
+def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["info"], ["solve"], ["validate"], ["reproduce"]])
+def test_help_shows_no_types(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert not any(name in shown for name in ("<bool>", "<str>", "BOOLEAN", "TEXT"))
+
+
+def test_help_names_every_problem_and_method(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["solve", "--help"]) == 0
+    words = set(re.findall(r"[\w+-]+", capsys.readouterr().out))
+    assert {*PROBLEMS, *method_names()} <= words
+
+
+# Games and info
+
+
+def test_games_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "games")
+    assert [game["name"] for game in record["games"]] == [family.name for family in treeplex.families()]
+    leduc = next(game for game in record["games"] if game["name"] == "leduc")
+    assert [parameter["name"] for parameter in leduc["parameters"]] == [
+        "players",
+        "ranks",
+        "suits",
+        "merge_suits",
+        "bet1",
+        "bet2",
+        "raises",
+    ]
+    assert {parameter["name"]: parameter["default"] for parameter in leduc["parameters"]}["merge_suits"] is False
+    assert "Southey" in leduc["citation"]
+    assert main(["games"]) == 0
+    shown = capsys.readouterr().out
+    assert "cards=players+1" in shown
+    assert "merge_suits=false" in shown
+    assert not [line for line in shown.splitlines() if line != line.rstrip()]
+
+
+def test_info_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "info", "kuhn")
+    assert record["sequences"] == [13, 13]
+    assert record["infosets"] == [6, 6]
+    assert record["levels"] == [2, 1]
+    assert (record["players"], record["leaves"], record["nnz"], record["zero_sum"]) == (2, 30, 30, True)
+    assert Fraction(record["value_exact"]) == Fraction(-1, 18)
+    assert math.isclose(record["value"], -1 / 18)
+    assert record["build_seconds"] >= 0.0
+    assert "infoset_list" not in record
+
+
+def test_long_parameters_wrap(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    spec = "leduc:ranks=4,suits=3,merge_suits=true,bet1=1,bet2=3,raises=1"
+    for arguments in (["info", spec], ["solve", spec]):
+        assert main(arguments) == 0
+        shown = capsys.readouterr().out
+        assert "…" not in shown
+        assert max(map(len, shown.splitlines())) <= 60
+        assert spec in "".join(line.split("  ")[-1].strip() for line in shown.splitlines())
+    assert main(["info", "leduc"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["parameters", "players=2,", "ranks=3,", "suits=2,"]
+    assert lines[2].split() == ["merge_suits=false,", "bet1=2,", "bet2=4,", "raises=2"]
+
+
+def test_info_of_three_players(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "info", "kuhn:players=3")
+    assert record["sequences"] == [33, 33, 33]
+    assert record["nnz"] is None
+    assert record["value"] is None
+    assert main(["info", "kuhn:players=3"]) == 0
+    assert "not known" in capsys.readouterr().out
+
+
+def test_info_names_infosets_as_constraints_do(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "info", "kuhn", "--infosets")
+    first, second = record["infoset_list"]
+    assert {one["infoset"] for one in first} == {"0/J_", "0/Q_", "0/K_", "0/J_pb", "0/Q_pb", "0/K_pb"}
+    assert next(one for one in first if one["infoset"] == "0/J_pb") == {
+        "infoset": "0/J_pb",
+        "actions": ["p", "b"],
+        "parent": "0/J_:p",
+    }
+    assert all(one["parent"] is None for one in second)
+    assert main(["info", "kuhn", "--infosets"]) == 0
+    assert any(line.split() == ["0/J_pb", "p", "b", "0/J_:p"] for line in capsys.readouterr().out.splitlines())
+
+
+# Solve
+
+
+@pytest.mark.parametrize(
+    "method", ["highs", "highs-ipm", "cvxpy", "cfr", "cfr+", "dcfr", "pcfr+", "es-mccfr", "os-mccfr"]
+)
+def test_solve_in_json(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "solve", "kuhn", "--problem", "nash", "--method", method, "--tol", "1e-3")
+    assert set(record) >= SOLVE_KEYS
+    assert record["schema"] == 1
+    assert (record["game"], record["problem"], record["method"]) == ("kuhn", "nash", method)
+    assert record["player"] is None
+    assert record["status"] in {"optimal", "converged"}
+    assert abs(record["value"] + 1 / 18) <= 2e-3
+    assert record["lower"] <= -1 / 18 + 1e-9
+    assert record["upper"] >= -1 / 18 - 1e-9
+    assert math.isclose(record["gap"], 2 * record["exploitability"], abs_tol=1e-12)
+    assert record["exploitability"] <= 1e-3
+    assert record["sizes"] == {"sequences": [13, 13], "infosets": [6, 6], "leaves": 30, "nnz": 30}
+
+
+def test_solve_with_defaults_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "solve", "kuhn")
+    assert (record["problem"], record["method"], record["status"]) == ("nash", "highs", "optimal")
+
+
+def test_solve_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "kuhn", "--method", "dcfr", "--tol", "1e-3"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    for words in ("nash on kuhn", "converged", "proven bounds", "exploitability", "at most the tolerance of 0.001"):
+        assert words in shown.out
+
+
+def test_values_of_three_players_are_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "kuhn:players=3", "--method", "cfr+", "--tol", "1e-3")
+    record = json_of(capsys, *arguments)
+    assert len(record["value"]) == 3
+    assert record["lower"] is None
+    assert main(list(arguments)) == 0
+    assert "values" in capsys.readouterr().out
+
+
+def test_tolerance_zero_runs_exactly_the_iterations_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "kuhn", "--method", "cfr", "--tol", "0", "--max-iterations", "17")
+    record = json_of(capsys, *arguments)
+    assert record["iterations"] == 17
+    assert record["status"] == "iteration_limit"
+    assert record["message"] == "all iterations that were asked for were run"
+    assert main(list(arguments)) == 0
+    shown = capsys.readouterr().out
+    assert "all iterations that were asked for were run" in shown
+    assert "tolerance" not in shown
+
+
+def test_exact_method_below_round_off(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "kuhn", "--tol", "1e-99"]) == 0
+    shown = capsys.readouterr().out
+    error = next(line for line in shown.splitlines() if line.startswith("exploitability"))
+    assert error.endswith(("at round-off", "at most the tolerance of 1e-99"))
+    assert "above" not in shown
+
+
+def test_advice_names_options_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "kuhn", "--method", "cfr", "--tol", "1e-9", "--max-iterations", "17")
+    advice = "raise --max-iterations, loosen --tol or try another method"
+    assert advice in json_of(capsys, *arguments)["message"]
+    assert main(list(arguments)) == 0
+    assert advice in capsys.readouterr().out
+
+
+def test_limits_are_results(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "leduc", "--method", "cfr", "--tol", "1e-9", "--time-limit", "0.05", "--seed", "1")
+    assert json_of(capsys, *arguments)["status"] == "time_limit"
+
+
+def test_options_reach_the_method(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = ("solve", "kuhn", "--method", "cfr+", "--tol", "0", "--max-iterations", "50")
+    seen = {json_of(capsys, *plain)["exploitability"]}
+    for option in (("--updates", "simultaneous"), ("--averaging", "uniform"), ("--iterate", "last")):
+        seen.add(json_of(capsys, *plain, *option)["exploitability"])
+    assert len(seen) == 4
+
+
+def test_profile_is_written_and_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, record_file = tmp_path / "profile.npz", tmp_path / "result.json"
+    assert main(["solve", "kuhn", "--out", str(out), "--json", str(record_file)]) == 0
+    shown = capsys.readouterr().out
+    assert "profile.npz" in shown
+    record = read_json(record_file.read_text(encoding="utf-8"))
+    game = load_game("kuhn")
+    assert math.isclose(exploitability(game, Profile.load(out, game)), record["exploitability"], abs_tol=1e-9)
+    first = ("--max-iterations", "1", "--tol", "0")
+    cold = json_of(capsys, "solve", "kuhn", "--method", "cfr", *first)
+    warm = json_of(capsys, "solve", "kuhn", "--method", "cfr", *first, "--start", str(out))
+    assert warm["exploitability"] < cold["exploitability"] / 100
+    again = ("--method", "cfr", "--tol", "1e-4", "--start", str(out), "--out", str(out))
+    assert main(["solve", "kuhn", *again]) == 0
+
+
+def test_result_that_proves_too_little_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "solve", "kuhn", "--method", "highs-pdlp", "--tol", "1e-13", status=1)
+    assert record["status"] == "uncertified"
+
+
+def test_exit_status_of_every_status() -> None:
+    failing = {Status.INFEASIBLE, Status.UNBOUNDED, Status.UNCERTIFIED}
+    for status in Status:
+        expected = 1 if status in failing else 130 if status is Status.INTERRUPTED else 0
+        assert solve_command.exit_status(status) == expected
+
+
+# Bad input
+
+BAD_INPUT = {
+    "no command": ([], "expected one of games, info, solve, style, sample, play,"),
+    "unknown command": (["slove", "kuhn"], "did you mean solve?"),
+    "unknown option": (["solve", "kuhn", "--methd", "cfr"], "no such option: --methd"),
+    "unknown option before the command": (["--fast", "solve", "kuhn"], "no such option: --fast"),
+    "no game": (["solve"], "missing argument 'GAME'"),
+    "two games": (["solve", "kuhn", "leduc"], "unexpected extra argument"),
+    "option without value": (
+        ["solve", "kuhn", "--start"],
+        "--start: the value is missing, expected FILE (see treeplex",
+    ),
+    "JSON without a file": (
+        ["solve", "kuhn", "--json"],
+        "--json: the value is missing, expected FILE, or - for standard output (see treeplex solve --help)",
+    ),
+    "profile to standard output": (["solve", "kuhn", "--out", "-"], "--out: a profile is binary and cannot go to"),
+    "word for a number": (["solve", "kuhn", "--tol", "small"], "'small', expected a number of at least 0"),
+    "negative number": (["solve", "kuhn", "--tol", "-1e-3"], "expected a number of at least 0"),
+    "NaN": (["solve", "kuhn", "--tol", "nan"], "expected a number of at least 0"),
+    "infinity": (["solve", "kuhn", "--time-limit", "inf"], "expected a number of seconds of at least 0, such as 60"),
+    "broken count": (["solve", "kuhn", "--max-iterations", "1.5"], "expected a whole number"),
+    "negative count": (["solve", "kuhn", "--max-iterations", "-5"], "expected a whole number"),
+    "huge count": (["solve", "kuhn", "--max-iterations", "9" * 400], "expected a whole number"),
+    "bad seed": (["solve", "kuhn", "--seed", "x"], "expected a whole number"),
+    "unknown game": (["solve", "kuhm"], "did you mean kuhn?"),
+    "unknown game in info": (["info", "chess"], "unknown game 'chess'"),
+    "unknown parameter": (["info", "kuhn:card=3"], "did you mean cards?"),
+    "bad parameter": (["info", "leduc:ranks=many"], "expected an integer"),
+    "game of two lines": (["info", "two\nlines\x1b[31m"], "unknown game"),
+    "unknown problem": (["solve", "kuhn", "--problem", "nahs"], "did you mean nash?"),
+    "problem in capitals": (["solve", "kuhn", "--problem", "NASH"], "did you mean nash?"),
+    "unknown method": (["solve", "kuhn", "--method", "cfrr"], "did you mean cfr"),
+    "method in capitals": (["solve", "kuhn", "--method", "HiGHS"], "did you mean highs?"),
+    "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
+    "option of another method": (
+        ["solve", "kuhn", "--averaging", "linear"],
+        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
+    ),
+    "unknown updates": (
+        ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
+        "cfr got --updates 'both', expected one of alternating",
+    ),
+    "unknown averaging": (["solve", "kuhn", "--method", "cfr", "--averaging", "best"], "expected one of uniform"),
+    "unknown iterate": (["solve", "kuhn", "--method", "cfr", "--iterate", "first"], "expected one of average, last"),
+    "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
+    "start of an exact method": (
+        ["solve", "kuhn", "--start", "missing.npz"],
+        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
+    ),
+    "text as start": (
+        ["solve", "kuhn", "--method", "cfr", "--start", __file__],
+        f"{__file__} is no strategy file: it is no .npz archive; --out writes one",
+    ),
+    "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
+    "unknown OpenSpiel game": (["solve", "openspiel:kuhn_pokr"], "OpenSpiel"),
+    "game file": (["info", "kuhn.json"], "kuhn.json: no such file"),
+    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: there is no suffix that games are read from"),
+    "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
+    "three players exactly": (["solve", "kuhn:players=3"], "needs two players"),
+    "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
+    "one file twice": (["solve", "kuhn", "--out", "same", "--json", "same"], "name the same file"),
+    "empty file name": (["games", "--json", ""], "file name is empty"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input_is_one_line(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: ")
+    assert shown.err.endswith("\n")
+    assert len(shown.err.splitlines()) == 1
+    assert shown.err[:-1].isprintable()
+    assert words in shown.err
+    assert not list(tmp_path.iterdir())
+
+
+UNWRITABLE = {
+    "games": ["games", "--json"],
+    "info": ["info", "kuhn", "--json"],
+    "solve to JSON": ["solve", "kuhn", "--json"],
+    "solve to a profile": ["solve", "kuhn", "--out"],
+    "validate to JSON": ["validate", "--json"],
+    "validate to HTML": ["validate", "--html"],
+}
+
+
+@pytest.mark.parametrize("place", ["", "missing/result", "folder/"])
+@pytest.mark.parametrize("arguments", UNWRITABLE.values(), ids=UNWRITABLE)
+def test_unwritable_files_are_noticed_before_anything_is_computed(
+    arguments: list[str],
+    place: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("treeplex.models.games.load_game", None)
+    monkeypatch.setattr(suites, "run_suite", None)
+    assert main([*arguments, f"{tmp_path}/{place}"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"error: {arguments[-1]}: cannot write ")
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_bad_input_leaves_files_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text("precious", encoding="utf-8")
+    assert main(["solve", "kuhn", "--method", "none", "--json", str(kept)]) == 2
+    assert kept.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("option", ["--json", "--out"])
+def test_full_disk_is_one_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "kuhn", option, "/dev/full"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_start_of_another_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "kuhn.npz"
+    Profile.uniform(load_game("kuhn")).save(out)
+    assert main(["solve", "rps", "--method", "cfr", "--start", str(out)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "another game" in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_unexpected_error_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(spec: str) -> None:
+        raise ZeroDivisionError("a bug\nof two lines")
+
+    monkeypatch.setattr("treeplex.models.games.load_game", broken)
+    monkeypatch.delenv("TREEPLEX_DEBUG", raising=False)
+    assert main(["info", "kuhn"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == "error: unexpected ZeroDivisionError: a bug of two lines (set TREEPLEX_DEBUG=1 to see where)\n"
+    monkeypatch.setenv("TREEPLEX_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["info", "kuhn"])
+
+
+# Interruption and closed pipes
+
+
+def test_interrupted_solve_returns_the_best_so_far(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solving = treeplex.solve
+
+    def impatient(*arguments, **options):
+        return solving(*arguments, **options | {"callback": lambda report: True})
+
+    monkeypatch.setattr("treeplex.solvers.solve", impatient)
+    record = json_of(capsys, "solve", "leduc", "--method", "cfr", "--tol", "1e-12", status=130)
+    assert record["status"] == "interrupted"
+    assert record["exploitability"] > 0
+
+
+def interrupted(*arguments, **options) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("place", ["treeplex.solvers.solve", "treeplex.seqform.sequence_form.SequenceForm.from_rules"])
+def test_interrupted_before_there_are_strategies(
+    place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, interrupted)
+    assert main(["solve", "kuhn:cards=4", "--method", "cfr", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    record = read_json(shown.out)
+    assert shown.err == "error: interrupted\n"
+    assert set(record) >= SOLVE_KEYS | {"tolerance", "options"}
+    assert (record["status"], record["method"], record["value"]) == ("interrupted", "cfr", None)
+    assert (record["game"], record["parameters"]) == ("kuhn:cards=4", {"players": 2, "cards": 4})
+
+
+def test_keys_are_those_of_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(solve_command.unsolved_record({})) == set(json_of(capsys, "solve", "kuhn"))
+
+
+def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treeplex.models.games.load_game", interrupted)
+    assert main(["info", "kuhn"]) == 130
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "error: interrupted\n")
+
+
+INTERRUPTED_IMPORT = """
+import signal, sys
+from treeplex.cli import main
+
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:  # Ctrl-C, as this module is about to be imported
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
+def test_ctrl_c_while_the_library_is_imported() -> None:
+    # A package that fails when it is imported again after that.
+    arguments = ["networkx.utils.configs", "solve", "kuhn", "--json", "-"]
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", INTERRUPTED_IMPORT, *arguments], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, "error: interrupted\n")
+    assert read_json(ended.stdout)["status"] == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
+def test_ctrl_c_in_a_process() -> None:
+    arguments = ("solve", "goofspiel:cards=5", "--method", "cfr", "--tol", "0", "--time-limit", "60", "--json", "-")
+    started = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "treeplex", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        time.sleep(8.0)  # until it iterates, on a busy machine too
+        running.send_signal(signal.SIGINT)
+        shown, errors = running.communicate(timeout=60)
+    assert time.monotonic() - started < 50
+    assert running.returncode == 130
+    assert errors == ""
+    assert read_json(shown)["status"] == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors of a shell")
+def test_closed_streams() -> None:
+    command = f"'{sys.executable}' -P -m treeplex solve kuhn --json -"
+    ended = subprocess.run(["sh", "-c", f"{command} 2>&-"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert read_json(ended.stdout)["status"] == "optimal"
+    ended = subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "error: cannot write to standard output: it is closed\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
+@pytest.mark.parametrize("arguments", [["games"], ["info", "leduc", "--infosets"], ["solve", "kuhn", "--json", "-"]])
+def test_closed_pipe_is_quiet(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        command = [sys.executable, "-P", "-m", "treeplex", *arguments]
+        ran = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [["games"], ["solve", "kuhn", "--json", "-"]])
+def test_full_standard_output_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-P", "-m", "treeplex", *arguments]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr == "error: cannot write to standard output: no space left on device\n"
+
+
+def test_bad_input_in_a_process() -> None:
+    ran = process("solve", "kuhm")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_ascii_terminal_shows_everything() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    for arguments in (["games"], ["solve", "--help"]):
+        ran = process(*arguments, env=environment)
+        assert (ran.returncode, ran.stderr) == (0, "")
+
+
+# Validate
+
+SMALL = suites.Suite(
+    "small",
+    "for tests",
+    (
+        suites.Case("kuhn", "highs", 1e-9, "exact"),
+        suites.Case("kuhn", "dcfr", 1e-3),
+        suites.Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}),
+        suites.Case("kuhn:players=3", "pcfr+", 1e-3, "alone"),
+    ),
+)
+
+
+@pytest.fixture
+def small_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+
+
+@pytest.fixture
+def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite whose first row is held to a value that is not the game's."""
+    monkeypatch.setattr(suites, "compare_with_value", compare_with_wrong_value)
+    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+
+
+def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:
+    from treeplex.validation import compare_with_value
+
+    return compare_with_value(solution, value + 0.01, tolerance, digits)
+
+
+@pytest.mark.usefixtures("small_suite")
+def test_validate_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "validate")
+    assert set(record) >= {"passed", "suite", "rows"}
+    assert record["passed"] is True
+    assert [set(row) for row in record["rows"]] == [ROW_KEYS] * 4
+    assert [row["method"] for row in record["rows"]] == ["highs", "dcfr", "cfr+ simultaneous", "pcfr+"]
+    assert record["rows"][3]["exact_value"] is None
+
+
+@pytest.mark.usefixtures("small_suite")
+@pytest.mark.parametrize("columns", [80, 120])
+def test_validate_prints_a_line_a_row(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["validate"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    lines = shown.out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum(line.endswith(" pass") for line in lines) == 4
+    assert lines[-1].startswith("4 rows on 2 games: all passed")
+
+
+@pytest.mark.usefixtures("small_suite")
+def test_interrupted_validate_keeps_its_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solving, calls = suites.solve, []
+
+    def impatient(*arguments, **options):
+        calls.append(arguments)
+        return interrupted() if len(calls) % 3 == 0 else solving(*arguments, **options)
+
+    monkeypatch.setattr(suites, "solve", impatient)
+    assert main(["validate", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    record = read_json(shown.out)
+    assert shown.err == "error: interrupted\n"
+    assert record["passed"] is False
+    assert [row["passed"] for row in record["rows"]] == [True, True]
+    page = tmp_path / "page.html"
+    assert main(["validate", "--html", str(page)]) == 130
+    assert "2 rows on 1 game: all passed, interrupted after" in capsys.readouterr().out
+    assert '<p class="FAIL">2 rows' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("failing_suite")
+def test_failed_row_exits_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["validate", "--html", str(page)]) == 1
+    shown = capsys.readouterr().out
+    assert "FAIL" in shown
+    assert "1 failed" in shown
+    assert "FAIL" in page.read_text(encoding="utf-8")
+    assert json_of(capsys, "validate", status=1)["passed"] is False
+
+
+@pytest.mark.usefixtures("small_suite")
+def test_page_needs_no_other_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, record_file = tmp_path / "page.html", tmp_path / "rows.json"
+    assert main(["validate", "--html", str(page), "--json", str(record_file)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert not any(word in text for word in ("http", "src=", "@import", "<link"))
+    assert text.count('<span class="pass">') == len(read_json(record_file.read_text(encoding="utf-8"))["rows"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solve", "kuhn", "--out", "kuhn.json"], "--out kuhn.json: a profile is written as .npz"),
+        (["solve", "game.efg", "--json", "game.efg"], "GAME and --json name the same file, game.efg"),
+        (["solve", "game.npz", "--out", "game.npz"], "GAME and --out name the same file, game.npz"),
+        (["export", "game.efg", "--out", "game.efg"], "GAME and --out name the same file, game.efg"),
+        (["export", "kuhn", "--format", "json", "--out", "kuhn.efg"], "--format json and --out kuhn.efg disagree"),
+    ],
+)
+def test_no_file_is_written_over_the_game_or_under_a_misleading_name(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("game.efg", "game.npz"):
+        Path(name).write_text("as it was")
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert message in shown.err
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("game.efg", "game.npz"), "as it was"
+    )

@@ -1,0 +1,156 @@
+"""``treeplex solve`` for depth-limited responses, as somebody uses it who makes mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from treeplex import LinearValue, Profile, Strategy, load_game
+from treeplex.cli import main
+
+CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
+CDRNR = ("solve", "leduc", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5")
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert main([*arguments, "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    return record
+
+
+def test_steps_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *CDRNR, "--lookahead", "3", "--gadget", "full", "--method", "lp")
+    assert (record["status"], record["method"], record["player"]) == ("optimal", "lp", 0)
+    assert record["question"] == "cdrnr --opponent uniform --p 0.5 --lookahead 3 --gadget full"
+    assert record["gain"] == pytest.approx(1.5824, abs=1e-4)
+    assert record["exploitability"] == pytest.approx(0.5381, abs=1e-4)
+    assert record["safety_bound"] == pytest.approx(record["gain"])
+    assert record["step_levels"] == [0, 2, 3, 4, 5, 6, 7]
+    assert record["steps"] == sorted(record["steps"])
+    assert record["steps"][-1] == pytest.approx(record["objective"])
+    assert max(record["step_gaps"]) <= 1e-6
+
+
+def test_the_method_need_not_be_said(capsys: pytest.CaptureFixture[str]) -> None:
+    for problem in ("cdbr", "cdbr-ne", "cdrnr", "ses", "lbr"):
+        sure = () if problem in ("cdbr", "lbr") else ("--p", "1/2")
+        far = () if problem in ("ses", "lbr") else ("--lookahead", "1")
+        arguments = ("solve", "leduc:merge_suits=true", "--problem", problem, "--opponent", "uniform", *sure, *far)
+        record = json_of(capsys, *arguments, "--player", "1")
+        assert (record["method"], record["status"], record["player"]) == ("lp", "optimal", 1)
+        assert record["gain"] > 0.5
+        assert record["steps"]
+
+
+def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CDRNR, "--lookahead", "1"]) == 0
+    shown = capsys.readouterr().out
+    lines = {line.split("  ")[0]: line for line in shown.splitlines()}
+    assert lines["steps"].split()[1:3] == ["7,", "worth"]
+    assert "at most the tolerance" in lines["largest gap"]
+    assert "1.28878" in lines["safety bound"]
+    assert ", against the model with probability 1/2, else at worst" in lines["objective"]
+    assert main([*CDBR, "--lookahead", "1"]) == 0
+    assert "safety bound" not in capsys.readouterr().out
+
+
+def test_gadgets_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = {
+        gadget: json_of(capsys, *CDRNR, "--lookahead", "1", "--gadget", gadget)["exploitability"]
+        for gadget in ("full", "none", "resolving", "max-margin")
+    }
+    assert len({round(number, 6) for number in lost.values()}) == 4
+    assert lost["none"] > 1.0
+
+
+def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "response.npz"
+    assert main([*CDBR, "--lookahead", "5", "--out", str(path)]) == 0
+    profile = Profile.load(path, load_game("leduc"))
+    assert (profile[1].plan == Strategy.uniform(load_game("leduc"), 1).plan).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((*CDBR, "--lookahead", "0"), "--lookahead is '0', expected a whole number from 1 on"),
+        ((*CDBR, "--lookahead", "two"), "--lookahead is 'two', expected a whole number from 1 on"),
+        ((*CDBR, "--lookahead", "9" * 5000), "--lookahead is '999"),
+        (CDBR, "cdbr needs --lookahead, a whole number of levels from 1 on"),
+        ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
+        ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
+        ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for iterative methods"),
+        ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "unknown gadget 'ful' (did you mean full?)"),
+        ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
+        ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p is 2, expected a number from 0 to 1"),
+        (("solve", "kuhn", "--problem", "ses", "--opponent", "uniform", "--p", "0"), "kuhn has no public chance event"),
+        (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr is for poker, kuhn and leduc"),
+        (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),
+        (("solve", "kuhn", "--lookahead", "1"), "--lookahead is not for nash"),
+        (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to walk"),
+        (("solve", "rps", *CDBR[2:], "--lookahead", "1", "--level", "1"), "--level is not for cdbr"),
+        (("reproduce", "cdrnr-table-2"), "unknown experiment 'cdrnr-table-2' (did you mean cdrnr-table-1?)"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_answered_in_one_line(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--json", "-"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert len(shown.err) < 400
+
+
+def test_a_strategy_of_another_game_is_no_opponent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "kuhn.npz"
+    Strategy.uniform(load_game("kuhn"), 1).save(path)
+    assert main(["solve", "leduc", "--problem", "cdbr", "--opponent", str(path), "--lookahead", "1"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert "another game" in shown.err
+
+
+def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ("solve", "kuhn", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5", "--lookahead", "1")
+    limits = ("--tol", "0", "--max-iterations", "100")
+    record = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "cfr+:iterations=50")
+    assert (record["status"], record["method"]) == ("iteration_limit", "pcfr+ with value cfr+:iterations=50")
+    assert record["steps"][0] == pytest.approx(5 / 36, abs=0.01)
+    assert 0.0 < record["value_errors"][0] < 0.05
+    assert record["value_errors"][1] == 0.0
+    exact = json_of(capsys, *asked, *limits, "--method", "pcfr+", "--value", "exact")
+    assert (exact["method"], exact["value_errors"]) == ("pcfr+", None)
+    path = str(tmp_path / "value.npz")
+    LinearValue.train(load_game("kuhn"), 1, examples=100, iterations=50).save(path)
+    record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", path)
+    assert (record["method"], record["value_errors"]) == ("cfr+ with value linear", [None, 0.0])
+    assert record["steps"][0] == pytest.approx(5 / 36, abs=0.1)
+    for value, said in (("cfr+:iterations=9", "on average in a step, at most"), (path, "not measured; gaps are")):
+        assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
+        line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
+        assert said in line
+    cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
+    for arguments, message in [
+        ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),
+        (("solve", "kuhn", "--method", "cfr+", "--value", "cfr+"), "--value is for --problem cdbr, cdbr-ne, cdrnr"),
+        ((*cdbr, "--method", "cfr+", "--value", "cfr+:iterations=0"), "expected cfr+:iterations=N"),
+        ((*cdbr, "--method", "cfr+", "--value", "none"), "--value none: expected exact, cfr+"),
+        ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
+        ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "take their average"),
+        ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),
+    ]:
+        assert main(list(arguments)) == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert message in shown.err
+        assert shown.err.count("\n") == 1

@@ -1,0 +1,566 @@
+"""``treeplex solve`` for constraints, styles, responses and frontiers, as somebody uses it who makes mistakes."""
+
+import importlib
+import json
+import shlex
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from treeplex import Profile, load_game, restricted_nash_frontier
+from treeplex.cli import main
+from treeplex.cli.records import unsolved_record
+from treeplex.solvers.opponents import opponent_strategy
+
+solve_command = importlib.import_module("treeplex.cli.solve")
+
+CONSTRAINED = ("solve", "kuhn", "--problem", "constrained")
+STYLE = ("solve", "kuhn", "--problem", "style")
+RNR = ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform")
+KING_AND_JACK = ("--constrain", "0/K_:b <= 0.5", "--constrain", "0/J_:b >= 3/10 as jack")
+INFEASIBLE = ("--constrain", "0/J_:b>=0.7 as often", "--constrain", "0/J_:b<=0.4 as seldom", "--constrain", "0/K_:b<=1")
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
+    assert main([*arguments, "--json", "-"]) == status
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    return record
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    assert main(list(arguments)) == status
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert not [line for line in shown.out.splitlines() if line != line.rstrip()]
+    return shown.out
+
+
+# Constraints
+
+
+def test_constraints_and_their_prices_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK)
+    assert (record["problem"], record["status"], record["player"]) == ("constrained", "optimal", None)
+    assert record["value"] == pytest.approx(-0.1)
+    assert record["objective"] == pytest.approx(-0.1)
+    assert record["multipliers"] == {"0/K_:b <= 0.5": pytest.approx(1 / 9), "jack": pytest.approx(1 / 3)}
+    assert record["violations"] == {"0/K_:b <= 0.5": pytest.approx(0), "jack": pytest.approx(0)}
+    assert (record["least_violation"], record["conflict"]) == (None, None)
+    shown = printed(capsys, *CONSTRAINED, *KING_AND_JACK)
+    assert [line.split()[-4:] for line in shown.splitlines()[-3:]] == [
+        ["constraint", "player", "violation", "price"],
+        ["0.5", "0", "0", "0.1111111111"],
+        ["jack", "0", "0", "0.3333333333"],
+    ]
+    assert "at most the tolerance" in next(line for line in shown.splitlines() if line.startswith("gap"))
+
+
+def test_risk_of_the_transit_game(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(
+        capsys, "solve", "transit:width=2", "--problem", "constrained", "--constrain", "risk<=0.1", "--method", "cvxpy"
+    )
+    assert record["value"] == pytest.approx(0.020351, abs=5e-7)
+    assert record["multipliers"]["risk<=0.1"] == pytest.approx(0.1552, abs=5e-5)
+
+
+def test_the_table_says_whose_a_constraint_is_and_who_is_paid(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risk<=0.1 as r")
+    shown = printed(capsys, *arguments, "--sensitivity", "r=0:0.2")
+    assert "r                1          0  0.1551763994" in shown
+    assert "objective, paid to player 0, by the bound of r; proven within" in shown
+    assert " -10101010.1010\n" in shown  # a price of eighteen digits, of which the last six mean nothing
+
+
+def test_an_equality_is_shown_as_two(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *CONSTRAINED, "--constrain", "0/J_:b == 1/2 as jack")
+    assert record["value"] == pytest.approx(-1 / 9)
+    assert set(record["multipliers"]) == {"jack (at most)", "jack (at least)"}
+    assert record["multipliers"]["jack (at least)"] == pytest.approx(1 / 3)
+
+
+def test_constraints_that_cannot_be_met_exit_1_and_say_which(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *CONSTRAINED, *INFEASIBLE, status=1)
+    assert record["status"] == "infeasible"
+    assert record["least_violation"] == pytest.approx(0.3)
+    assert set(record["conflict"]) == {"often", "seldom"}
+    for key in ("value", "objective", "lower", "upper", "gap", "exploitability"):
+        assert record[key] is None
+    shown = printed(capsys, *CONSTRAINED, *INFEASIBLE, status=1)
+    rows = dict(line.split("  ", 1) for line in shown.splitlines() if "  " in line and line[0] != " ")
+    assert rows["least violation"].strip() == "0.3 in sum, 0.15 the largest alone"
+    assert rows["conflict"].strip() == "often, seldom"
+    assert "value" not in rows
+    assert shown.splitlines()[-4].split() == ["constraint", "player", "violation"]
+
+
+def test_with_a_penalty_constraints_may_be_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*CONSTRAINED, *INFEASIBLE, "--penalty", "1/20")
+    record = json_of(capsys, *arguments)
+    assert record["status"] == "optimal"
+    assert record["violation"] > 0.1
+    assert max(record["multipliers"].values()) <= 0.05 + 1e-9
+    assert record["lower"] - 1e-9 <= record["objective"] <= record["upper"] + 1e-9
+    assert record["objective"] < record["value"]
+    shown = printed(capsys, *arguments)
+    assert "0.05 per unit of violation" in shown
+    assert "the value with penalties" in shown
+
+
+def test_a_profile_is_written_of_constrained_play(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "play.npz"
+    assert "play.npz" in printed(capsys, *CONSTRAINED, *KING_AND_JACK, "--out", str(out))
+    play = Profile.load(out, load_game("kuhn"))
+    assert play[0]["K_"]["b"] <= 0.5 + 1e-9
+    assert play[0]["J_"]["b"] >= 0.3 - 1e-9
+
+
+def test_what_a_bound_is_worth(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*CONSTRAINED, "--constrain", "0/J_:b>=1/2", "--sensitivity", "0/J_:b>=1/2=0:1")
+    record = json_of(capsys, *arguments)
+    found = record["sensitivity"]
+    assert (found["constraint"], found["lower"], found["upper"]) == ("0/J_:b>=1/2", 0, 1)
+    flat, rest = found["pieces"][:2]
+    assert flat["slope"] == pytest.approx(0, abs=1e-9)
+    assert flat["to"] == pytest.approx(1 / 3)
+    assert flat["objective_to"] == pytest.approx(-1 / 18)
+    assert rest["slope"] == pytest.approx(-1 / 3)
+    assert abs(found["gap"]) <= 1e-9
+    shown = printed(capsys, *arguments)
+    assert "bound of 0/J_:b>=1/2" in shown
+    assert "-0.3333333333" in shown
+
+
+def test_bounds_that_cannot_be_met_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*CONSTRAINED, "--constrain", "0/J_:b>=0.7", "--constrain", "0/J_:b<=1 as most")
+    shown = printed(capsys, *arguments, "--sensitivity", "most=0:1")
+    assert "no strategy meets the constraints with a bound outside 0.7 to 1" in shown
+
+
+def test_an_infeasible_problem_may_be_feasible_with_another_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *CONSTRAINED, *INFEASIBLE, "--sensitivity", "seldom=0:1", status=1)
+    assert record["status"] == "infeasible"
+    assert record["sensitivity"]["feasible"] == pytest.approx([0.7, 1.0])
+    record = json_of(capsys, *CONSTRAINED, *INFEASIBLE, "--sensitivity", "seldom=0:0.5", status=1)
+    assert (record["status"], record["sensitivity"]) == ("infeasible", None)
+
+
+# Styles
+
+
+@pytest.mark.parametrize(
+    ("arguments", "objective"),
+    [
+        (("--maximise", "0/J_:b"), Fraction(1, 3)),
+        (("--maximise", "0/J_:b", "--epsilon", "0.05"), Fraction(29, 60)),
+        (("--maximise", "0/J_:b", "--epsilon", "1/20", "--player", "0"), Fraction(29, 60)),
+        (("--minimise", "0/J_:b"), Fraction(0)),
+        (("--minimise", "0/J_:b + 0/K_:b + 0/Q_:b"), Fraction(0)),
+        (("--maximise", "plan(1/J_p:b)"), Fraction(1, 3)),
+    ],
+)
+def test_styles(arguments: tuple[str, ...], objective: Fraction, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *STYLE, *arguments)
+    assert record["objective"] == pytest.approx(float(objective), abs=1e-9)
+    assert record["player"] == (1 if "plan(1/J_p:b)" in arguments else 0)
+    assert (record["problem"], record["status"]) == ("style", "optimal")
+    assert record["game_value"] == pytest.approx(-1 / 18 * (1 - 2 * record["player"]))
+    assert "safety" in record["multipliers"]
+
+
+def test_the_table_of_a_style_says_what_is_large(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "0.01")
+    assert "0.3633333333, the largest that there is of 0/J_:b" in shown
+    assert "price of safety" in shown
+
+
+# Responses
+
+
+def test_best_equilibrium_strategies_have_a_slack(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("solve", "kuhn", "--problem", "best-nash", "--opponent", "uniform")
+    record = json_of(capsys, *arguments)
+    assert record["objective"] == pytest.approx(1 / 6)
+    assert 0 <= record["slack"] <= 1e-9
+    assert "for round-off" in printed(capsys, *arguments)
+    other = json_of(capsys, *arguments, "--player", "1")
+    assert (other["player"], other["objective"]) == (1, pytest.approx(1 / 6))
+
+
+def test_fractions_reach_exact_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, *RNR, "--p", "1/2", "--method", "rational")
+    assert record["status"] == "optimal"
+    assert Fraction(record["value_exact"]).denominator < 1000
+    assert record["objective"] == 5 / 36
+    shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational")
+    assert "5/36 = 0.1388888889" in shown
+    assert "-1/18 = -0.0555555556 to player 0" in printed(capsys, "solve", "kuhn", "--method", "rational")
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_frontier_lists_every_response(player: int, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*RNR, "--frontier", "--player", str(player))
+    record = json_of(capsys, *arguments)
+    game = load_game("kuhn")
+    expected = restricted_nash_frontier(game, opponent_strategy("uniform", game, 1 - player))
+    pieces = record["frontier"]
+    assert [piece["gain"] for piece in pieces] == pytest.approx(expected.gains.tolist())
+    assert [piece["exploitability"] for piece in pieces] == pytest.approx(expected.exploitabilities.tolist())
+    assert [piece["p_from"] for piece in pieces] == pytest.approx([0.0, *expected.breakpoints])
+    assert [piece["p_to"] for piece in pieces] == pytest.approx([*expected.breakpoints, 1.0])
+    assert set(record) == {*unsolved_record({}), "frontier"}
+    assert (record["status"], record["method"], record["player"]) == ("optimal", "highs-simplex", player)
+    assert record["game_value"] == pytest.approx(-1 / 18 * (1 - 2 * player))
+    assert 0 <= record["gap"] + 1e-12 <= 1e-9
+    assert record["iterations"] == expected.solves
+    for key in ("value", "objective", "lower", "upper", "gain", "exploitability", "opponent_value"):
+        assert record[key] is None
+    shown = printed(capsys, *arguments)
+    lines = shown.splitlines()
+    assert lines[-1 - len(pieces)].split() == ["p", "from", "p", "to", "gain", "exploitability"]
+    assert lines[-1].split()[1] == "1.0000000000"
+
+
+def test_frontier_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "frontier.json"
+    assert "frontier.json" in printed(capsys, *RNR, "--frontier", "--json", str(path))
+    assert len(json.loads(path.read_text())["frontier"]) == 3
+
+
+# Validate
+
+
+def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    suites = importlib.import_module("treeplex.validation.suites")
+    questions = (
+        ("constrained", {"constrain": ("0/K_:b<=0.5", "0/J_:b>=0.3")}, -0.1),
+        ("rnr", {"opponent": "uniform", "p": "1/2"}, 5 / 36),
+    )
+    cases = [
+        suites.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
+        for problem, question, known in questions
+    ]
+    monkeypatch.setitem(suites.SUITES, "quick", suites.Suite("small", "for tests", tuple(cases)))
+    shown = printed(capsys, "validate")
+    assert "kuhn  constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'  known value -0.1" in shown
+    assert "kuhn  rnr --opponent uniform --p 1/2  known value 0.138888888889" in shown
+    record = json_of(capsys, "validate")
+    assert record["passed"] is True
+    assert [row["question"] for row in record["rows"]] == [case.asked for case in cases]
+    assert record["rows"][1]["value"] == pytest.approx(5 / 36)
+    # What a row asks can be asked again.
+    for row in record["rows"]:
+        again = json_of(capsys, "solve", row["game"], "--problem", *shlex.split(row["question"]))
+        assert again["objective"] == pytest.approx(row["value"])
+
+
+# Mistakes
+
+MISTAKES = {
+    "a picture of nothing": (
+        ("solve", "kuhn", "--plot", "x.svg"),
+        "--plot draws what --frontier or --sensitivity finds",
+    ),
+    "a picture of no kind": (
+        ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "x.txt"),
+        "--plot x.txt: expected a file name that ends with .svg, .png or .pdf",
+    ),
+    "a base without constraints": (
+        ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
+        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is cfr",
+    ),
+    "a base of an exact method": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
+        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is highs",
+    ),
+    "steps of no multipliers": (
+        ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
+        "--step says how far multipliers move in --method ccfr, and --method is cfr+",
+    ),
+    "steps of an unknown kind": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
+        "ccfr got --steps 'large', expected one of optimistic, constant, decreasing",
+    ),
+    "steps of nothing": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
+        "ccfr got --step 0.0, expected a number above 0",
+    ),
+    "a bound of multipliers that are not there": (
+        ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
+        "--beta bounds the multipliers of --method ccfr, and --method is dcfr",
+    ),
+    "a bound of multipliers of nothing": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
+        "ccfr got --beta 0.0, expected a number above 0",
+    ),
+    "a bound of multipliers beside a penalty": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),
+        "leave out one of the two",
+    ),
+    "no constraint": ((*CONSTRAINED,), "constrained needs --constrain"),
+    "a constraint of an equilibrium": (("solve", "kuhn", "--constrain", "0/K_:b<=1"), "--constrain is not for nash"),
+    "a penalty of a response": ((*RNR, "--p", "1", "--penalty", "1"), "--penalty is not for rnr"),
+    "a seat under constraints": (
+        (*CONSTRAINED, *KING_AND_JACK, "--player", "0"),
+        "--player 0: constrained solves for all players at once",
+    ),
+    "a wrong infoset": ((*CONSTRAINED, "--constrain", "0/A_:b<=1"), "column 3: player 0 has no infoset 'A_'"),
+    "a wrong action": ((*CONSTRAINED, "--constrain", "0/K_:c<=1"), "infoset 0/K_ has no action 'c'; expected p, b"),
+    "a wrong functional": (
+        ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risc<=0.1"),
+        "no functional 'risc' (did you mean risk?)",
+    ),
+    "a wrong comparison": ((*CONSTRAINED, "--constrain", "0/K_:b=<1"), "received '=', expected +, <=, >= or =="),
+    "a constraint twice": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--constrain", "0/K_:b<=1"),
+        "two constraints are called '0/K_:b<=1'",
+    ),
+    "a name twice": (
+        (*CONSTRAINED, "--constrain", "0/K_:b<=1 as x", "--constrain", "0/J_:b<=1 as x"),
+        "two constraints are called 'x'",
+    ),
+    "an empty constraint": ((*CONSTRAINED, "--constrain", ""), "received the end, expected a term"),
+    "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "a term of player 1 beside one of"),
+    "a constraint that is not linear": (
+        (*CONSTRAINED, "--constrain", "0/K_pb:b+0/J_pb:b<=1"),
+        "is linear only where it stands alone or beside other actions there; expected a realization, plan(…)",
+    ),
+    "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
+    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty is -1, expected a number of"),
+    "a penalty in words": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "much"), "--penalty 'much': expected a number"),
+    "three players": (
+        ("solve", "kuhn:players=3", "--problem", "constrained", "--constrain", "0/K_:b<=1"),
+        "constrained needs two players",
+    ),
+    "no style": ((*STYLE,), "style needs one of --maximise and --minimise, received none"),
+    "two styles": (
+        (*STYLE, "--maximise", "0/J_:b", "--minimise", "0/K_:b"),
+        "style needs one of --maximise and --minimise, received both",
+    ),
+    "a style of an equilibrium": (("solve", "kuhn", "--maximise", "0/J_:b"), "--maximise is not for nash"),
+    "a style that is no term": ((*STYLE, "--maximise", "0/J_:b<=1"), "term '0/J_:b<=1', column 7: received '<='"),
+    "a style that is not linear": ((*STYLE, "--maximise", "0/J_pb:b"), "is linear only in a constraint"),
+    "a style of the other seat": (
+        (*STYLE, "--maximise", "0/J_:b", "--player", "1"),
+        "style: player is 1, but maximise is about player 0",
+    ),
+    "a negative epsilon": (
+        (*STYLE, "--maximise", "0/J_:b", "--epsilon", "-0.1"),
+        "--epsilon is -0.1, expected a number",
+    ),
+    "an opponent of a style": (
+        (*STYLE, "--maximise", "0/J_:b", "--opponent", "uniform"),
+        "--opponent is not for style",
+    ),
+    "no opponent": (("solve", "kuhn", "--problem", "best-nash"), "best-nash needs --opponent"),
+    "p above one": ((*RNR, "--p", "3/2"), "--p is 3/2, expected a number from 0 to 1"),
+    "p of many digits": (
+        (*RNR, "--p", "1e999999999"),
+        "--p '1e999999999': expected a number, such as 0.25 or 1/4 (the",
+    ),
+    "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
+    "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),
+    "a frontier without an opponent": (("solve", "kuhn", "--problem", "rnr", "--frontier"), "rnr needs --opponent"),
+    "a frontier by an interior point": (
+        (*RNR, "--frontier", "--method", "highs-ipm"),
+        "--frontier is found by highs-simplex, and --method is highs-ipm",
+    ),
+    "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out does not go with --frontier"),
+    "a frontier to a tolerance": ((*RNR, "--frontier", "--tol", "1e-3"), "--tol does not go with --frontier"),
+    "a frontier in time": ((*RNR, "--frontier", "--time-limit", "1"), "--time-limit does not go with --frontier"),
+    "a sensitivity of an equilibrium": (
+        ("solve", "kuhn", "--sensitivity", "x=0:1"),
+        "--sensitivity is for constrained and epsilon-safe, and --problem is nash",
+    ),
+    "a sensitivity of a best equilibrium": (
+        ("solve", "kuhn", "--problem", "best-nash", "--opponent", "uniform", "--sensitivity", "safety=0:1"),
+        "--sensitivity is for constrained and epsilon-safe",
+    ),
+    "a sensitivity of safety to something else": (
+        (
+            "solve",
+            "kuhn",
+            "--problem",
+            "epsilon-safe",
+            "--opponent",
+            "uniform",
+            "--epsilon",
+            "0",
+            "--sensitivity",
+            "x=0:1",
+        ),
+        "epsilon-safe has no constraint 'x': it has safety",
+    ),
+    "a sensitivity to nothing": (
+        (*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "queen=0:1"),
+        "there is no constraint 'queen': there are 0/K_:b <= 0.5, jack",
+    ),
+    "a sensitivity without bounds": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack"), "expected NAME=LOW:HIGH"),
+    "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),
+    "a bound that cannot be moved": (
+        (*CONSTRAINED, "--constrain", "0/J_pb:b<=0.5 as call", "--sensitivity", "call=0:1"),
+        "the bound of 'call' multiplies the reach of an infoset",
+    ),
+    "an option that is none": ((*CONSTRAINED, "--constraint", "0/K_:b<=1"), "no such option: --constraint"),
+    "a constraint without text": ((*CONSTRAINED, "--constrain"), "--constrain: the value is missing"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES.values(), ids=MISTAKES)
+@pytest.mark.parametrize("json_too", [False, True])
+def test_mistakes_are_one_line(
+    arguments: tuple[str, ...],
+    message: str,
+    json_too: bool,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments[:2], *(["--json", "-"] if json_too else []), *arguments[2:]]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: ")
+    assert shown.err.endswith("\n")
+    assert shown.err.count("\n") == 1
+    assert shown.err[:-1].isprintable()
+    assert message in shown.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_are_checked_before_the_game_is_loaded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treeplex.models.games.load_game", None)
+    for arguments in (
+        (*CONSTRAINED,),
+        (*STYLE,),
+        (*RNR, "--p", "2"),
+        (*RNR, "--frontier", "--p", "0"),
+        ("solve", "kuhn", "--sensitivity", "x=0:1"),
+        (*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack"),
+    ):
+        assert main(list(arguments)) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_constraints_are_read_before_anything_is_solved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treeplex.solvers.solve", None)
+    assert main([*CONSTRAINED, "--constrain", "0/A_:b<=1"]) == 2
+    assert "no infoset 'A_'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*RNR, "--frontier"),
+        (*CONSTRAINED, "--constrain", "0/K_:b <= 0.5 as a king bets", "--sensitivity", "a king bets=0:1"),
+    ],
+)
+def test_numbers_are_whole_on_narrow_terminals(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = printed(capsys, *arguments).splitlines()
+    monkeypatch.setenv("COLUMNS", "30")
+    narrow = printed(capsys, *arguments).splitlines()
+    assert "…" not in "".join(narrow)
+    assert narrow[-1].split() == wide[-1].split()
+
+
+def test_bounds_that_cannot_be_met_are_not_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, *CONSTRAINED, "--constrain", "0/K_:b <= -1 as a", "--sensitivity", "a=-3:-2", status=1)
+    assert shown.endswith("no strategy meets the constraints with a bound of a from -3 to -2\n")
+
+
+def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        (RNR, "rnr needs --p, a number from 0 to 1"),
+        (CONSTRAINED, 'constrained needs --constrain "TERM <= NUMBER"'),
+        (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
+        ((*RNR, "--player", "one"), "'one', expected 0 or 1"),
+        ((*STYLE, "--eps", "1"), "no such option: --eps (did you mean --epsilon?)"),
+    ):
+        assert main(list(arguments)) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_what_was_asked_is_part_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json_of(capsys, "solve", "kuhn")["question"] == "nash"
+    assert json_of(capsys, *RNR, "--p", "1/2")["question"] == "rnr --opponent uniform --p 1/2"
+    assert json_of(capsys, *RNR, "--frontier")["question"] == "rnr --opponent uniform --frontier"
+    record = json_of(capsys, *CONSTRAINED, "--constrain", "0/J_:b >= 1/2 as jack")
+    assert record["question"] == "constrained --constrain '0/J_:b >= 1/2 as jack'"
+    assert "rnr --opponent uniform --p 1/2 on kuhn" in printed(capsys, *RNR, "--p", "1/2")
+
+
+def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational", "--player", "0")
+    assert "7/18 = 0.3888888889 to player 0, against the model" in shown
+    assert "5/36 = 0.1388888889, against the model with probability 1/2, else at worst" in shown
+    assert "1/18 = 0.0555555556 of the value of the game may be lost" in shown
+    shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
+    assert "-17/225 = -0.0755555556 to player 0, at worst" in shown
+    assert "violation        0\n" in shown  # 6.9e-17 in floats
+
+
+def test_interrupted_frontier_has_the_usual_keys(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treeplex.solvers.frontier.restricted_nash_frontier", interrupted)
+    assert main([*RNR, "--frontier", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    assert shown.err == "error: interrupted\n"
+    assert json.loads(shown.out)["status"] == "interrupted"
+
+
+def test_curves_are_drawn(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "frontier.svg"
+    printed(capsys, "solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", str(picture))
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    picture = tmp_path / "bound.png"
+    printed(
+        capsys, *CONSTRAINED, "--constrain", "0/K_:b<=1/2 as king", "--sensitivity", "king=0:1", "--plot", str(picture)
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_constrained_cfr_by_name(capsys):
+    record = json_of(capsys, *CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--base", "pcfr+", "--tol", "1e-4")
+    assert (record["method"], record["status"], record["options"]["base"]) == ("ccfr", "converged", "pcfr+")
+    assert record["objective"] == pytest.approx(-0.1, abs=1e-3)
+
+
+def test_multipliers_move_as_asked(capsys):
+    asked = (*CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--steps", "constant", "--step", "1")
+    options = json_of(capsys, *asked, "--tangents", "iterate")["options"]
+    assert (options["steps"], options["step"], options["tangents"]) == ("constant", 1.0, "iterate")
+
+
+def test_multipliers_are_bounded_by_name(capsys):
+    asked = (*CONSTRAINED, *KING_AND_JACK, "--method", "ccfr", "--beta", "0.05")
+    record = json_of(capsys, *asked)
+    assert (record["status"], record["options"]["beta"]) == ("converged", 0.05)
+    assert record["multiplier_bound"] > 1 / 3
+    assert f"price bound     {record['multiplier_bound']:g} at the end" in printed(capsys, *asked)
+
+
+@pytest.mark.parametrize("method", ["highs", "cvxpy", "rational", "ccfr"])
+def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
+    bounds = ("--constrain", "0/J_:b>=0.7 as often", "--constrain", "0/J_:b<=0.4 as seldom")
+    assert main([*CONSTRAINED, *bounds, "--method", method]) == 1
+    shown = capsys.readouterr().out
+    assert "often, seldom" in shown
+    assert ("3/10 in sum, 3/20 the largest alone" if method == "rational" else "0.3 in sum") in shown

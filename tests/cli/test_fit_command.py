@@ -1,0 +1,236 @@
+"""``treeplex fit``: from a log to a strategy, and what it says of logs that it cannot read."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treeplex import Profile, best_response_values, load_game, read_play_log
+from treeplex.cli import main
+from treeplex.solvers.opponents import opponent_strategy
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def played(
+    folder: Path, games: int = 3000, *, seat: int = 0, spec: str = "kuhn", opponent: str = "random:seed=1"
+) -> str:
+    """Write a log of uniform play in one seat against an opponent in the other."""
+    path = str(folder / f"seat{seat}.jsonl")
+    seats = ["uniform", opponent] if seat == 0 else [opponent, "uniform"]
+    arguments = ["play", spec, "--seat0", seats[0], "--seat1", seats[1], "--games", str(games), "--seed", "7"]
+    assert main([*arguments, "--observer", str(seat), "--out", path]) == 0
+    return path
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
+    capsys.readouterr()
+    assert main(["fit", *arguments, "--json", "-"]) == status
+    shown = capsys.readouterr()
+    assert status or shown.err == ""
+    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    return record
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(["fit", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_from_a_log_to_a_strategy_and_back_to_solve(
+    seat: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, out = played(tmp_path, seat=seat), str(tmp_path / "strategy.npz")
+    record = json_of(capsys, log, "--game", "kuhn", "--seat", str(seat), "--confidence", "0.99", "--out", out)
+    assert (record["status"], record["games"], record["seat"]) == ("optimal", 3000, seat)
+    game = load_game("kuhn")
+    profile = Profile.load(out, game)
+    earned = game.sequence_form.expected_payoffs(profile.plans)[seat]
+    assert record["guaranteed"] == pytest.approx(earned)
+    opponent = opponent_strategy("random:seed=1", game, 1 - seat)
+    best = float(
+        best_response_values(game, Profile(sorted([profile[seat], opponent], key=lambda one: one.player)))[seat]
+    )
+    assert record["game_value"] < record["guaranteed"] < best
+    assert record["guaranteed"] <= record["expected"]
+    for problem, more in (("best-response", ()), ("rnr", ("--p", "1/2"))):
+        question = [
+            "solve",
+            "kuhn",
+            "--problem",
+            problem,
+            "--opponent",
+            out,
+            "--player",
+            str(seat),
+            *more,
+            "--json",
+            "-",
+        ]
+        assert main(question) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["status"] == "optimal"
+        if problem == "best-response":
+            assert answer["objective"] == pytest.approx(record["guaranteed"])
+
+
+def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = played(tmp_path), str(tmp_path / "strategy.npz")
+    capsys.readouterr()
+    assert main(["fit", log, "--game", "kuhn", "--seat", "0", "--confidence", "0.99", "--out", out]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    lines = shown.out.splitlines()
+    for name in ("guaranteed", "expected", "game value", "exploitability", "status", "profile in", "probe"):
+        assert any(line.startswith(name) for line in lines), name
+    heading = next(number for number, line in enumerate(lines) if line.startswith("observation"))
+    rows = lines[heading + 1 :]
+    assert 0 < len(rows) <= 10
+    worths = [float(row.split()[-1]) for row in rows]
+    assert worths == sorted(worths, reverse=True)
+    assert all(" reaches " in row and (" at most " in row or " at least " in row) for row in rows)
+
+
+def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = (played(tmp_path), "--game", "kuhn", "--seat", "0", "--confidence", "0.999")
+    exact = json_of(capsys, *asked)
+    iterative = json_of(capsys, *asked, "--method", "ccfr", "--tol", "1e-4")
+    assert iterative["status"] == "converged"
+    assert iterative["objective"] == pytest.approx(exact["objective"], abs=4e-3)
+    fractions = json_of(capsys, *asked, "--method", "rational")
+    assert fractions["objective"] == pytest.approx(exact["objective"])
+    wider = json_of(capsys, *asked, "--bonferroni", "--interval", "clopper-pearson")
+    assert wider["guaranteed"] < exact["guaranteed"]
+    known = json_of(capsys, *asked, "--probe", "uniform")
+    assert known["guaranteed"] == pytest.approx(exact["guaranteed"], abs=0.1)
+    assert known["guaranteed"] != exact["guaranteed"]
+    assert (known["probe"], exact["probe"]) == ("uniform", None)
+
+
+def test_observations_that_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = (played(tmp_path, 200), "--game", "kuhn", "--seat", "0", "--confidence", "0.3")
+    record = json_of(capsys, *asked)
+    assert record["status"] == "optimal"
+    assert record["least_violation"] > 1e-4
+    assert record["penalty"] == 200.0
+    assert len(record["conflict"]) >= 1
+    assert json_of(capsys, *asked, "--penalty", "50")["penalty"] == 50.0
+    assert main(["fit", *asked]) == 0
+    shown = capsys.readouterr().out
+    assert "no opponent fits all of these games" in shown
+    assert "those that come nearest" in shown
+
+
+def test_an_empty_log_gives_an_equilibrium(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    record = json_of(capsys, str(empty), "--game", "kuhn", "--seat", "1")
+    assert (record["games"], record["constraints"], record["informative"]) == (0, 0, [])
+    assert record["guaranteed"] == pytest.approx(1 / 18)
+    assert record["mean_result"] is None
+    assert main(["fit", str(empty), "--game", "kuhn", "--seat", "1"]) == 0
+    assert "the games are too few" in capsys.readouterr().out
+
+
+def test_bad_lines_are_errors_or_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = Path(played(tmp_path, 100))
+    with log.open("ab") as file:
+        file.write(b'{"seat": 0\n{"seat":0,"private":"J","public":["p","b","x"],"shown":{},"result":1}\n')
+    asked = (str(log), "--game", "kuhn", "--seat", "0")
+    assert "line 102" in refused(capsys, *asked)
+    record = json_of(capsys, *asked, "--skip-bad")
+    assert (record["games"], record["lines"]) == (100, 103)
+    assert sum(bad["count"] for bad in record["skipped"]) == 2
+    assert {bad["line"] for bad in record["skipped"]} == {102, 103}
+    assert main(["fit", *asked, "--skip-bad"]) == 0
+    assert "first in line 102" in " ".join(capsys.readouterr().out.split())
+
+
+def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    content = Path(played(tmp_path, 50)).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert json_of(capsys, "-", "--game", "kuhn", "--seat", "0")["games"] == 50
+
+
+def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = played(tmp_path, 500, spec="leduc:merge_suits=true")
+    game = load_game("leduc:merge_suits=true")
+    record = json_of(capsys, log, "--game", "leduc:merge_suits=true", "--seat", "0")
+    found = read_play_log(log, game, 0)
+    assert record["mean_result"] == pytest.approx(found.mean_result)
+    for one in record["informative"]:
+        assert one["frequency"] == one["count"] / 500
+        assert one["lower"] <= one["frequency"] <= one["upper"]
+        assert one["name"].startswith(one["event"])
+    assert np.isfinite(record["guaranteed"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--game", "kuhn"), "--seat"),
+        (("--seat", "0"), "--game"),
+        (("--game", "kuhn", "--seat", "2"), "expected 0 or 1"),
+        (("--game", "kuhn", "--seat", "0", "--confidence", "95"), "expected a number between 0 and 1"),
+        (("--game", "kuhn", "--seat", "0", "--confidence", "nan"), "expected a number between 0 and 1"),
+        (("--game", "kuhn", "--seat", "0", "--interval", "wald"), "unknown interval 'wald'"),
+        (("--game", "kuhn", "--seat", "0", "--method", "cfr"), "is not for fit"),
+        (("--game", "kuhn", "--seat", "0", "--method", "hihgs"), "unknown method 'hihgs'"),
+        (("--game", "kuhn", "--seat", "0", "--penalty", "-1"), "expected a number of at least 0"),
+        (("--game", "kuhn", "--seat", "0", "--out", "-"), "cannot go to standard output"),
+        (("--game", "kuhn", "--seat", "0", "--out", "strategy.txt"), "a profile is written as .npz"),
+        (("--game", "kuhn", "--seat", "0", "--probe", "unifrom"), "unknown opponent"),
+        (("--game", "kuhn", "--seat", "1"), "seat"),
+        (("--game", "rps", "--seat", "0"), "the header is of the game 'kuhn'"),
+        (("--game", "kuhn:cards=4", "--seat", "0"), "cards"),
+        (("--game", "kuhn:players=3", "--seat", "0"), "two players"),
+        (("--game", "coin", "--seat", "0"), "does not say what players observe"),
+        (("--game", "khun", "--seat", "0"), "did you mean kuhn"),
+        (("--game", "kuhn", "--seat", "0", "--probe", "nash"), "which the probe never does"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    arguments: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(capsys, played(tmp_path, 300), *arguments)
+
+
+def test_a_log_that_is_not_there_and_files_that_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no such file" in refused(capsys, str(tmp_path / "none.jsonl"), "--game", "kuhn", "--seat", "0")
+    log = played(tmp_path, 10)
+    assert "LOG and --json name the same file" in refused(capsys, log, "--game", "kuhn", "--seat", "0", "--json", log)
+
+
+def test_an_interruption_leaves_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = played(tmp_path, 10)
+
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treeplex.models.play.read_play_log", interrupted)
+    record = json_of(capsys, log, "--game", "kuhn", "--seat", "0", status=130)
+    assert (record["status"], record["games"], record["guaranteed"]) == ("interrupted", None, None)
+    assert set(record) == set(json_of_uninterrupted(log, capsys, monkeypatch))
+
+
+def json_of_uninterrupted(log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> dict:
+    monkeypatch.undo()
+    return json_of(capsys, log, "--game", "kuhn", "--seat", "0")

@@ -1,0 +1,209 @@
+"""The command ``treeplex play``: its log, its JSON, its errors and what Ctrl-C leaves."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
+from treeplex import observer_tree as view_of
+from treeplex.cli import main
+from treeplex.solvers.opponents import opponent_strategy
+
+UNIFORM = ("--seat0", "uniform", "--seat1", "uniform")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def error_of(capsys, *arguments, status=2):
+    assert main(["play", *arguments]) == status
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err.removeprefix("error: ").strip()
+
+
+def json_of(capsys, *arguments):
+    assert main(["play", *arguments, "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    return json.loads(shown.out)
+
+
+def test_the_log_holds_the_games_of_the_seed(capsys):
+    arguments = ["leduc", "--seat0", "random:seed=4", "--seat1", "uniform", "--games", "2000", "--seed", "9"]
+    game = load_game("leduc")
+    profile = Profile([opponent_strategy("random:seed=4", game, 0), Strategy.uniform(game, 1)])
+    games = np.concatenate(list(simulate(profile, 2000, seed=9)))
+    for seat in (0, 1):
+        assert main(["play", *arguments, "--observer", str(seat), "--out", f"seat{seat}.jsonl"]) == 0
+        view = view_of(game, seat)
+        write_play_log("expected.jsonl", game, view, [games])
+        with open(f"seat{seat}.jsonl", "rb") as log, open("expected.jsonl", "rb") as expected:  # noqa: PTH123
+            assert log.read() == expected.read()
+        log = read_play_log(f"seat{seat}.jsonl", game, seat)
+        assert log.ended.tolist() == np.bincount(view.leaf_classes[games], minlength=view.num_classes).tolist()
+    shown = capsys.readouterr().out
+    assert re.search(r"games +2,000\n", shown)
+    assert "seat1.jsonl, of seat 1" in shown
+    assert f"expected {expected_payoffs(game, profile)[0]:.6f}" in shown
+
+
+def test_without_a_file_the_log_goes_to_standard_output(capsys):
+    assert main(["play", "kuhn", *UNIFORM, "--games", "3"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    lines = [json.loads(line) for line in shown.out.splitlines()]
+    assert lines[0] == {"treeplex_log": 1, "game": "kuhn", "parameters": {"players": 2, "cards": 3}}
+    assert [line["seat"] for line in lines[1:]] == [0, 0, 0]
+    assert main(["play", "kuhn", *UNIFORM, "--games", "3", "--out", "-", "--json", "results.json"]) == 0
+    assert capsys.readouterr().out == shown.out
+    with open("results.json", encoding="utf-8") as results:  # noqa: PTH123
+        assert json.load(results)["games"] == 3
+
+
+def test_json_holds_the_results(capsys):
+    record = json_of(capsys, "leduc:merge_suits=true", "--seat0", "nash", "--seat1", "uniform", "--games", "2e5")
+    assert record["game"] == "leduc:merge_suits=true"
+    assert record["parameters"]["ranks"] == 3
+    assert (record["seats"], record["games"], record["seed"]) == (["nash", "uniform"], 200_000, 0)
+    assert (record["log"], record["observer"], record["interrupted"]) == (None, 0, False)
+    game = load_game("leduc:merge_suits=true")
+    profile = Profile([opponent_strategy("nash", game, 0), Strategy.uniform(game, 1)])
+    assert record["expected"] == pytest.approx(expected_payoffs(game, profile).tolist())
+    assert record["confidence"] == 0.95
+    for mean, (lower, upper), expected in zip(record["mean"], record["interval"], record["expected"], strict=True):
+        assert lower < mean < upper
+        # Three times the half-width is 5.9 standard deviations: it fails once in 10^8, were the seed not fixed.
+        assert abs(mean - expected) < 3.0 * (upper - mean)
+    assert record["games_per_second"] == pytest.approx(record["games"] / record["seconds"])
+    assert record["games_per_second"] > 1_000_000 / 60
+
+
+def test_no_games_have_no_mean(capsys):
+    record = json_of(capsys, "kuhn", *UNIFORM, "--games", "0", "--out", "none.jsonl")
+    assert (record["games"], record["mean"], record["interval"]) == (0, [None, None], [None, None])
+    assert record["expected"] == [0.12500000000000003, -0.12500000000000003]
+    assert main(["play", "kuhn", *UNIFORM, "--games", "0", "--out", "none.jsonl"]) == 0
+    assert "expected 0.125000" in capsys.readouterr().out
+
+
+def test_the_largest_seed_is_one(capsys):
+    assert json_of(capsys, "kuhn", *UNIFORM, "--games", "1", "--seed", str(2**53))["seed"] == 2**53
+
+
+def test_results_need_no_observer(capsys):
+    assert json_of(capsys, "coin", *UNIFORM, "--games", "10")["games"] == 10
+    assert "coin does not say what players observe" in error_of(capsys, "coin", *UNIFORM, "--games", "10")
+
+
+def test_a_strategy_file_plays(capsys):
+    game = load_game("kuhn")
+    Profile([Strategy.from_dict(game, 0, {"K_": {"p": 1.0}}), Strategy.uniform(game, 1)]).save("slow.npz")
+    assert main(["play", "kuhn", "--seat0", "slow.npz", "--seat1", "uniform", "--games", "500", "--out", "log"]) == 0
+    log = read_play_log("log", game, 0)
+    kings = [number for number in range(log.view.num_classes) if log.view.name(number) == "'K', b"]
+    assert log.passed[kings].tolist() == [0]
+    assert log.num_games == 500
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kuhn", "--seat0", "uniform", "--games", "1"], "missing option '--seat1' (see treeplex play --help)"),
+        (["kuhn", *UNIFORM], "missing option '--games' (see treeplex play --help)"),
+        (["kuhn", *UNIFORM, "--games", "-1"], "'-1', expected a whole number from 0 to 2^53, such as 1000"),
+        (["kuhn", *UNIFORM, "--games", "many"], "'many', expected a whole number"),
+        (["kuhn", *UNIFORM, "--games", "1", "--seed", "x"], "'x', expected a whole number"),
+        (["kuhn", *UNIFORM, "--games", "1", "--seed", "9007199254740993"], "whole number from 0 to 2^53"),
+        (["kuhn", *UNIFORM, "--games", "1", "--observer", "2"], "'2', expected 0 or 1"),
+        (["kuhn:players=3", *UNIFORM, "--games", "1"], "kuhn:players=3 has 3 players: play is for games of two"),
+        (["transit:width=2", *UNIFORM, "--games", "1"], "transit:width=2 has no histories, so it cannot be played"),
+        (["kuhn", "--seat0", "unifrom", "--seat1", "nash", "--games", "1"], "unknown opponent 'unifrom' (did you mean"),
+        (["kuhn", "--seat0", "no.npz", "--seat1", "nash", "--games", "1"], "no.npz: no such file"),
+        (["khun", *UNIFORM, "--games", "1"], "unknown game 'khun' (did you mean kuhn?)"),
+        (
+            ["kuhn", *UNIFORM, "--games", "1", "--out", "no/log"],
+            "--out: cannot write 'no/log': no such file or directory",
+        ),
+        (["kuhn", *UNIFORM, "--games", "1", "--out", ""], "--out: the file name is empty"),
+        (["kuhn", *UNIFORM, "--games", "1", "--out", "a", "--json", "a"], "--out and --json name the same file, a"),
+        (
+            ["kuhn", *UNIFORM, "--games", "1", "--out", "-", "--json", "-"],
+            "--out and --json cannot both go to standard",
+        ),
+        (
+            ["kuhn", "--seat0", "p.npz", "--seat1", "nash", "--games", "1", "--out", "p.npz"],
+            "--seat0 and --out name the same file, p.npz",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(arguments, message, capsys):
+    assert message in error_of(capsys, *arguments)
+    assert not os.listdir()  # noqa: PTH208
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+def test_after_ctrl_c_the_log_holds_whole_lines(name):
+    command = [sys.executable, "-P", "-m", "treeplex", "play", "leduc", *UNIFORM, "--games", "1e8"]
+    running = subprocess.Popen(
+        [*command, "--out", name, "--json", "results.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (os.path.exists(name) and os.path.getsize(name) > 100_000):  # noqa: PTH110, PTH202
+            assert running.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.wait()
+    assert (running.returncode, err) == (130, "error: interrupted\n")
+    log = read_play_log(name, load_game("leduc"), 0)
+    assert log.num_games > 0
+    with open("results.json", encoding="utf-8") as results:  # noqa: PTH123
+        record = json.load(results)
+    assert (record["games"], record["interrupted"]) == (log.num_games, True)
+    assert f"{log.num_games:,}" in out
+
+
+def test_ctrl_c_before_the_first_game_leaves_no_log(monkeypatch, capsys):
+    def interrupted(spec, game, player):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treeplex.solvers.opponents.opponent_strategy", interrupted)
+    assert main(["play", "kuhn", *UNIFORM, "--games", "5", "--out", "log", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    assert shown.err == "error: interrupted\n"
+    record = json.loads(shown.out)
+    assert (record["game"], record["games"], record["interrupted"]) == ("kuhn", 0, True)
+    assert (record["mean"], record["expected"], record["seconds"]) == (None, None, None)
+    assert not os.listdir()  # noqa: PTH208
+
+
+def test_a_reader_that_goes_ends_the_games():
+    command = f"{shlex.quote(sys.executable)} -P -m treeplex play kuhn {' '.join(UNIFORM)} --games 1e9"
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | head -n 3"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr, ran.stdout.count("\n")) == (141, "", 3)

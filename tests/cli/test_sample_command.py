@@ -1,0 +1,93 @@
+"""``treeplex sample``, and the options of methods that sample in ``treeplex solve``."""
+
+import json
+
+import pytest
+
+from treeplex import StreamedMCCFR, StreamedProfile, load_game
+from treeplex.cli import main
+
+LARGE = "goofspiel:cards=13"
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_a_game_too_large_to_enumerate_is_run(tmp_path, capsys):
+    out = str(tmp_path / "strategies.jsonl")
+    arguments = ["sample", LARGE, "--method", "os-mccfr", "--max-iterations", "30", "--seed", "3", "--out", out]
+    assert main([*arguments, "--games", "200", "--respond", "0.2", "--json", "-"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["stopped"], record["iterations"], record["touched"]) == ("iterations", 30, 1500)
+    for found in (record["payoffs"], record["gains"]):
+        assert len(found) == 2
+        assert all(each["lower"] < each["mean"] < each["upper"] for each in found)
+    sampler = StreamedMCCFR(load_game(LARGE), "os-mccfr", seed=3)
+    sampler.run(30)
+    assert record["infosets"] == list(sampler.infosets)
+    for one, other in zip(StreamedProfile.load(out), sampler.profile, strict=True):
+        assert dict(one) == dict(other)
+
+
+def test_what_is_found_is_printed(capsys):
+    arguments = ["sample", "leduc", "--method", "es-pref-cfr", "--prefer", "0/r@first:5", "--prefer", "x:2"]
+    assert main([*arguments, "--rule", "br", "--vulnerability", "0.05", "--max-iterations", "20"]) == 0
+    printed = capsys.readouterr().out
+    assert "all iterations are done" in printed
+    assert "preference x:2" in printed
+    assert "histories" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kuhn"], "a run has no end without --max-iterations or --time-limit"),
+        (["kuhn", "--method", "cfr", "--time-limit", "1"], "--method 'cfr'; expected one of es-mccfr, os-mccfr"),
+        (["kuhn", "--exploration", "1", "--time-limit", "1"], "--exploration is not for --method es-mccfr"),
+        (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages take the whole game"),
+        (["kuhn", "--time-limit", "1", "--out", "-"], "strategies go to a file"),
+        (["nowhere", "--time-limit", "1"], "unknown game"),
+        (["kuhn", "--method", "es-pref-cfr", "--prefer", "b:0", "--time-limit", "1"], "expected 1 or more"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_makes_no_sense_is_refused_in_one_line(arguments, message, capsys):
+    assert main(["sample", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_solve_takes_the_options_of_methods_that_sample(capsys):
+    options = ["--baselines", "infoset", "--exploration", "0.4", "--baseline-rate", "0.3"]
+    arguments = ["solve", "kuhn", "--method", "os-mccfr", "--max-iterations", "2000", "--tol", "0", "--json", "-"]
+    assert main([*arguments, *options, "--local-rule", "regret-matching+"]) == 0
+    with_options = json.loads(capsys.readouterr().out)
+    assert with_options["iterations"] == 2000
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["exploitability"] != with_options["exploitability"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["os-mccfr", "--exploration", "2"], "os-mccfr got --exploration 2.0, expected a number above 0 and at most 1"),
+        (["os-mccfr", "--baseline-rate", "0"], "os-mccfr got --baseline-rate 0.0, expected a number above 0"),
+        (
+            ["es-mccfr", "--baselines", "none"],
+            "--baselines says what guesses of values are by in --method os-mccfr",
+        ),
+        (
+            ["cfr", "--local-rule", "regret-matching"],
+            "--local-rule says how regrets are matched in --method es-mccfr or",
+        ),
+        (["es-mccfr", "--local-rule", "hedge"], "es-mccfr got --local-rule 'hedge', expected one of regret-matching"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_solve_refuses_options_of_other_methods(arguments, message, capsys):
+    assert main(["solve", "kuhn", "--method", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,258 @@
+"""Constrained CFR: known values and multipliers, a plain reference, brackets, penalties, conflicts and resuming."""
+
+import numpy as np
+import pytest
+from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_trees import to_game, trees
+
+from treeplex import CCFR, ConstrainedNash, Nash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
+from treeplex.models.constraints import LinearConstraint
+from treeplex.solvers.regret import kernel as kernel_rules
+from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
+from treeplex.solvers.regret.driver import kernel_of
+
+LEDUC = load_game("leduc")
+
+
+@pytest.mark.parametrize("base", ["dcfr", "cfr+", "pcfr+"])
+@pytest.mark.parametrize("case", KUHN_CASES)
+def test_constrained_kuhn_reaches_the_values_and_multipliers_on_record(case, base):
+    built, _, value, multipliers = KUHN_CASES[case]
+    solution = solve(ConstrainedNash(KUHN, built), CCFR(base=base), tol=1e-5)
+    assert solution.status is Status.CONVERGED
+    assert max(solution.gap, solution.violation) <= 1e-5
+    assert solution.value == pytest.approx(value, abs=1e-4)
+    assert solution.lower - 1e-5 <= value <= solution.upper + 1e-5
+    assert dict(solution.multipliers) == pytest.approx(multipliers, abs=1e-3)
+
+
+@pytest.mark.parametrize("steps", ["optimistic", "constant", "decreasing"])
+@pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
+def test_every_way_to_move_multipliers_arrives(steps, updates):
+    built, _, value, multipliers = KUHN_CASES["A"]
+    # Decreasing steps need large ones to begin with.
+    method = CCFR(base="cfr+", steps=steps, updates=updates, step=1.0 if steps == "decreasing" else 0.1)
+    solution = solve(ConstrainedNash(KUHN, built), method, tol=1e-3)
+    assert solution.status is Status.CONVERGED
+    assert solution.value == pytest.approx(value, abs=2e-3)
+    assert dict(solution.multipliers) == pytest.approx(multipliers, abs=0.02)
+
+
+def test_both_players_may_be_constrained():
+    constraints = [*KUHN_CASES["A"][0], LinearConstraint(1, {1: 1}, 0.2, "second")]
+    exact = solve(ConstrainedNash(KUHN, constraints))
+    solution = solve(ConstrainedNash(KUHN, constraints), "ccfr", tol=1e-5)
+    assert solution.value == pytest.approx(exact.value, abs=2e-5)
+    assert dict(solution.multipliers) == pytest.approx(dict(exact.multipliers), abs=1e-3)
+
+
+# --- a plain reference ------------------------------------------------------------------------------------------------
+
+
+def plain_ccfr(game, constraints, iterations, step, optimism, cap):
+    """Return averages of plans and multipliers of simultaneous constrained CFR, straight from its definition."""
+    form = game.sequence_form
+    regrets = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
+    behaviours = [treeplex.uniform_behaviour() for treeplex in form.treeplexes]
+    sums = [np.zeros(treeplex.num_sequences) for treeplex in form.treeplexes]
+    multipliers, totals, before = (np.zeros(len(constraints)) for _ in range(3))
+    for _ in range(iterations):
+        plans = [treeplex.plan(behaviour) for treeplex, behaviour in zip(form.treeplexes, behaviours, strict=True)]
+        totals += multipliers
+        for player, treeplex in enumerate(form.treeplexes):
+            sums[player] += plans[player]
+            values = form.gradient(player, plans).copy()
+            for place, one in enumerate(constraints):
+                if one.player == player:
+                    values[one.indices] -= multipliers[place] * one.coefficients
+            for infoset in reversed(range(treeplex.num_infosets)):
+                here = slice(*treeplex.offsets[infoset : infoset + 2])
+                value = behaviours[player][here] @ values[here]
+                regrets[player][here] += values[here] - value
+                positive = np.maximum(regrets[player][here], 0.0)
+                total = positive.sum()
+                behaviours[player][here] = positive / total if total > 0.0 else 1.0 / len(positive)
+                for source, weight in zip(*_inflow(treeplex, infoset), strict=True):
+                    values[source] += weight * value
+        violations = np.array([one.value(plans[one.player]) for one in constraints])
+        multipliers = np.clip(multipliers + step * (violations + optimism * (violations - before)), 0.0, cap)
+        before = violations
+    return [total / iterations for total in sums], totals / iterations
+
+
+def _inflow(treeplex, infoset):
+    place = slice(*treeplex.inflow.indptr[infoset : infoset + 2])
+    return treeplex.inflow.indices[place], treeplex.inflow.data[place]
+
+
+@pytest.mark.parametrize("optimism", [0.0, 1.0])
+@pytest.mark.parametrize("cap", [np.inf, 0.05])
+@pytest.mark.parametrize("spec", ["kuhn", "leduc", "transit:width=2"])
+def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
+    game = load_game(spec)
+    rng = np.random.default_rng(7)
+    constraints = []
+    for player, treeplex in enumerate(game.sequence_form.treeplexes):
+        for number in range(2):
+            chosen = rng.choice(np.arange(1, treeplex.num_sequences), size=5, replace=False)
+            terms = dict(zip(chosen.tolist(), rng.normal(size=5).tolist(), strict=True))
+            constraints.append(LinearConstraint(player, terms, -0.05, f"{player}/{number}"))
+    problem = ConstrainedNash(game, constraints, penalty=None if cap == np.inf else cap)
+    kernel = kernel_of(game.sequence_form)
+    rows = KernelConstraints.of(problem, kernel.layout)
+    state = kernel.initial_state(rows)
+    # The loop's steps are in units of the largest payoff and of rows; here one step size is for all.
+    for row in range(4):
+        scale = rows.units[row]
+        first, last = rows.arrays.starts[row : row + 2].astype(int)
+        rows.arrays.coefficients[first:last] *= scale
+        rows.arrays.limits[row] *= scale
+        rows.arrays.caps[row] /= scale
+        rows.arrays.units[row] /= scale
+        rows.units[row] = 1.0
+    step = 0.3
+    kernel.run(
+        state, kernel_rules.CFR, 40, growth=1e9, alternating=False, constraints=rows,
+        dual=DualRule(step / kernel.layout.unit, 0.0, optimism),
+    )  # fmt: skip
+    plans, multipliers = plain_ccfr(game, constraints, 40, step, optimism, cap)
+    average = kernel.average(state)
+    for player in range(2):
+        np.testing.assert_allclose(kernel.layout.to_user(player, average), plans[player], atol=1e-10)
+    found = state.multipliers.sums / 40 * kernel.layout.unit
+    np.testing.assert_allclose(found, multipliers, atol=1e-10)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=40)
+@given(constrained_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+", "cfr"]), st.integers(1, 300))
+def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
+    game, constraints = posed
+    problem = ConstrainedNash(game, constraints)
+    exact = solve(problem)
+    solution = solve(problem, CCFR(base=base), tol=0, max_iterations=iterations)
+    if solution.status is Status.INFEASIBLE:  # met by a hair, or only by what rounding makes of it
+        assert solution.infeasibility.least_violation <= 1e-6
+        return
+    # A plan that violates a constraint proves as much less as the exact multiplier says.
+    hair = 1e-6 * game.sequence_form.payoff_scale
+    for player, bound in ((0, exact.objective - solution.lower), (1, solution.upper - exact.objective)):
+        owed = sum(
+            exact.multipliers[one.name] * max(0.0, solution.certificate.violations[one.name])
+            for one in constraints
+            if one.player == player
+        )
+        assert bound >= -owed - hair
+
+
+@settings(deadline=None, max_examples=25)
+@given(constrained_games(), st.floats(0.05, 5.0), st.sampled_from(["sum", "largest"]))
+def test_penalised_problems_reach_the_penalised_optimum(posed, penalty, penalise):
+    game, constraints = posed
+    problem = ConstrainedNash(game, constraints, penalty=penalty, penalise=penalise)
+    exact = solve(problem)
+    scale = game.sequence_form.payoff_scale
+    solution = solve(problem, "ccfr", tol=1e-2 * scale, max_iterations=100_000)
+    assert solution.lower <= exact.objective + 1e-7 * scale
+    assert solution.upper >= exact.objective - 1e-7 * scale
+    for player in range(2):
+        paid = [solution.multipliers[one.name] for one in constraints if one.player == player]
+        assert all(-1e-12 <= one <= penalty * (1 + 1e-9) for one in paid)
+        if penalise == "largest":
+            assert sum(paid) <= penalty * (1 + 1e-9)
+    if solution.status is Status.CONVERGED:
+        assert solution.objective == pytest.approx(exact.objective, abs=2e-2 * scale)
+
+
+@pytest.mark.parametrize("penalise", ["sum", "largest"])
+@pytest.mark.parametrize("unit", [2.0**-7, 2.0**7])
+def test_units_of_constraints_do_not_matter_to_penalised_problems(unit, penalise):
+    def posed(unit):
+        drawn = [
+            LinearConstraint(0, {2: -unit}, -0.5 * unit, "often"),
+            LinearConstraint(0, {8: unit}, 0.1 * unit, "seldom"),
+        ]
+        return ConstrainedNash(KUHN, drawn, penalty=2.0 / unit, penalise=penalise)
+
+    plain, other = (solve(posed(one), "ccfr", tol=1e-3, max_iterations=2000) for one in (1.0, unit))
+    assert plain.status is other.status is Status.CONVERGED
+    assert other.iterations == plain.iterations
+    assert other.objective == pytest.approx(plain.objective, abs=1e-9)
+
+
+def test_constraints_that_exclude_each_other_are_found_out():
+    problem = ConstrainedNash(
+        KUHN,
+        [
+            bet("J_", at_least=0.7, name="often"),
+            bet("J_", at_most=0.4, name="seldom"),
+            bet("K_", at_most=0.5, name="king"),
+        ],
+    )
+    solution = solve(problem, "ccfr")
+    assert solution.status is Status.INFEASIBLE
+    assert set(solution.infeasibility.conflict) == {"often", "seldom"}
+    assert solution.infeasibility.least_violation == pytest.approx(0.3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(trees(size=10), st.integers(0, 2**32))
+def test_what_is_called_infeasible_is(root, seed):
+    game = to_game(root)
+    rng = np.random.default_rng(seed)
+    player = int(rng.integers(2))
+    size = game.sequence_form.treeplexes[player].num_sequences
+    drawn = [
+        LinearConstraint(player, dict(enumerate(rng.normal(size=size).tolist())), float(rng.normal()), name=str(place))
+        for place in range(3)
+    ]
+    problem = ConstrainedNash(game, drawn)
+    solution = solve(problem, "ccfr", tol=1e-3, max_iterations=20_000)
+    if solution.status is Status.INFEASIBLE:
+        assert solve(problem).status is Status.INFEASIBLE
+
+
+def test_a_run_goes_on_where_it_stopped():
+    problem = ConstrainedNash(LEDUC, [LinearConstraint(0, {2: 1}, 0.1, "seldom")])
+    whole = solve(problem, "ccfr", tol=0, max_iterations=300)
+    half = solve(problem, "ccfr", tol=0, max_iterations=120)
+    resumed = solve(problem, "ccfr", tol=0, max_iterations=180, start=half)
+    assert resumed.iterations == 300
+    assert resumed.value == whole.value
+    assert dict(resumed.multipliers) == dict(whole.multipliers)
+
+
+def test_a_run_under_other_constraints_starts_from_the_strategies_alone():
+    """Multipliers of other constraints mean nothing here, and there may be more or fewer of them."""
+    one = [LinearConstraint(0, {2: 1}, 0.1, "seldom")]
+    two = [*one, LinearConstraint(1, {3: 1}, 0.2, "other")]
+    moved = [LinearConstraint(0, {2: 1}, 0.3, "seldom")]
+    elsewhere = [LinearConstraint(0, {4: 1}, 0.1, "seldom")]
+    first = solve(ConstrainedNash(LEDUC, one), "ccfr", tol=0, max_iterations=100)
+    for constraints in (two, moved, elsewhere, []):
+        problem = ConstrainedNash(LEDUC, constraints)
+        solution = solve(problem, "ccfr", tol=0, max_iterations=50, start=first)
+        assert solution.iterations == 50  # counted from nothing
+        exact = solve(problem).value
+        converged = solve(problem, "ccfr", tol=1e-2, start=first)
+        assert converged.status is Status.CONVERGED
+        assert converged.lower - 0.02 <= exact <= converged.upper + 0.02
+
+
+def test_other_problems_and_options_are_refused():
+    with pytest.raises(UnsupportedProblemError, match="method ccfr cannot solve nash"):
+        solve(Nash(KUHN), "ccfr")
+    with pytest.raises(UnknownMethodError, match="ccfr got base='mccfr'"):
+        CCFR(base="mccfr")
+    with pytest.raises(UnknownMethodError, match="ccfr got steps='large'"):
+        CCFR(steps="large")
+    with pytest.raises(UnknownMethodError, match="ccfr got step=0"):
+        CCFR(step=0)
+    with pytest.raises(UnknownMethodError, match="ccfr got tangents='anywhere'"):
+        CCFR(tangents="anywhere")
+    assert CCFR().averaging == "quadratic"
+    assert CCFR(base="cfr").averaging == "uniform"
