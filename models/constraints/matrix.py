@@ -65,7 +65,7 @@ class ConstraintMatrix:
     def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
         """Put constraints on plans of so many sequences together; those that are not linear are left out."""
         linear = [one for one in constraints if one.is_linear]
-        parts = [_part(one) for one in linear]
+        parts = [_part(one, size) for one in linear]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
         columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
         matrix = _put_together([part.plan for part in parts], starts, np.zeros_like(starts), size)
@@ -95,7 +95,7 @@ class ConstraintMatrix:
         UnsupportedProblemError
             If fractions cannot state a constraint.
         """
-        parts = [_exact_part(one) for one in constraints]
+        parts = [_exact_part(one, size) for one in constraints]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
         columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
         return cls(
@@ -246,15 +246,15 @@ class _Part(NamedTuple):
     equal: npt.NDArray[np.bool_]
 
 
-def _part(constraint: Constraint) -> _Part:
+def _part(constraint: Constraint, size: int) -> _Part:
     function = constraint.function
     if function.is_affine:
         return _affine_part(function, function.coefficients, np.array([-float(function.constant)]))
-    rows = function.linear_rows()
+    rows = function.linear_rows(size)
     return _Part(_entries(rows.plan), _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
 
 
-def _exact_part(constraint: Constraint) -> _Part:
+def _exact_part(constraint: Constraint, size: int) -> _Part:
     function = constraint.function
     if function.is_affine:
         limits = to_fractions([-function.exact_constant])
@@ -263,7 +263,7 @@ def _exact_part(constraint: Constraint) -> _Part:
         raise UnsupportedProblemError(
             f"constraint {shown(constraint.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
         )
-    rows = function.linear_rows(exact=True)
+    rows = function.linear_rows(size, exact=True)
     plan = rows.plan.rows, rows.plan.columns, rows.plan.values
     return _Part(plan, _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
 

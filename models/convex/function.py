@@ -204,8 +204,15 @@ class ConvexFunction:
 
     # The linear form.
 
-    def linear_rows(self, exact: bool = False) -> LinearRows:
+    def linear_rows(self, size: int, exact: bool = False) -> LinearRows:
         """Return f as rows of a linear program, in floats or in fractions.
+
+        Parameters
+        ----------
+        size : int
+            How many sequences plans have.
+        exact : bool
+            Whether in fractions.
 
         Raises
         ------
@@ -215,12 +222,12 @@ class ConvexFunction:
         if not self.is_linear or (exact and not self.is_rational):
             raise InvalidConstraintError("the function is not piecewise linear" + " in fractions" * exact)
         numbers = to_fractions(self.exact_coefficients) if exact else self.coefficients
-        width = max([int(self.indices.max(initial=-1)) + 1, *(term.matrix.shape[1] for term in self.terms)])
         constants = [np.array([-self.exact_constant if exact else -float(self.constant)], dtype=numbers.dtype)]
         rows, columns, values = [np.zeros(len(numbers), dtype=np.int64)], [self.indices.astype(np.int64)], [numbers]
         costs, parts, equal, start = [], [], [np.zeros(1, dtype=bool)], 1
         for term in self.terms:
-            lifted = _linear_rows(term)
+            # Variables are in units of their own, since solvers' tolerances are absolute.
+            lifted = _linear_rows(term, 1.0 if exact else largest(term.matrix.data) or 1.0)
             given = term.exact_matrix if exact else sp.coo_array(term.matrix)
             places, across, data = _entries(given)
             shifts = term.exact_shifts if exact else term.shifts
@@ -247,7 +254,7 @@ class ConvexFunction:
         head = sp.csr_array(np.concatenate([np.zeros(0), *costs])[None, :])
         auxiliary = sp.csr_array(sp.vstack([head, sp.block_diag(parts)])) if parts else sp.csr_array((1, 0))
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-        shape = (start, width)
+        shape = (start, size)
         matrix = Triplets(shape, *entries[1], to_fractions(entries[0])) if exact else sp.csr_array(entries, shape=shape)
         return LinearRows(matrix, auxiliary, np.concatenate(constants), np.concatenate(equal))
 
@@ -369,9 +376,9 @@ def _units(terms: Sequence[Term]) -> Floats:
     return np.concatenate([np.full(term.size, largest(term.matrix.data) or 1.0) for term in terms])
 
 
-def _linear_rows(term: Term) -> TermRows:
+def _linear_rows(term: Term, unit: float = 1.0) -> TermRows:
     assert isinstance(term, PiecewiseLinearTerm | Polyhedral)
-    return term.linear_rows()
+    return term.linear_rows(unit)
 
 
 def _entries(matrix: Any) -> tuple[Any, Any, Any]:

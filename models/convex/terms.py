@@ -173,16 +173,16 @@ class PiecewiseLinearTerm(AtomicTerm):
     signs: ClassVar[tuple[int, ...]] = (1, -1)
     is_shared: ClassVar[bool] = True
 
-    def linear_rows(self) -> "TermRows":
-        """Return the rows on z and on auxiliary variables."""
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which are in a unit."""
         count = len(self.shifts)
-        each = np.ones((count, 1)) if self.is_shared else sp.eye_array(count)
-        auxiliary = sp.csr_array(sp.vstack([-sp.csr_array(each)] * len(self.signs)))
+        each = sp.csr_array(np.ones((count, 1)) if self.is_shared else sp.eye_array(count))
+        auxiliary = sp.csr_array(sp.vstack([-unit * each] * len(self.signs)))
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
             places=np.tile(np.arange(count), len(self.signs)),
             signs=np.repeat(self.signs, count),
-            costs=np.ones(auxiliary.shape[1]),
+            costs=np.full(auxiliary.shape[1], unit),
             auxiliary=auxiliary,
             equal=np.zeros(auxiliary.shape[0], dtype=bool),
         )
@@ -454,8 +454,8 @@ class Polyhedral(Term):
         more = self.auxiliary.indptr, self.auxiliary.indices, self.auxiliary.data, self.equal
         return *super().identity(plans), *(array.tobytes() for array in more)
 
-    def linear_rows(self) -> "TermRows":
-        """Return the rows on z and on auxiliary variables."""
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, whose units are cvxpy's."""
         count = self.size - 1
         return TermRows(
             heads=np.zeros(1, dtype=np.int64),

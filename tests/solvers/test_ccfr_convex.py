@@ -435,7 +435,7 @@ def test_other_functions_are_left_to_cvxpy():
 
 
 def test_what_is_recognised_of_a_sum_stands_beside_what_is_not():
-    expression = 2 * cp.norm1(APART) + cp.sum_largest(X, 2) + cp.tv(cp.cumsum(cp.abs(X))) + cp.log_sum_exp(X) - X[2]
+    expression = 2 * cp.norm1(APART) + cp.sum_largest(X, 2) + cp.max(cp.cumsum(cp.abs(X))) + cp.log_sum_exp(X) - X[2]
     (found,) = read_functions(expression, X)
     assert [type(term).__name__ for term in found.terms] == ["Norm1", "Polyhedral", "Opaque"]
     points = np.random.default_rng(0).random((5, SIZE))
