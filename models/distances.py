@@ -45,7 +45,7 @@ class Distance(ConvexFunction, ABC):
         b*, with its behaviour also where it does not go itself.
     weights : array_like, shape (num_infosets,), optional
         w(I) ≥ 0, how much each infoset counts; 1 by default.
-        :func:`~treeplex.seqform.frequency.reach_of_others` returns the probability that chance and the other players
+        :func:`~treeplex.seqform.functional.reach_of_others` returns the probability that chance and the other players
         allow each infoset.
 
     Raises
@@ -250,7 +250,8 @@ class L1Distance(Distance):
 
     Examples
     --------
-    >>> from treeplex import L1Distance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L1Distance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
@@ -330,7 +331,8 @@ class L2Distance(Distance):
 
     Examples
     --------
-    >>> from treeplex import L2Distance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L2Distance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}, "Q_": {"b": 1.0}})
@@ -384,7 +386,8 @@ class KLDistance(Distance):
 
     Examples
     --------
-    >>> from treeplex import KLDistance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import KLDistance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})

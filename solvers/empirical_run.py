@@ -7,8 +7,8 @@ import numpy as np
 
 from ..models.problems import Nash
 from ..seqform.arrays import Floats
-from ..seqform.empirical_play import EmpiricalPlay
 from ..seqform.errors import UnknownMethodError, shown
+from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .methods import CCFR, MCCFR, RegretMethod, find_method
 from .outcome import Options, checked_seed
@@ -57,7 +57,8 @@ class EmpiricalRun:
 
     Examples
     --------
-    >>> from treeplex import CFR, EmpiricalRun, load_game
+    >>> from treeplex import CFR, load_game
+    >>> from treeplex.solvers import EmpiricalRun
     >>> run = EmpiricalRun(load_game("kuhn:players=3"), CFR(updates="simultaneous"))
     >>> run.run(200)
     >>> run.play.num_profiles, run.play.cce_gap < 0.03

@@ -21,7 +21,7 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.game import Game
-from ...seqform.interchange.archive import read_archive, write_archive
+from ...seqform.interchange.files import read_archive, write_archive
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
@@ -245,7 +245,8 @@ class LinearValue(LearnedValue):
 
     Examples
     --------
-    >>> from treeplex import LinearValue, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import LinearValue
     >>> LinearValue.train(load_game("kuhn"), 1, player=0, examples=100, iterations=50).mean_error < 0.02
     True
     """
@@ -281,7 +282,8 @@ class NetworkValue(LearnedValue):
 
     Examples
     --------
-    >>> from treeplex import NetworkValue, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import NetworkValue
     >>> network = NetworkValue.train(load_game("kuhn"), 1, player=0, examples=100, iterations=50, updates=200)
     >>> network.mean_error < 0.05
     True

@@ -9,10 +9,9 @@ from os import PathLike
 from typing import Any, Literal
 
 from ...models.preferences import Prefer, PreferStrategy
-from ...seqform.budget import Budget
+from ...seqform.budget import Budget, in_words, resident_memory
 from ...seqform.errors import InvalidGameError, UnknownMethodError, shown
 from ...seqform.game import Game
-from ...seqform.memory import in_words, resident_memory
 from ...seqform.rules import Rules
 from ..methods import MCCFR, ESPrefCFR
 from .infosets import Infosets
@@ -58,7 +57,7 @@ class StreamedMCCFR:
 
     Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
     certificate, which would need the whole game: see :meth:`regret_estimates` and
-    :func:`~treeplex.streamed_gain` for what can be said.
+    :func:`~treeplex.solvers.streamed_gain` for what can be said.
 
     Parameters
     ----------

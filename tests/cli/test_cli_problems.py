@@ -286,11 +286,11 @@ MISTAKES = {
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
-        "ccfr got --steps 'large', expected one of optimistic, constant, decreasing",
+        "--steps 'large': expected one of optimistic, constant, decreasing",
     ),
     "steps of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
-        "ccfr got --step 0.0, expected a number above 0",
+        "--step 0.0: expected a number above 0",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
@@ -298,7 +298,7 @@ MISTAKES = {
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "ccfr got --beta 0.0, expected a number above 0",
+        "--beta 0.0: expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),
@@ -333,16 +333,16 @@ MISTAKES = {
         "is linear only where it stands alone or beside other actions there; expected a realization, plan(…)",
     ),
     "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
-    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty is -1, expected a number of"),
+    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty '-1': expected a number of"),
     "a penalty in words": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "much"), "--penalty 'much': expected a number"),
     "three players": (
         ("solve", "kuhn:players=3", "--problem", "constrained", "--constrain", "0/K_:b<=1"),
         "constrained needs two players",
     ),
-    "no style": ((*STYLE,), "style needs one of --maximise and --minimise, received none"),
+    "no style": ((*STYLE,), "style needs one of --maximise and --minimise, got none"),
     "two styles": (
         (*STYLE, "--maximise", "0/J_:b", "--minimise", "0/K_:b"),
-        "style needs one of --maximise and --minimise, received both",
+        "style needs one of --maximise and --minimise, got both",
     ),
     "a style of an equilibrium": (("solve", "kuhn", "--maximise", "0/J_:b"), "--maximise is not for nash"),
     "a style that is no term": ((*STYLE, "--maximise", "0/J_:b<=1"), "term '0/J_:b<=1', column 7: received '<='"),
@@ -353,17 +353,17 @@ MISTAKES = {
     ),
     "a negative epsilon": (
         (*STYLE, "--maximise", "0/J_:b", "--epsilon", "-0.1"),
-        "--epsilon is -0.1, expected a number",
+        "--epsilon '-0.1': expected a number of at least 0",
     ),
     "an opponent of a style": (
         (*STYLE, "--maximise", "0/J_:b", "--opponent", "uniform"),
         "--opponent is not for style",
     ),
     "no opponent": (("solve", "kuhn", "--problem", "best-nash"), "best-nash needs --opponent"),
-    "p above one": ((*RNR, "--p", "3/2"), "--p is 3/2, expected a number from 0 to 1"),
+    "p above one": ((*RNR, "--p", "3/2"), "--p '3/2': expected a number from 0 to 1"),
     "p of many digits": (
         (*RNR, "--p", "1e999999999"),
-        "--p '1e999999999': expected a number, such as 0.25 or 1/4 (the",
+        "--p '1e999999999': expected a number from 0 to 1",
     ),
     "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
     "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),

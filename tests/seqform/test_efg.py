@@ -13,7 +13,8 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import NestedRules, seeded_tree, to_graph, trees
 
@@ -30,9 +31,14 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.seqform.interchange.efg_labels import distinct_labels, infoset_labels
-from treeplex.seqform.interchange.efg_numbers import MAX_DIGITS, format_payoff, parse_number
 from treeplex.seqform.interchange.efg_reader import parse_efg, read_efg
+from treeplex.seqform.interchange.efg_text import (
+    MAX_DIGITS,
+    distinct_labels,
+    format_payoff,
+    infoset_labels,
+    parse_number,
+)
 from treeplex.seqform.interchange.efg_writer import format_efg, write_efg
 
 # Small games that textbooks know, in the layout of Gambit's own files.
@@ -346,7 +352,7 @@ def test_random_trees_come_back_as_they_were(root):
 
 
 @given(trees(num_players=2))
-@settings(max_examples=25)
+@examples(25)
 def test_gambit_reads_random_trees_as_they_were(root):
     tree = GameTree(to_graph(root))
     assert described_by_gambit(format_efg(tree)) == described(tree)
@@ -700,7 +706,7 @@ SPARE = [
 
 
 @given(st.sampled_from([*ACCEPTED.values(), POKER, HORSE, STAGES]), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=600)
+@examples(600)
 def test_mutilated_files_are_read_or_refused_in_one_line(text, seed, by_token):
     source = random.Random(seed)
     parts = TOKEN.findall(text) if by_token else list(text)

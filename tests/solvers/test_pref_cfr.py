@@ -4,20 +4,19 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
     CFR,
-    CFVFP,
     DCFR,
     CFRPlus,
     Nash,
     PCFRPlus,
     PrefCFR,
     Prefer,
-    PreferStrategy,
     Profile,
     Strategy,
     UnknownMethodError,
@@ -29,9 +28,9 @@ from treeplex import (
     solve,
     style_range,
 )
-from treeplex.models.preferences import preference_on
-from treeplex.seqform.frequency import reach_matrix, reach_of_others
-from treeplex.seqform.functional import Functional
+from treeplex.models.preferences import PreferStrategy, preference_on
+from treeplex.seqform.functional import Functional, reach_matrix, reach_of_others
+from treeplex.solvers import CFVFP
 from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 
@@ -352,7 +351,7 @@ def test_three_players_can_have_styles():
     st.integers(0, 10**6), st.sampled_from(["counterfactual", "conditional"]), st.sampled_from(["cfr", "cfr+"]),
     st.sampled_from([1, 7, 100, 1000]), st.sampled_from(["alternating", "simultaneous"]),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_nash_conv_is_within_the_bound(seed, units, base, iterations, updates):
     game = to_game(seeded_tree(seed))
     method = PrefCFR(random_preference(game, seed, units), units=units, base=base, updates=updates)
@@ -410,11 +409,11 @@ def test_what_is_not_proven_is_not_said():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "best"}, "pref-cfr got rule='best', expected one of rm, br"),
-        ({"vulnerability": -0.1}, "pref-cfr got vulnerability=-0.1, expected a number of at least 0"),
-        ({"units": "chips"}, "pref-cfr got units='chips', expected one of counterfactual, conditional"),
-        ({"base": "ccfr"}, "pref-cfr got base='ccfr', expected one of cfr, cfr\\+, dcfr, pcfr\\+"),
-        ({"initial_regrets": np.inf}, "pref-cfr got initial_regrets=inf, expected a number of at least 0"),
+        ({"rule": "best"}, "pref-cfr: rule = best; expected one of rm, br"),
+        ({"vulnerability": -0.1}, "pref-cfr: vulnerability = -0.1; expected a number of at least 0"),
+        ({"units": "chips"}, "pref-cfr: units = chips; expected one of conditional, counterfactual"),
+        ({"base": "ccfr"}, "pref-cfr: base = ccfr; expected one of cfr, cfr\\+, dcfr, pcfr\\+"),
+        ({"initial_regrets": np.inf}, "pref-cfr: initial_regrets = inf; expected a number of at least 0"),
     ],
 )
 def test_bad_options_are_one_line(options, message):

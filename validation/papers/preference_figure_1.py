@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from ...solvers.methods.regret import Updates
+from ...solvers.methods.base import Updates
 from .experiment import Claim, Experiment, Paper, Tell, check_numbers
 from .preference_kuhn import BLUFF, EXPLOITABILITY, GAME, SLACK, BluffRow, Setting, bluff_row, kuhn_points
 from .preference_runs import PREFERENCE_CFR, exact_range, full_run
