@@ -6,7 +6,6 @@ the other.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,11 +18,10 @@ from ..seqform.arrays import Floats, Integers
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ..seqform.evaluate import best_response_value
 from ..seqform.polytope import Treeplex
-from ..seqform.rationals import Fractions, exact_behaviour, to_fractions
+from ..seqform.rationals import exact_behaviour, to_fractions
 from ..seqform.rules import Number
 from ..seqform.strategy import Strategy, check_same_game
 from .convex import ConvexFunction, Norm1, Norm2, RelativeEntropy, Term
-from .programs.program_blocks import ProgramBlocks
 from .programs.triplets import Triplets
 
 #: What stands for a probability of zero where its logarithm is needed: small enough to cost nothing in a bound.
@@ -277,40 +275,6 @@ class L1Distance(Distance):
         that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
         """
         return self.terms[0].exact_matrix
-
-    def exact_value(self, plan: Fractions) -> Fraction:
-        """Return the distance of a plan in fractions."""
-        exact: Fraction = self.value(plan)
-        return exact
-
-    def exact_minorant(self, slopes: Fractions) -> Fractions:
-        """Return the coefficients of the minorant of slopes in fractions, which are cut off at −1 and 1."""
-        proven = self.terms[0].minorant(slopes)
-        assert proven is not None
-        coefficients: Fractions = proven[0]
-        return coefficients
-
-    def add_to(self, blocks: ProgramBlocks, objective: float = 0, name: str = "distance") -> None:
-        """Add columns ``NAME above`` and ``NAME below`` (both ≥ 0) whose sum is the distance at least, at best equal.
-
-        Rows ``NAME`` (R x − above + below = 0); in a program that minimises, their multipliers per unit of objective
-        are minus the slopes.
-
-        Parameters
-        ----------
-        blocks : ProgramBlocks
-            With the columns ``plan``.
-        objective : float
-            Of the columns.
-        name : str
-        """
-        count = self.treeplex.num_sequences - 1
-        unit = sp.eye_array(count, format="csr")
-        blocks.add_columns(f"{name} above", count, objective=objective, lower=0.0)
-        blocks.add_columns(f"{name} below", count, objective=objective, lower=0.0)
-        differences = self.exact_differences if blocks.exact else self.differences
-        terms = {"plan": differences, f"{name} above": -unit, f"{name} below": unit}
-        blocks.add_rows(name, terms, lower=0.0, upper=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from ...seqform.errors import InvalidConstraintError
 from ...seqform.rationals import to_fraction, to_fractions
 from ...seqform.rules import Number
 from ..programs.triplets import Triplets
-from .terms import AtomicTerm, Numbers, PiecewiseLinearTerm, Polyhedral, Term, TermRows, largest
+from .terms import Numbers, PiecewiseLinear, Term, largest
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -221,13 +221,17 @@ class ConvexFunction:
         """
         if not self.is_linear or (exact and not self.is_rational):
             raise InvalidConstraintError("the function is not piecewise linear" + " in fractions" * exact)
+        return self._linear_rows(size, exact)
+
+    def _linear_rows(self, size: int, exact: bool) -> LinearRows:
+        """Return the rows of the affine part and of the piecewise linear terms."""
         numbers = to_fractions(self.exact_coefficients) if exact else self.coefficients
         constants = [np.array([-self.exact_constant if exact else -float(self.constant)], dtype=numbers.dtype)]
         rows, columns, values = [np.zeros(len(numbers), dtype=np.int64)], [self.indices.astype(np.int64)], [numbers]
         costs, parts, equal, start = [], [], [np.zeros(1, dtype=bool)], 1
-        for term in self.terms:
+        for term in self._piecewise_linear:
             # Variables are in units of their own, since solvers' tolerances are absolute.
-            lifted = _linear_rows(term, 1.0 if exact else largest(term.matrix.data) or 1.0)
+            lifted = term.linear_rows(1.0 if exact else largest(term.matrix.data) or 1.0)
             given = term.exact_matrix if exact else sp.coo_array(term.matrix)
             places, across, data = _entries(given)
             shifts = term.exact_shifts if exact else term.shifts
@@ -271,7 +275,10 @@ class ConvexFunction:
             return None
         parts = [np.zeros(0, dtype=multipliers.dtype)]
         for term in self.terms:
-            lifted = _linear_rows(term)
+            if not isinstance(term, PiecewiseLinear):
+                parts.append(np.full(term.size, np.nan))
+                continue
+            lifted = term.linear_rows()
             stop = start + len(lifted.places)
             slopes = np.zeros(term.size, dtype=multipliers.dtype)
             slopes[lifted.heads] += 1
@@ -289,80 +296,56 @@ class ConvexFunction:
             function = function + term.to_cvxpy(plan)
         return function
 
-    def cvxpy_parts(self, plan: Any, bounded: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
-        """Return f in cvxpy, with constraints that define variables of it; :meth:`cvxpy_slopes` reads them.
+    def cvxpy_parts(self, plan: Any) -> "tuple[cp.Expression, list[cp.Constraint]]":
+        """Return f in cvxpy, with what auxiliary variables of piecewise linear terms are to meet.
 
-        There are :meth:`num_definitions` of these constraints. The first says that variables are the z of the terms
-        with kinks, and its multipliers tell their slopes.
-
-        Parameters
-        ----------
-        plan : cvxpy.Variable
-        bounded : bool
-            Whether f is to be at most 0, so that no optimum lies at the kink of a Euclidean norm, at z = 0.
+        There are :attr:`num_definitions` of these constraints, and :meth:`cvxpy_slopes` reads their multipliers.
         """
         import cvxpy as cp
 
-        defined = self._defined(bounded)
-        function = self._affine(plan)
+        function, definitions = self._affine(plan), []
+        if self._piecewise_linear:
+            rows = self._linear_rows(plan.size, exact=False)
+            signs, units = _inequalities(rows)
+            scaled = sp.csr_array(sp.diags_array(1.0 / units) @ signs)
+            auxiliary = cp.Variable(rows.auxiliary.shape[1], name="auxiliary")
+            left = (scaled @ rows.plan) @ plan + (scaled @ rows.auxiliary) @ auxiliary
+            function = (rows.plan[[0]] @ plan + rows.auxiliary[[0]] @ auxiliary)[0] - rows.limits[0]
+            definitions = [left <= scaled @ rows.limits]
         for term in self.terms:
-            function = function if term in defined else function + term.to_cvxpy(plan)
-        if not defined:
-            return function, []
-        # In units of their own, since solvers' tolerances are absolute.
-        units = _units(defined)
-        arguments = cp.Variable(len(units), name="arguments")
-        matrix = sp.csr_array(sp.diags_array(1.0 / units) @ sp.vstack([term.matrix for term in defined]))
-        shifts = np.concatenate([term.shifts for term in defined]) / units
-        definitions, start = [arguments == matrix @ plan - shifts], 0
-        for term in defined:
-            own = arguments[start : start + len(term.shifts)]
-            unit = float(units[start]) if term.size else 1.0
-            value, conditions = term.of_arguments(own)
-            function = function + unit * value
-            definitions += conditions
-            start += term.size
+            function = function if isinstance(term, PiecewiseLinear) else function + term.to_cvxpy(plan)
         return function, definitions
 
-    def num_definitions(self, bounded: bool = False) -> int:
-        """Return how many constraints :meth:`cvxpy_parts` has."""
-        defined = self._defined(bounded)
-        return bool(defined) + sum(isinstance(term, Polyhedral) for term in defined)
+    @property
+    def num_definitions(self) -> int:
+        """How many constraints :meth:`cvxpy_parts` has: one, or none."""
+        return int(bool(self._piecewise_linear))
 
-    def cvxpy_slopes(
-        self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0, bounded: bool = False
-    ) -> Floats | None:
+    def cvxpy_slopes(self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0) -> Numbers | None:
         """Return the slopes at the solution of a cvxpy problem with the constraints of :meth:`cvxpy_parts`.
 
         Parameters
         ----------
         definitions : sequence of cvxpy.Constraint
-            Further ones may follow.
         multiplier : float
             How much of f the problem minimises: 1 where it is the objective, the multiplier of a bound on it otherwise.
-        bounded : bool
-            As for :meth:`cvxpy_parts`.
 
         Returns
         -------
         ndarray of float64 or None
-            NaN for other terms: their slopes are those at the plan. ``None`` where a solver has nothing to say.
+            NaN for terms that are not piecewise linear: their slopes are those at the plan. ``None`` where a solver has
+            nothing to say.
         """
-        defined = self._defined(bounded)
-        if not defined or not multiplier > 0.0 or definitions[0].dual_value is None:
+        if not definitions or definitions[0].dual_value is None:
             return None
-        slopes = np.full(self.size, np.nan)
-        chosen = np.repeat([term in defined for term in self.terms], np.diff(self.ends))
-        slopes[chosen] = -np.asarray(definitions[0].dual_value, dtype=np.float64) / (multiplier * _units(defined))
-        return slopes
+        size = self._piecewise_linear[0].matrix.shape[1]
+        signs, units = _inequalities(self._linear_rows(size, exact=False))
+        others = signs.T @ (np.asarray(definitions[0].dual_value, dtype=np.float64) / units)
+        return self.slopes_of(np.append(multiplier, others[1:]))
 
-    def _defined(self, bounded: bool) -> "list[AtomicTerm | Polyhedral]":
-        """Return the terms whose z are variables in the cone form."""
-        return [
-            term
-            for term in self.terms
-            if isinstance(term, AtomicTerm | Polyhedral) and (term.is_linear if bounded else term.has_kinks)
-        ]
+    @property
+    def _piecewise_linear(self) -> list[PiecewiseLinear]:
+        return [term for term in self.terms if isinstance(term, PiecewiseLinear)]
 
     def _affine(self, plan: Any) -> "cp.Expression":
         import cvxpy as cp
@@ -371,14 +354,13 @@ class ConvexFunction:
         return constant + self.coefficients @ plan[self.indices.tolist()] if len(self.indices) else constant
 
 
-def _units(terms: Sequence[Term]) -> Floats:
-    """Return the largest coefficient of each term, for each of its z."""
-    return np.concatenate([np.full(term.size, largest(term.matrix.data) or 1.0) for term in terms])
-
-
-def _linear_rows(term: Term, unit: float = 1.0) -> TermRows:
-    assert isinstance(term, PiecewiseLinearTerm | Polyhedral)
-    return term.linear_rows(unit)
+def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:
+    """Return the matrix that makes inequalities of all rows but the first, two of an equation, and their units."""
+    signs = sp.eye_array(len(rows.limits), format="csr")
+    signs = sp.csr_array(sp.vstack([signs[1:], -signs[rows.equal]]))
+    both = abs(signs @ sp.hstack([rows.plan, rows.auxiliary], format="csr"))
+    units = both.max(axis=1).toarray().ravel()
+    return signs, np.where(units > 0.0, units, 1.0)
 
 
 def _entries(matrix: Any) -> tuple[Any, Any, Any]:

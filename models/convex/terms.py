@@ -60,8 +60,6 @@ class Term(ABC):
     is_linear: ClassVar[bool] = False
     #: Whether its value at fractions is a fraction.
     is_rational: ClassVar[bool] = False
-    #: Whether its slopes can jump where optima lie, so that a plan does not tell the best ones.
-    has_kinks: ClassVar[bool] = False
 
     @property
     def size(self) -> int:
@@ -141,35 +139,31 @@ class Term(ABC):
         return 0
 
 
-class AtomicTerm(Term):
+class PiecewiseLinear(Term):
+    """A term that linear rows state."""
+
+    is_linear = True
+
+    @abstractmethod
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which are in a unit."""
+
+
+class _Atom(Term):
     """A term that is one of cvxpy's functions of z."""
 
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
         """Return the term as a convex cvxpy expression of a plan."""
         return self._of(self.matrix @ plan - self.shifts)
 
-    def of_arguments(self, arguments: "cp.Expression") -> "tuple[cp.Expression, list[cp.Constraint]]":
-        """Return φ as a cvxpy expression of z, and the constraints that it needs: none."""
-        return self._of(arguments), []
-
     @abstractmethod
     def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...
 
 
-class PiecewiseLinearTerm(AtomicTerm):
-    """A piecewise linear term: the least Σ s with z ≤ s, and −z ≤ s for norms, each entry of z by its own s or by one.
+class _LinearAtom(_Atom, PiecewiseLinear):
+    """The least Σ s with z ≤ s, and −z ≤ s for norms, each entry of z by its own s or all by one."""
 
-    Attributes
-    ----------
-    signs : tuple of int
-        Of z in the rows.
-    is_shared : bool
-        Whether there is one s for all entries.
-    """
-
-    is_linear = True
     is_rational = True
-    has_kinks = True
     signs: ClassVar[tuple[int, ...]] = (1, -1)
     is_shared: ClassVar[bool] = True
 
@@ -188,7 +182,7 @@ class PiecewiseLinearTerm(AtomicTerm):
         )
 
 
-class Norm1(PiecewiseLinearTerm):
+class Norm1(_LinearAtom):
     """Σ abs(z)."""
 
     code = NORM_1
@@ -210,11 +204,10 @@ class Norm1(PiecewiseLinearTerm):
         return np.sign(arguments)
 
 
-class Norm2(AtomicTerm):
+class Norm2(_Atom):
     """√Σ z²."""
 
     code = NORM_2
-    has_kinks = True
 
     def _valid(self, slopes: Numbers) -> Numbers:
         """Return slopes of Euclidean length 1 at most."""
@@ -235,7 +228,7 @@ class Norm2(AtomicTerm):
         return arguments / (float(np.linalg.norm(arguments)) or 1.0)
 
 
-class NormInfinity(PiecewiseLinearTerm):
+class NormInfinity(_LinearAtom):
     """max abs(z)."""
 
     code = NORM_INFINITY
@@ -259,7 +252,7 @@ class NormInfinity(PiecewiseLinearTerm):
         return _unit_vector(arguments, place, np.sign(arguments)[place])
 
 
-class Maximum(PiecewiseLinearTerm):
+class Maximum(_LinearAtom):
     """max z."""
 
     code = MAXIMUM
@@ -286,7 +279,7 @@ class Maximum(PiecewiseLinearTerm):
         return _unit_vector(arguments, int(arguments.argmax()), 1)
 
 
-class Squares(AtomicTerm):
+class Squares(_Atom):
     """Σ z²."""
 
     code = SQUARES
@@ -317,7 +310,7 @@ class Squares(AtomicTerm):
         return slopes @ slopes / 4
 
 
-class RelativeEntropy(AtomicTerm):
+class RelativeEntropy(_Atom):
     """Σ p log(p / q) over the pairs (p, q) that z consists of; infinite outside of its domain."""
 
     code = RELATIVE_ENTROPY
@@ -363,7 +356,7 @@ class RelativeEntropy(AtomicTerm):
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedral(Term):
+class Polyhedral(PiecewiseLinear):
     """A convex piecewise linear function that linear rows define: min over s of z₀ + K₀ s with z + K s ≤ 0 elsewhere.
 
     With z = G x − h it is the least of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows. Slopes are
@@ -402,8 +395,6 @@ class Polyhedral(Term):
     variable: "cp.Variable | None" = None
 
     code = POLYHEDRAL
-    is_linear = True
-    has_kinks = True
 
     def value(self, plan: Numbers) -> Any:
         """Return the function's value at a plan."""
@@ -435,27 +426,13 @@ class Polyhedral(Term):
         assert plan is self.variable
         return self.expression
 
-    def of_arguments(self, arguments: "cp.Expression") -> "tuple[cp.Expression, list[cp.Constraint]]":
-        """Return φ as a cvxpy expression of z and auxiliary variables, and what these are to meet: one constraint."""
-        import cvxpy as cp
-
-        rows = sp.eye_array(self.size, format="csr")
-        inequalities = sp.csr_array(sp.vstack([rows[1:], -rows[self.equal]]))
-        value: Any = arguments[0]
-        left: Any = inequalities @ arguments
-        if self.auxiliary.shape[1]:
-            auxiliary = cp.Variable(self.auxiliary.shape[1], name="auxiliary")
-            value = value + (self.auxiliary[[0]] @ auxiliary)[0]
-            left = left + (inequalities @ self.auxiliary) @ auxiliary
-        return value, [left <= 0.0]
-
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
         """Return what is equal for equal terms."""
         more = self.auxiliary.indptr, self.auxiliary.indices, self.auxiliary.data, self.equal
         return *super().identity(plans), *(array.tobytes() for array in more)
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
-        """Return the rows on z and on auxiliary variables, whose units are cvxpy's."""
+        """Return the rows on z and on auxiliary variables, which keep the units that cvxpy chose."""
         count = self.size - 1
         return TermRows(
             heads=np.zeros(1, dtype=np.int64),
