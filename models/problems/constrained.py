@@ -10,6 +10,7 @@ from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Constraints, Penalty
 from ..saddle import PlayerView, Rows, Saddle, check_two_players
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
 
@@ -87,6 +88,7 @@ class ConstrainedNash(SaddleProblem):
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
     name: ClassVar[str] = "constrained"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,8 +111,9 @@ class ConstrainedNash(SaddleProblem):
         InvalidConstraintError
             If there is no such constraint, or its bound cannot be moved.
         """
-        if name not in [constraint.name for constraint in self.constraints]:
-            self._refuse_bound(name)
+        names = [constraint.name for constraint in self.constraints]
+        if name not in names:
+            self._refuse_bound(name, names)
         moved = [one.with_bound(bound) if one.name == name else one for one in self.constraints]
         return replace(self, constraints=tuple(moved))
 
@@ -134,5 +137,9 @@ class ConstrainedNash(SaddleProblem):
         found = super()._certificate(saddle, plans, multipliers, dual_certificate)
         return replace(found, violations={one.name: found.violations[one.name] for one in self.constraints})
 
-    def _hard_violation(self, certificate: Certificate) -> float:
-        return certificate.violation if self.penalty is None else 0.0
+    def error(self, certificate: Certificate) -> float:
+        """Return the larger of the gap and, unless violations are paid for, the violation: a tolerance bounds it."""
+        if self.penalty is None:
+            return super().error(certificate)
+        assert certificate.gap is not None
+        return abs(certificate.gap)  # below zero it is round-off of what a large penalty multiplies

@@ -108,13 +108,11 @@ def check_served(method: Method, problem: "Problem") -> None:
     ------
     UnsupportedProblemError
     """
-    if not _serves(method, problem):
-        able = [name for name in method_names() if _serves(find_method(name), problem)]
-        reason = ", which is no linear program here" if problem.name in method.problems else ""
+    if not problem.needs <= method.serves:
+        able = [name for name in method_names() if problem.needs <= find_method(name).serves]
+        # Where it solves other problems of the kind, say what is too much about this one.
+        usual = problem.always_needs <= method.serves
+        reason = f" with {' and '.join(sorted(problem.needs - method.serves))}" if usual else ""
         raise UnsupportedProblemError(
             f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
         )
-
-
-def _serves(method: Method, problem: "Problem") -> bool:
-    return problem.name in method.problems and (problem.is_linear or getattr(method, "is_conic", False))

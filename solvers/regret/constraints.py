@@ -1,4 +1,4 @@
-"""Constraints as the compiled loop takes them, and the rule that moves their multipliers.
+"""Constraints as the compiled loop takes them, and their multipliers.
 
 Rows are of one player each. The row of a constraint that is not linear is a tangent of its function: of terms that the
 loop knows it takes the tangents itself, and it asks Python for the others.
@@ -11,7 +11,7 @@ import functools
 import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +29,6 @@ from .placement import starts_of, unsigned
 Floats = NDArray[np.float64]
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
-
-
-@dataclass(frozen=True)
-class DualRule:
-    """How multipliers move: along the violations of a plan, by projected gradient.
-
-    λ becomes λ + a t^(−power) (v + optimism (v − v')), not below 0 nor above its cap, with v the violation of the plan
-    that it answers and v' that of the one before.
-
-    Parameters
-    ----------
-    step : float
-        a, in units of the largest payoff, for rows whose largest coefficient is 1.
-    power : float
-        0 for constant steps, 1/2 for decreasing ones.
-    optimism : float
-        1 for optimistic steps, 0 for plain ones.
-    tangents : {"average", "iterate"}
-        Where tangents of convex constraints are taken: at the average plan, or at the current one.
-    """
-
-    step: float = 1.0
-    power: float = 0.0
-    optimism: float = 1.0
-    tangents: Literal["average", "iterate"] = "average"
 
 
 @dataclass(frozen=True, eq=False)
