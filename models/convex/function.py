@@ -16,7 +16,7 @@ from ...seqform.errors import InvalidConstraintError
 from ...seqform.rationals import to_fraction, to_fractions
 from ...seqform.rules import Number
 from ..programs.triplets import Triplets
-from .terms import Numbers, PiecewiseLinear, Term, largest
+from .terms import Norm2, Numbers, PiecewiseLinear, Term, largest
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -296,10 +296,16 @@ class ConvexFunction:
             function = function + term.to_cvxpy(plan)
         return function
 
-    def cvxpy_parts(self, plan: Any) -> "tuple[cp.Expression, list[cp.Constraint]]":
+    def cvxpy_parts(self, plan: Any, spelled_out: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
         """Return f in cvxpy, with what auxiliary variables of piecewise linear terms are to meet.
 
-        There are :attr:`num_definitions` of these constraints, and :meth:`cvxpy_slopes` reads their multipliers.
+        :meth:`cvxpy_slopes` reads the multipliers of these constraints, of which there are :meth:`num_definitions`.
+
+        Parameters
+        ----------
+        plan : cvxpy.Variable
+        spelled_out : bool
+            Whether the arguments of Euclidean norms are variables too, whose multipliers are their slopes.
         """
         import cvxpy as cp
 
@@ -313,13 +319,18 @@ class ConvexFunction:
             function = (rows.plan[[0]] @ plan + rows.auxiliary[[0]] @ auxiliary)[0] - rows.limits[0]
             definitions = [left <= scaled @ rows.limits]
         for term in self.terms:
-            function = function if isinstance(term, PiecewiseLinear) else function + term.to_cvxpy(plan)
+            if spelled_out and isinstance(term, Norm2):
+                arguments = cp.Variable(term.size, name="arguments")
+                definitions.append(arguments == term.matrix @ plan - term.shifts)
+                function = function + term.of_arguments(arguments)
+            elif not isinstance(term, PiecewiseLinear):
+                function = function + term.to_cvxpy(plan)
         return function, definitions
 
-    @property
-    def num_definitions(self) -> int:
-        """How many constraints :meth:`cvxpy_parts` has: one, or none."""
-        return int(bool(self._piecewise_linear))
+    def num_definitions(self, spelled_out: bool = False) -> int:
+        """Return how many constraints :meth:`cvxpy_parts` has."""
+        norms = sum(isinstance(term, Norm2) for term in self.terms) if spelled_out else 0
+        return int(bool(self._piecewise_linear)) + norms
 
     def cvxpy_slopes(self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0) -> Numbers | None:
         """Return the slopes at the solution of a cvxpy problem with the constraints of :meth:`cvxpy_parts`.
@@ -333,15 +344,24 @@ class ConvexFunction:
         Returns
         -------
         ndarray of float64 or None
-            NaN for terms that are not piecewise linear: their slopes are those at the plan. ``None`` where a solver has
-            nothing to say.
+            NaN for terms that were not defined by constraints: their slopes are those at the plan. ``None`` where a
+            solver has nothing to say.
         """
-        if not definitions or definitions[0].dual_value is None:
+        if not definitions or any(one.dual_value is None for one in definitions):
             return None
-        size = self._piecewise_linear[0].matrix.shape[1]
-        signs, units = _inequalities(self._linear_rows(size, exact=False))
-        others = signs.T @ (np.asarray(definitions[0].dual_value, dtype=np.float64) / units)
-        return self.slopes_of(np.append(multiplier, others[1:]))
+        duals = [np.asarray(one.dual_value, dtype=np.float64) for one in definitions]
+        slopes: Numbers | None = np.full(self.size, np.nan)
+        if self._piecewise_linear:
+            size = self._piecewise_linear[0].matrix.shape[1]
+            signs, units = _inequalities(self._linear_rows(size, exact=False))
+            others = signs.T @ (duals.pop(0) / units)
+            slopes = self.slopes_of(np.append(multiplier, others[1:]))
+        if slopes is None or not multiplier > 0.0:
+            return None
+        norms = [place for place, term in enumerate(self.terms) if isinstance(term, Norm2)]
+        for place, dual in zip(norms, duals, strict=False):
+            slopes[slice(*self.ends[place : place + 2])] = -dual / multiplier
+        return slopes
 
     @property
     def _piecewise_linear(self) -> list[PiecewiseLinear]:

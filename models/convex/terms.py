@@ -154,10 +154,11 @@ class _Atom(Term):
 
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
         """Return the term as a convex cvxpy expression of a plan."""
-        return self._of(self.matrix @ plan - self.shifts)
+        return self.of_arguments(self.matrix @ plan - self.shifts)
 
     @abstractmethod
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
 
 
 class _LinearAtom(_Atom, PiecewiseLinear):
@@ -192,7 +193,8 @@ class Norm1(_LinearAtom):
         """Return slopes between −1 and 1."""
         return np.minimum(np.maximum(slopes, -1), 1)
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         from cvxpy.atoms.norm1 import norm1
 
         return norm1(arguments)
@@ -215,7 +217,8 @@ class Norm2(_Atom):
         length = float(np.linalg.norm(scaled))
         return scaled / length if length > 1.0 or is_large else scaled
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         from cvxpy.atoms.pnorm import pnorm
 
         length: cp.Expression = pnorm(arguments, 2)
@@ -239,7 +242,8 @@ class NormInfinity(_LinearAtom):
         total = np.abs(scaled).sum()
         return scaled / total if total > 1 or is_large else scaled
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         from cvxpy.atoms.norm_inf import norm_inf
 
         return norm_inf(arguments)
@@ -267,7 +271,8 @@ class Maximum(_LinearAtom):
             return shares / total
         return shares + (Fraction(1, len(shares)) if shares.dtype == object else 1.0 / len(shares))
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         from cvxpy.atoms.max import max as largest_entry
 
         return largest_entry(arguments)
@@ -294,7 +299,8 @@ class Squares(_Atom):
         entry = largest(self.matrix.data)
         return 2.0 * max(entry, largest(self.arguments(plan))) * entry
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         from cvxpy.atoms.sum_squares import sum_squares
 
         squares: cp.Expression = sum_squares(arguments)
@@ -330,7 +336,8 @@ class RelativeEntropy(_Atom):
         valid[1::2] = -np.exp(valid[0::2] - 1.0)
         return valid
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ(z) as a convex cvxpy expression of z."""
         import cvxpy as cp
         from cvxpy.atoms.elementwise.rel_entr import rel_entr
 

@@ -280,7 +280,7 @@ def cvxpy_rows(
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
         By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
     """
-    functions = [one.function.cvxpy_parts(plan) for one in constraints]
+    functions = [one.function.cvxpy_parts(plan, spelled_out=excess is not None) for one in constraints]
     units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
     heads = []
     for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
@@ -306,7 +306,10 @@ def read_multipliers(
 
 
 def read_subgradients(
-    constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+    constraints: Sequence[Constraint],
+    multipliers: Mapping[str, float],
+    solved: "Sequence[cp.Constraint]",
+    soft: bool,
 ) -> dict[str, Floats]:
     """Return the slopes of constraints' functions, from a solved cvxpy program.
 
@@ -318,11 +321,14 @@ def read_subgradients(
         Of the functions that are to be at most 0, by constraint.
     solved : sequence of cvxpy.Constraint
         Its last ones are those that functions are defined by, in the order of the constraints.
+    soft : bool
+        Whether the constraints could be violated.
     """
-    start = len(solved) - sum(one.function.num_definitions for one in constraints)
+    counts = [one.function.num_definitions(spelled_out=soft) for one in constraints]
+    start = len(solved) - sum(counts)
     found = {}
-    for one in constraints:
-        stop = start + one.function.num_definitions
+    for one, count in zip(constraints, counts, strict=True):
+        stop = start + count
         slopes = one.function.cvxpy_slopes(solved[start:stop], multipliers[one.name])
         start = stop
         if slopes is not None:
