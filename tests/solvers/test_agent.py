@@ -39,7 +39,7 @@ GOOFSPIEL = load_game("goofspiel:cards=3")
 
 
 def decided_in_order(agent, infosets):
-    labels = agent.problem.side.own.infoset_labels
+    labels = agent.problem.view().own.infoset_labels
     for infoset in infosets:
         agent.act(labels[infoset])
     return agent
@@ -62,7 +62,7 @@ def test_decisions_collected_are_the_response_of_the_linear_programs(player, alo
 @pytest.mark.parametrize("method", ["cfr+", "pcfr+"])
 def test_the_order_of_decisions_makes_no_difference(method, along):
     problem = CDRNR(LEDUC, Strategy.uniform(LEDUC, 1), p=0.7, lookahead=1, along=along)
-    count = problem.side.own.num_infosets
+    count = problem.view().own.num_infosets
     forwards = decided_in_order(Agent(problem, method), range(count)).strategy()
     for order in (range(count - 1, -1, -1), np.random.default_rng(1).permutation(count).tolist()):
         np.testing.assert_array_equal(
@@ -214,14 +214,20 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,p=P,lookahead=K"),
-        ("cdrnr:opponent=uniform,p=2,lookahead=3", "cdrnr: p is 2.0, expected a number from 0 to 1"),
-        ("cdbr:opponent=uniform,lookahead=0", "cdbr: lookahead is 0, expected a whole number from 1 on"),
+        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,lookahead=K,p=P"),
+        ("cdrnr:opponent=uniform,p=2,lookahead=3", "opponent cdrnr: p = 2; expected a number from 0 to 1"),
+        ("cdbr:opponent=uniform,lookahead=0", "opponent cdbr: lookahead = 0; expected an integer of at least 1"),
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
-        ("cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful", "unknown gadget 'ful' (did you mean full?)"),
+        (
+            "cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful",
+            "opponent cdrnr: gadget = ful; expected one of full, none",
+        ),
         ("cdbr:opponent=uniform,lookahead=1,method=highs", "method highs cannot solve cdbr"),
         ("cdbr:opponent=unifrm,lookahead=1", "unknown opponent 'unifrm' (did you mean uniform?)"),
-        ("cdbr:opponent=uniform,lookahead=1,seconds=-1", "an agent got seconds=-1.0"),
+        (
+            "cdbr:opponent=uniform,lookahead=1,seconds=-1",
+            "opponent cdbr: seconds = -1; expected a number of at least 0",
+        ),
         ("ses:opponent=uniform,p=0.5,level=40", "ses: level is 40, expected one from 0 to 2"),
     ],
 )

@@ -1,8 +1,9 @@
-"""Constraints of one player that a linear program can state, as rows of a matrix."""
+"""The constraints of one player in a saddle program: hard, or soft at a price."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,17 +13,117 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
+from ..constraints.constraint import Constraint, DistanceConstraint, constraint_value, weighted_minorant
+from ..constraints.lifted import LiftedRows
+from ..constraints.linear import LinearConstraint
+from ..constraints.polyhedral import PolyhedralConstraint
 from ..programs.triplets import Triplets
-from .constraint import Constraint, DistanceConstraint
-from .lifted import LiftedRows
-from .linear import LinearConstraint
-from .polyhedral import PolyhedralConstraint
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
 #: What coefficients of linear programs may be at most: HiGHS refuses 1e15.
 _LARGEST = 10**14
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Constraints f(x) ≤ 0 on one player's plan x, and what violating them costs.
+
+    Parameters
+    ----------
+    constraints : tuple of Constraint
+        All on the plan of one player.
+    size : int
+        Number of sequences of that plan.
+    price : float or Fraction, optional
+        What the player pays per unit of violation; by default the constraints are hard.
+    shared : bool
+        Whether the player pays for the largest violation alone, instead of for the sum.
+    """
+
+    constraints: tuple[Constraint, ...]
+    size: int
+    price: Any = None
+    shared: bool = False
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all constraints are linear or piecewise linear."""
+        return all(constraint.is_linear for constraint in self.constraints)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The constraints' names."""
+        return tuple(constraint.name for constraint in self.constraints)
+
+    def values(self, plan: Any) -> dict[str, Any]:
+        """Return f by constraint, at a plan of floats or of fractions."""
+        exact = plan.dtype == object
+        return {one.name: constraint_value(one, plan, exact) for one in self.constraints}
+
+    def paid(self, values: Mapping[str, Any]) -> Any:
+        """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
+        if self.price is None or not self.constraints:
+            return 0
+        excess = [max(0 * value, value) for value in values.values()]
+        return self.price * (max(excess) if self.shared else sum(excess))
+
+    def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
+        """Return multipliers that prove a bound, in the order of the constraints, nearest to those given.
+
+        They are at least 0, and where constraints are soft at most the price: each, or their sum if it is shared.
+        """
+        given = [max(0, multipliers.get(name, 0)) for name in self.names]
+        total = sum(given)
+        if self.price is None or total <= self.price:
+            return given
+        if self.shared:
+            return [one * (self.price / total) for one in given]
+        return [min(one, self.price) for one in given]
+
+    def minorant(self, multipliers: Mapping[str, Any], plan: Any, subgradients: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return g and c with Σ λ f(x') ≥ g · x' + c for every plan x', λ being the capped multipliers.
+
+        Parameters
+        ----------
+        multipliers : mapping of str to number
+        plan : ndarray
+            Where the bound is to be tight.
+        subgradients : mapping of str to ndarray
+            By constraint: what :meth:`Constraint.minorant <treeplex.models.constraints.Constraint.minorant>` takes.
+        """
+        return weighted_minorant(self.constraints, self.capped(multipliers), plan, subgradients)
+
+    def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
+        """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
+
+        They are known of functions with a conjugate in closed form, by constraint.
+        """
+        found: dict[str, Floats] = {}
+        for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
+            if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:
+                best = one.distance.best_slopes(gradient / multiplier)
+                if best is not None:
+                    found[one.name] = best
+        return found
+
+    @cached_property
+    def sizes(self) -> Mapping[str, float]:
+        """What the rows of linear constraints are divided by in programs in floats, by name."""
+        return self.matrix(exact=False).sizes
+
+    def matrix(self, exact: bool) -> "ConstraintMatrix":
+        """Return the rows of the constraints that linear programs can state, in floats or in fractions."""
+        return self._exact_matrix if exact else self._matrix
+
+    @cached_property
+    def _matrix(self) -> "ConstraintMatrix":
+        return ConstraintMatrix.of(self.constraints, self.size)
+
+    @cached_property
+    def _exact_matrix(self) -> "ConstraintMatrix":
+        return ConstraintMatrix.exact(self.constraints, self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +256,7 @@ class ConstraintMatrix:
         heads = (of_rows / self.units)[self.heads].tolist()
         return {name: value if value > 0 else 0 * abs(value) for name, value in zip(self.names, heads, strict=True)}
 
-    def evidence(self, of_rows: Floats) -> dict[str, Floats]:
+    def subgradients(self, of_rows: Floats) -> dict[str, Floats]:
         """Return the multipliers of the rows of each constraint that has auxiliary variables."""
         given = of_rows / self.units
         parts = zip(self.names, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
@@ -208,7 +309,7 @@ def read_multipliers(
     return {one.name: max(0.0, dual) / sizes.get(one.name, 1.0) for one, dual in zip(constraints, duals, strict=True)}
 
 
-def read_evidence(
+def read_subgradients(
     constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
 ) -> dict[str, Floats]:
     """Return the multipliers of the rows of constraints, from a solved cvxpy program.
