@@ -366,7 +366,7 @@ BAD_JSON = {
     "array": ("[]", "not a node-link graph: expected an object with arrays 'nodes' and 'edges'"),
     "no edges": (f"{{{NODES}}}", "the array 'edges' is missing"),
     "undirected": (f'{{"directed": false, {NODES}, "edges": [{EDGE}]}}', "expected a directed graph"),
-    "multigraph": (f'{{"multigraph": true, {NODES}, "edges": [{EDGE}]}}', "no multigraph"),
+    "multigraph": (f'{{"multigraph": true, {NODES}, "edges": [{EDGE}]}}', "not a multigraph"),
     "version": (f'{{"graph": {{"format": "treeplex game", "version": 2}}, {NODES}, "edges": []}}', "version 2"),
     "node": ('{"nodes": [3], "edges": []}', "nodes[0] is 3, expected an object with the key 'id'"),
     "same node": ('{"nodes": [{"id": [1]}, {"id": [1]}], "edges": []}', "nodes[1]: there are two nodes (1,)"),

@@ -422,7 +422,7 @@ REFUSED = [
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=7), InvalidStrategyError, "expected 0 or 1"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=0.0), InvalidStrategyError, "expected 0 or 1"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=True), InvalidStrategyError, "expected 0 or 1"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise="bets", player=0), InvalidGameError, "no vector of numbers"),
+    (lambda: StyledNash(KUHN, epsilon=0.1, maximise="bets", player=0), InvalidGameError, "not a vector of numbers"),
     (lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS, player=1), InvalidStrategyError, "is about player 0"),
     (lambda: StyledNash(LEDUC, epsilon=0.1, maximise=BETS), InvalidStrategyError, "coefficients, expected 1093"),
     (lambda: StyledNash(KUHN, epsilon=0.1, nearest=UNIFORM), UnsupportedProblemError, "expected one of L1Distance"),
