@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .cases import Case, Suite
+    from .bank import SUITES, Case, Suite, find_suite
     from .comparison import Comparison, compare, compare_with_value
     from .report import Report, Row
-    from .suites import SUITES, find_suite, run_suite
+    from .suites import run_suite
 
 __all__ = [
     "SUITES",
@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 _MODULES = {
-    "cases": ("Case", "Suite"),
+    "bank": ("SUITES", "Case", "Suite", "find_suite"),
     "comparison": ("Comparison", "compare", "compare_with_value"),
     "report": ("Report", "Row"),
-    "suites": ("SUITES", "find_suite", "run_suite"),
+    "suites": ("run_suite",),
 }
 
 

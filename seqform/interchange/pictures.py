@@ -6,7 +6,7 @@ Matplotlib is imported when something is drawn.
 import io
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,12 +156,12 @@ class Look:
     marker: str = ""
     line: str | tuple[int, tuple[int, int]] = "-"
 
-    def plot(self, axes: Any, x: Sequence[float], y: Sequence[float], **how: Any) -> None:
+    def plot(self, axes: Any, x: Any, y: Any, **how: Any) -> None:
         """Draw a curve; what is said by name goes before the look's own."""
         own: dict[str, Any] = {"color": self.colour, "marker": self.marker, "linestyle": self.line}
         axes.plot(x, y, **own | {"linewidth": 1.5, "markersize": 5} | how)
 
-    def shade(self, axes: Any, x: Sequence[float], low: Any, high: Any, alpha: float = 0.15, **how: Any) -> None:
+    def shade(self, axes: Any, x: Any, low: Any, high: Any, alpha: float = 0.15, **how: Any) -> None:
         """Shade the band between two curves."""
         axes.fill_between(x, low, high, color=self.colour, alpha=alpha, linewidth=0, **how)
 

@@ -9,7 +9,15 @@ from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_gam
 from treeplex.validation.papers import CDRNRFigure4, CDRNRFigure5, CDRNRFigure6, CDRNRFigure15, reproduce
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_figure_15 import SECOND_ONLY, below
-from treeplex.validation.papers.depth_limited import ResponseRow, above_frontier, attainable, failures_of, response_row
+from treeplex.validation.papers.cdrnr_responses import (
+    ResponseRow,
+    above_frontier,
+    attainable,
+    failures_of,
+    judged_by_gain,
+    judged_robust,
+    response_row,
+)
 
 
 @pytest.fixture(scope="module")
@@ -190,12 +198,10 @@ def test_pictures_are_drawn_of_all_rows_and_of_some(traps, leduc, rounds):
 
 
 def test_a_mixture_above_the_robust_responses_fails():
-    from treeplex.validation.papers.cdrnr_figure_5 import _judged
-
     robust = [point(1.0, 0.0, "CDRNR3", 0.1), point(2.0, 1.0, "CDRNR3", 1.0)]
-    assert _judged(point(1.5, 0.5, "CDBR3-NE", 0.5), [], robust).passed
-    assert "CDRNR3 gains less" in _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust).failure
-    assert _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust[:1]).passed  # too little is known
+    assert judged_robust(point(1.5, 0.5, "CDBR3-NE", 0.5), [], robust).passed
+    assert "CDRNR3 gains less" in judged_robust(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust).failure
+    assert judged_robust(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust[:1]).passed  # too little is known
 
 
 # Figure 6
@@ -214,9 +220,7 @@ def test_local_responses_gain_less_than_best_ones():
 
 
 def test_a_gain_that_cannot_be_fails():
-    from treeplex.validation.papers.cdrnr_figure_6 import _judged
-
-    assert _judged(point(1.0, 0.0, "LBR"), 1.0).passed
-    assert _judged(point(-0.5, 0.0, "LBR"), 1.0).passed
-    assert "a best response 1.0" in _judged(point(1.1, 0.0, "LBR"), 1.0).failure
-    assert "is negative" in _judged(point(-0.1, 0.0, "CDBR1"), 1.0).failure
+    assert judged_by_gain(point(1.0, 0.0, "LBR"), 1.0).passed
+    assert judged_by_gain(point(-0.5, 0.0, "LBR"), 1.0).passed
+    assert "a best response 1.0" in judged_by_gain(point(1.1, 0.0, "LBR"), 1.0).failure
+    assert "is negative" in judged_by_gain(point(-0.1, 0.0, "CDBR1"), 1.0).failure
