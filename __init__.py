@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         RestrictedNash,
         StyledNash,
     )
-    from .seqform.empirical_play import EmpiricalPlay, cce_gap
     from .seqform.errors import (
         GameFileError,
         GameTooLargeError,
@@ -47,25 +46,24 @@ if TYPE_CHECKING:
         UnsupportedProblemError,
     )
     from .seqform.evaluate import (
+        EmpiricalPlay,
         best_response,
         best_response_values,
+        cce_gap,
         expected_payoffs,
         exploitability,
         gain,
         nash_conv,
         worst_case,
     )
-    from .seqform.frequency import frequency
-    from .seqform.functional import Functional
+    from .seqform.functional import Functional, frequency
     from .seqform.game import Game
-    from .seqform.game_size import GameSize
     from .seqform.game_tree import GameTree
-    from .seqform.observer import ObserverTree
+    from .seqform.observer import ObserverTree, observer_tree
     from .seqform.polytope import Treeplex
-    from .seqform.rules import CHANCE, TERMINAL, Rules
+    from .seqform.rules import CHANCE, TERMINAL, GameSize, Rules
     from .seqform.sequence_form import SequenceForm
     from .seqform.strategy import Profile, Strategy
-    from .seqform.views import observer_tree
     from .solvers import (
         CCFR,
         CFR,
@@ -234,13 +232,13 @@ _EXPORTS = {
     "CVXPY": ".solvers",
     "DCFR": ".solvers",
     "ESPrefCFR": ".solvers",
-    "EmpiricalPlay": ".seqform.empirical_play",
+    "EmpiricalPlay": ".seqform.evaluate",
     "EmpiricalRun": ".solvers.empirical_run",
     "ExternalSamplingMCCFR": ".solvers",
     "Functional": ".seqform.functional",
     "Game": ".seqform.game",
     "GameFileError": ".seqform.errors",
-    "GameSize": ".seqform.game_size",
+    "GameSize": ".seqform.rules",
     "GameTooLargeError": ".seqform.errors",
     "GameTree": ".seqform.game_tree",
     "HiGHS": ".solvers",
@@ -291,19 +289,19 @@ _EXPORTS = {
     "UnsupportedProblemError": ".seqform.errors",
     "best_response": ".seqform.evaluate",
     "best_response_values": ".seqform.evaluate",
-    "cce_gap": ".seqform.empirical_play",
+    "cce_gap": ".seqform.evaluate",
     "calibrate_style": ".solvers.calibration",
     "counter_profile": ".solvers.counter_strategies",
     "counter_strategy": ".solvers.counter_strategies",
     "expected_payoffs": ".seqform.evaluate",
     "exploitability": ".seqform.evaluate",
     "families": ".models.games",
-    "frequency": ".seqform.frequency",
+    "frequency": ".seqform.functional",
     "frequency_model": ".models.observations",
     "gain": ".seqform.evaluate",
     "load_game": ".models.games",
     "nash_conv": ".seqform.evaluate",
-    "observer_tree": ".seqform.views",
+    "observer_tree": ".seqform.observer",
     "read_play_log": ".models.play",
     "reach_style": ".solvers.targets",
     "restricted_nash_frontier": ".solvers.frontier",

@@ -32,7 +32,7 @@ import networkx, numpy, psutil, scipy.sparse
 from memory import peak_megabytes
 from treeplex import GameTree, SequenceForm, load_game
 from treeplex.seqform.budget import sequence_form_bytes, tree_bytes
-from treeplex.seqform.game_size import size_of
+from treeplex.seqform.rules import size_of
 
 load_game("matching_pennies").sequence_form.A
 game, route = load_game(sys.argv[1]), sys.argv[2]

@@ -6,8 +6,7 @@ import networkx as nx
 import pytest
 
 from treeplex import GameTree, load_game
-from treeplex.seqform.interchange.efg_nodes import NodeReader
-from treeplex.seqform.interchange.efg_reader import parse_efg
+from treeplex.seqform.interchange.efg_reader import NodeReader, parse_efg
 from treeplex.seqform.interchange.efg_writer import format_efg
 
 GAMES = ["leduc", "liars_dice:sides=5"]

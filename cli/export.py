@@ -75,7 +75,7 @@ def _write_program(game: "Game", problem: str, path: Path) -> None:
 
 
 def _write_dot(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.dot import write_dot
+    from ..seqform.interchange.drawing import write_dot
 
     write_dot(game.tree, path)
 

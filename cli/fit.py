@@ -152,7 +152,7 @@ def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
 def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "PlayLog":
     """Read the log, with a bar."""
     from ..models.play import read_play_log
-    from ..seqform.views import observer_tree
+    from ..seqform.observer import observer_tree
 
     with waiting(f"building {game.spec}", shown=shown):
         view = observer_tree(game, player)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.sequence_names import quoted_label, sequence_name
+from ..seqform.names import quoted_label, sequence_name
 
 if TYPE_CHECKING:
     from ..seqform.polytope import Treeplex

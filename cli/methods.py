@@ -1,12 +1,10 @@
 """The method that ``--method`` and its options name, and the profile that ``--start`` gives it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..seqform.errors import nearest
 from .errors import CommandLineError
 
 if TYPE_CHECKING:
@@ -64,13 +62,11 @@ def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "
     CommandLineError
         If there is no such method, or an option is not for it, or has no such value.
     """
-    from ..solvers.methods import MCCFR, RegretMethod, find_method, method_names
+    from ..solvers.methods import MCCFR, RegretMethod, find_method, method_names, method_parameters
 
-    known = method_names()
-    if name not in known:
-        # Names hold a plus, which some write as a word.
-        spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
-        raise CommandLineError(f"unknown method {name!r}{nearest(spelled, known)}; expected one of {', '.join(known)}")
+    asked, known = name, method_names()
+    name = name.partition(":")[0].strip()
+    method_parameters(name)  # refuses an unknown method
     given = {option: value for option, value in options.items() if value is not None}
     methods = {one: find_method(one) for one in known}
     for option in [*given, *([] if start is None else ["start"])]:
@@ -83,7 +79,7 @@ def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "
             if option in _DOES:
                 raise CommandLineError(f"{flag} {_DOES[option]} --method {' or '.join(takers)}, and --method is {name}")
             raise CommandLineError(f"{flag} is for iterative methods ({', '.join(takers)}), and --method is {name}")
-    return make_method(name, given)
+    return make_method(asked, given)
 
 
 def make_method(name: str, options: Mapping[str, Any]) -> "Method":
@@ -93,14 +89,16 @@ def make_method(name: str, options: Mapping[str, Any]) -> "Method":
     ------
     CommandLineError
     """
-    from ..seqform.errors import UnknownMethodError
-    from ..solvers.methods import find_method
+    from ..solvers.methods import find_method, method_parameters
 
-    try:
-        return find_method(name, **options)
-    except UnknownMethodError as error:
-        spelled = re.sub(r"\b(\w+)=('[^']*'|[-+.\w]+)", _as_flag, str(error), count=1)
-        raise CommandLineError(spelled.removesuffix(", or None")) from None
+    for each in method_parameters(name.partition(":")[0]):
+        if each.name in options:
+            received = options[each.name]
+            try:
+                each.convert(received)
+            except (ValueError, OverflowError, ZeroDivisionError):
+                raise CommandLineError(f"{flag_of(each.name)} {received!r}: expected {each.expected}") from None
+    return find_method(name, **options)
 
 
 def _takes(method: Any, option: str) -> bool:
@@ -111,10 +109,6 @@ def _takes(method: Any, option: str) -> bool:
 def flag_of(option: str) -> str:
     """Return how an option is written on the command line."""
     return f"--{option.replace('_', '-')}"
-
-
-def _as_flag(option: re.Match[str]) -> str:
-    return f"{flag_of(option[1])} {option[2]}"
 
 
 def read_preferences(texts: Sequence[str], player: int | None) -> "list[Prefer]":

@@ -67,8 +67,8 @@ def play(
     shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
         from ..models.play import PlayLogWriter, Results, simulate
+        from ..seqform.observer import observer_tree
         from ..seqform.strategy import Profile
-        from ..seqform.views import observer_tree
         from ..solvers.opponents import opponent_strategy
 
     seed, observer = seed or 0, observer or 0

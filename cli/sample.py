@@ -207,7 +207,7 @@ def _record(
 
 
 def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
-    from ..seqform.memory import in_words
+    from ..seqform.budget import in_words
 
     rows = {
         "game": record["game"],

@@ -1,13 +1,19 @@
-"""Linear functionals of a player's plan: risks, frequencies, and whatever else a game names."""
+"""Linear functionals of a player's plan: how often it takes an action, its risk, and whatever else a game names."""
 
+import math
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .arrays import Floats
-from .errors import InvalidGameError, InvalidStrategyError, one_line, shown
-from .strategy import Profile, Strategy
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from .game import Game
+from .polytope import is_hashable
+from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +99,274 @@ class Functional:
                 f"is {strategy.fingerprint}, expected {self.fingerprint}"
             )
         return float(self.constant + self.coefficients @ strategy.plan)
+
+
+# What floats may be off, and up to which denominators fractions are recognised in spite of it; of how many at most.
+_ROUND_OFF, _LARGEST, _MANY = 1e-14, 10**6, 1000
+# Sums of thousands of whole numbers below this are exact in floats.
+_EXACT = 2**40
+
+
+def reach_of_others(game: Game, player: int, others: Profile | Strategy | None = None) -> Floats:
+    """Return the probability with which chance and the other players allow each infoset of a player.
+
+    Parameters
+    ----------
+    game : Game
+        With histories, in which every infoset of the player has one parent sequence.
+    player : int
+    others : Profile, or Strategy of the one other player, optional
+        How the others play; uniformly by default.
+
+    Returns
+    -------
+    ndarray of float64, shape (num_infosets,)
+        Times the player's own reach, it is the probability of coming to the infoset.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game has no table of leaves, or the player's plans form a flow polytope.
+    InvalidStrategyError
+        If the others' strategies are of another game or player.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.functional import reach_of_others
+    >>> game = load_game("kuhn")
+    >>> reach_of_others(game, player=0).round(4)  # a card, then the opponent's bet
+    array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
+    """
+    player = checked_player(game, player)
+    treeplex = game.sequence_form.treeplexes[player]
+    leaves = game.sequence_form.leaves
+    if leaves is None or not treeplex.single_parent:
+        raise UnsupportedProblemError(
+            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of "
+            "leaves: give coefficients of your own, Functional(player, coefficients, description)"
+        )
+    reach = leaves.chance.copy()
+    for other, plan in enumerate(_plans(game, player, others)):
+        if other != player:
+            reach *= plan[leaves.sequences[:, other]]
+    shares, unit = _over_one_denominator(reach)
+    # Any behaviour of the player's own leads to all leaves below an infoset together once.
+    totals = np.bincount(leaves.sequences[:, player], weights=shares, minlength=treeplex.num_sequences).astype(float)
+    result = np.zeros(treeplex.num_infosets)
+    for level in reversed(treeplex.levels):
+        result[level.infosets] = np.add.reduceat(totals[level.sequences], level.starts) / level.counts
+        level.pass_up(result[level.infosets], totals)
+    return result / unit
+
+
+def reach_matrix(game: Game, player: int, infosets: Any = None) -> sp.csr_array:
+    """Return how the reach of a player's infosets follows from the opponent's plan, in games of two players.
+
+    Parameters
+    ----------
+    game : Game
+        With histories, in which every infoset of both players has one parent sequence.
+    player : int
+    infosets : ndarray of bool, shape (num_infosets,), optional
+        Which are wanted; rows of the others are empty. By default all.
+
+    Returns
+    -------
+    csr_array, shape (num_infosets, the opponent's num_sequences)
+        W such that W y is what :func:`reach_of_others` returns for the opponent's plan y: entry (I, s) is the
+        probability with which chance comes to the histories of I at which s is the opponent's last sequence.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game has no table of leaves, more than two players, or plans that form a flow polytope.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.functional import reach_matrix
+    >>> matrix = reach_matrix(load_game("kuhn"), player=0)
+    >>> matrix[[0]].toarray().round(4)[0, :4]  # a card, which does not depend on the opponent
+    array([0.3333, 0.    , 0.    , 0.    ])
+    >>> matrix[[1]].nnz  # a bet, with either of the other two cards
+    2
+    """
+    rows, leaves = leaves_below(game, player, infosets)
+    own, other = game.sequence_form.treeplexes[player], game.sequence_form.treeplexes[1 - player]
+    table = game.sequence_form.leaves
+    if game.num_players != 2 or table is None or not other.single_parent:
+        raise UnsupportedProblemError(f"a matrix of reaches needs a tree of two players, received {game.spec}")
+    columns, weights = table.sequences[leaves, 1 - player].astype(np.int64), table.chance[leaves]
+    # Where all of an infoset's sequences stand alike, what leads to it stands for them all.
+    width = other.num_sequences
+    depths = np.append(-1, other.depths[other.sequence_infosets[1:]])
+    for depth in range(int(depths.max(initial=-1)), -1, -1):
+        cells, inverse = np.unique(rows * width + columns, return_inverse=True)
+        weights = np.bincount(inverse.ravel(), weights=weights, minlength=len(cells))
+        rows, columns = cells // width, cells % width
+        here = np.flatnonzero(depths[columns] == depth)
+        below = other.sequence_infosets[columns[here]]
+        _, group, count = np.unique(rows[here] * other.num_infosets + below, return_inverse=True, return_counts=True)
+        most, least = np.zeros(len(count)), np.full(len(count), np.inf)
+        np.maximum.at(most, group.ravel(), weights[here])
+        np.minimum.at(least, group.ravel(), weights[here])
+        alike = (count[group.ravel()] == other.num_actions[below]) & ((most - least <= 1e-12 * most)[group.ravel()])
+        first = columns[here] == other.offsets[below]
+        kept = np.ones(len(columns), dtype=bool)
+        kept[here[alike & ~first]] = False
+        folded = here[alike & first]
+        columns[folded] = other.parents[below[alike & first]]
+        rows, columns, weights = rows[kept], columns[kept], weights[kept]
+    result = sp.csr_array(sp.coo_array((weights, (rows, columns)), shape=(own.num_infosets, width)))
+    result.sum_duplicates()
+    return result
+
+
+def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, Any]:
+    """Return infosets of a player and leaves below each, to all of which the player's first actions lead.
+
+    They stand for the histories of the infoset: what chance and the others do on the way to them sums to what they do
+    on the way to these.
+    """
+    treeplex, table = game.sequence_form.treeplexes[player], game.sequence_form.leaves
+    if table is None or not treeplex.single_parent:
+        raise UnsupportedProblemError(
+            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of leaves"
+        )
+    wanted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)
+    leaves = np.arange(len(table.chance))
+    current = table.sequences[:, player].astype(np.int64)
+    rows_found, leaves_found = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    while len(current):
+        owners = treeplex.sequence_infosets[current].astype(np.int64)
+        going = (current > 0) & (current == treeplex.offsets[owners])
+        leaves, owners = leaves[going], owners[going]
+        rows_found.append(owners[wanted[owners]])
+        leaves_found.append(leaves[wanted[owners]])
+        current = treeplex.parents[owners].astype(np.int64)
+    return np.concatenate(rows_found), np.concatenate(leaves_found)
+
+
+def frequency(
+    game: Game,
+    player: int,
+    actions: Hashable | Collection[Hashable],
+    *,
+    infosets: Collection[Hashable] | None = None,
+    first: bool = False,
+    others: Profile | Strategy | None = None,
+) -> Functional:
+    """Return how often a player takes one of some actions, as a linear functional of its plan.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    actions : label, or collection of labels
+        A label of a single action, or a list, set or tuple of several.
+    infosets : collection of labels, optional
+        Where it counts; by default wherever one of the actions is there.
+    first : bool
+        Whether to count the player's first decisions alone.
+    others : Profile, or Strategy of the one other player, optional
+        How the others play, on which it may depend how often the player comes to decide; uniformly by default.
+
+    Returns
+    -------
+    Functional
+        Σ_I w(I) Σ_a x(I, a), with w(I) the probability with which chance and the others allow I: the expected number
+        of times. Where the player decides once at most, a probability.
+
+    Raises
+    ------
+    InvalidGameError
+        If there is no such player, action or infoset, or nothing is left to count.
+    UnsupportedProblemError
+        If the game has no table of leaves, or the player's plans form a flow polytope.
+
+    Examples
+    --------
+    How often player 0 of Kuhn poker bets at once, in equilibrium and in uniform play:
+
+    >>> from treeplex import Strategy, frequency, load_game
+    >>> game = load_game("kuhn")
+    >>> bets = frequency(game, 0, "b", first=True)
+    >>> bets.value(Strategy.uniform(game, 0))
+    0.5
+    """
+    weights = reach_of_others(game, player, others)
+    treeplex = game.sequence_form.treeplexes[player]
+    names = [label for labels in treeplex.action_labels for label in labels]
+    # A tuple can be a label itself.
+    whole = is_hashable(actions) and actions in set(names)
+    wanted = [actions] if whole or isinstance(actions, str) or not isinstance(actions, Collection) else list(actions)
+    for action in wanted:
+        if not is_hashable(action) or action not in names:
+            raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(action)} anywhere")
+    counted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else _chosen(game, player, infosets)
+    if first:
+        counted &= treeplex.parents == 0
+    taken = np.array([label in wanted for label in names]) & np.repeat(counted, treeplex.num_actions)
+    if not taken.any():
+        raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(actions)} at the infosets given")
+    coefficients = np.zeros(treeplex.num_sequences)
+    coefficients[1:] = np.where(taken, np.repeat(weights, treeplex.num_actions), 0.0)
+    listed = ", ".join(map(str, wanted))
+    where = " at its first decision" if first else "" if infosets is None else " at chosen infosets"
+    return Functional(
+        player=player,
+        coefficients=coefficients,
+        description=f"how often player {player} takes {listed}{where}",
+        fingerprint=game.fingerprint,
+    )
+
+
+def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
+    """Return whole numbers and a denominator with which numbers are fractions; the numbers and 1 if they are not.
+
+    Sums of whole numbers are exact. So what follows from uniform play is rounded once alone, at the end, and methods
+    that work in fractions find the fraction that it stands for.
+    """
+    different, places = np.unique(numbers, return_inverse=True)
+    if len(different) > _MANY:
+        return numbers, 1.0
+    fractions = [Fraction(number).limit_denominator(_LARGEST) for number in different.tolist()]
+    near = all(
+        abs(float(exact) - number) <= _ROUND_OFF * number
+        for exact, number in zip(fractions, different.tolist(), strict=True)
+    )
+    unit = math.lcm(*(exact.denominator for exact in fractions)) if near else _EXACT
+    if unit >= _EXACT:
+        return numbers, 1.0
+    return np.array([float(exact * unit) for exact in fractions])[places.reshape(-1)], float(unit)
+
+
+def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:
+    if others is None:
+        return Profile.uniform(game).plans
+    if isinstance(others, Strategy) and game.num_players == 2 and others.player == 1 - player:
+        check_same_game(others, game)
+        return (others.plan, others.plan)
+    if not isinstance(others, Profile):
+        raise InvalidStrategyError(
+            f"the others' strategies are {shown(others)}, expected a Profile, or in a game of two players the Strategy "
+            f"of the one who is not player {player}"
+        )
+    check_same_game(others[0], game)
+    return others.plans
+
+
+def _chosen(game: Game, player: int, infosets: Any) -> Any:
+    """Return which infosets are among those given, as a mask."""
+    treeplex = game.sequence_form.treeplexes[player]
+    single = is_hashable(infosets) and treeplex.find_infoset(infosets) is not None
+    if not single and (isinstance(infosets, str) or not isinstance(infosets, Collection)):
+        raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(infosets)}")
+    mask = np.zeros(treeplex.num_infosets, dtype=bool)
+    for label in [infosets] if single else infosets:
+        number = treeplex.find_infoset(label)
+        if number is None:
+            raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(label)}")
+        mask[number] = True
+    return mask

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
-from .public_from_rules import public_tree_from_rules
 from .public_from_tree import public_tree_from_infosets
-from .public_tree import PublicTree
+from .public_tree import PublicTree, public_tree_from_rules
 from .rules import Rules, check_rules, public_labels
 from .sequence_form import SequenceForm
 

@@ -1,8 +1,11 @@
-"""The protocol in which games are written: states, who moves, what follows."""
+"""The protocol in which games are written: states, who moves, what follows, and how large the game is."""
 
+import inspect
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, Protocol
 
 from .errors import InvalidGameError, shown
@@ -27,7 +30,7 @@ class Rules(Protocol):
     -----
     Rules may have one more method, ``public_state(state)``: a hashable label, at every state but leaves, of what
     everybody knows there. Labels change with every action (if only by who has moved), stay as they are at a private
-    deal, and agree all over an infoset; :func:`~treeplex.seqform.public_from_rules.public_tree_from_rules` says what
+    deal, and agree all over an infoset; :func:`~treeplex.seqform.public_tree.public_tree_from_rules` says what
     else they have to keep. Without it, or with ``public_state = None``, public states are derived from the infosets.
 
     Three more methods, all or none, say what an observer sees, and with it what a log of play holds:
@@ -39,13 +42,13 @@ class Rules(Protocol):
       cards.
     - ``shows(state)``, at a leaf, a tuple: the players whose private information everybody then sees.
 
-    :func:`~treeplex.seqform.views.observer_tree` says what they have to keep.
+    :func:`~treeplex.seqform.observer.observer_tree` says what they have to keep.
 
     An attribute ``action_words``, a mapping of words to labels of actions, gives long words for short labels, such as
     ``{"raise": "r"}``. Texts about a game may then say either; the label of an action comes before a word like it.
 
     Rules that know how large their game is may say so in a method ``size()`` that returns a
-    :class:`~treeplex.seqform.game_size.GameSize`: a game that is too large for the memory is then refused before it is
+    :class:`~treeplex.seqform.rules.GameSize`: a game that is too large for the memory is then refused before it is
     walked.
     """
 
@@ -111,3 +114,68 @@ def says_what_is_observed(rules: Any) -> bool:
 def public_labels(rules: Any) -> Callable[[Any], Hashable] | None:
     """Return the rules' optional method ``public_state``, or ``None`` if they have none."""
     return getattr(rules, "public_state", None)
+
+
+@dataclass(frozen=True)
+class GameSize:
+    """How large a game is: exact counts, however large.
+
+    Rules may have a method ``size()`` that returns one. A game that is too large for the memory is then refused before
+    it is walked; see :mod:`treeplex.seqform.budget`.
+
+    Parameters
+    ----------
+    nodes : int
+        Histories, the root and the leaves included.
+    leaves : int
+    sequences : tuple of int
+        Sequences of each player, the empty one included.
+    infosets : tuple of int
+        Information sets of each player.
+
+    Raises
+    ------
+    InvalidGameError
+        If one is no count.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> load_game("kuhn").rules.size()
+    GameSize(nodes=58, leaves=30, sequences=(13, 13), infosets=(6, 6))
+    >>> load_game("goofspiel:cards=13").rules.size().leaves
+    38775788043632640000
+    """
+
+    nodes: int
+    leaves: int
+    sequences: tuple[int, ...]
+    infosets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name, given in vars(self).items():
+            several = name in ("sequences", "infosets")
+            counts = given if several and isinstance(given, tuple) else () if several else (given,)
+            if (several and not isinstance(given, tuple)) or not all(map(_is_count, counts)):
+                expected = "a tuple of counts, one a player" if several else "a count"
+                raise InvalidGameError(f"the size of a game has {name} {shown(given)}, expected {expected}")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
+def size_of(rules: Any) -> GameSize | None:
+    """Return the size that rules state by a method ``size()``, ``None`` if they have none.
+
+    An attribute of that name that is something else, such as the size of a board, is left alone.
+    """
+    method = getattr(rules, "size", None)
+    if not callable(method):
+        return None
+    try:
+        inspect.signature(method).bind()
+    except (TypeError, ValueError):  # it takes arguments, so it is another
+        return None
+    size = method()
+    return size if isinstance(size, GameSize) else None

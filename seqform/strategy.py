@@ -11,8 +11,7 @@ import numpy.typing as npt
 from .arrays import Floats
 from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
-from .interchange.archive import read_archive, write_archive
-from .interchange.files import reason_of
+from .interchange.files import read_archive, reason_of, write_archive
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..models.problems import Nash
 from ..seqform.arrays import Floats
-from ..seqform.empirical_play import EmpiricalPlay
 from ..seqform.errors import UnknownMethodError, shown
+from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .methods import CCFR, MCCFR, RegretMethod, find_method
 from .outcome import Options, checked_seed

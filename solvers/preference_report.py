@@ -7,7 +7,7 @@ import numpy as np
 
 from ..models.preferences import Preference, preference_on
 from ..seqform.errors import UnsupportedProblemError
-from ..seqform.frequency import reach_of_others
+from ..seqform.functional import reach_of_others
 
 if TYPE_CHECKING:
     from ..seqform.game import Game

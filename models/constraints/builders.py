@@ -12,10 +12,10 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.names import quoted_label, sequence_name
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import to_fraction
 from ...seqform.rules import Number
-from ...seqform.sequence_names import quoted_label, sequence_name
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from .constraint import DistanceConstraint
 from .linear import LinearConstraint, Sense, check_number

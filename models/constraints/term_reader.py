@@ -8,15 +8,13 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ...seqform.action_names import actions_by_name
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
-from ...seqform.frequency import frequency
-from ...seqform.functional import Functional
+from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
+from ...seqform.names import actions_by_name, quoted_label
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
-from ...seqform.sequence_names import quoted_label
 from ...seqform.strategy import Profile, Strategy
 from .builders import behaviour_terms
 from .tokens import Token, Tokens

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...seqform.errors import InvalidConstraintError, TreeplexError, one_line, shown
-from ...seqform.sequence_names import SPECIAL
+from ...seqform.names import SPECIAL
 from .linear import check_name
 
 #: What may stand between terms and bounds, longer ones first.

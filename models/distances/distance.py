@@ -34,7 +34,7 @@ class Distance(ABC):
         b*, with its behaviour also where it does not go itself.
     weights : array_like, shape (num_infosets,), optional
         w(I) ≥ 0, how much each infoset counts; 1 by default.
-        :func:`~treeplex.seqform.frequency.reach_of_others` returns the probability that chance and the other players
+        :func:`~treeplex.seqform.functional.reach_of_others` returns the probability that chance and the other players
         allow each infoset.
 
     Raises

@@ -1,5 +1,6 @@
 """Games by name: one file a family, one registry."""
 
+from ...seqform.parameters import Parameter
 from .coin import Coin
 from .depth_limited_figure_2 import DepthLimitedFigure2
 from .depth_limited_figure_10 import DepthLimitedFigure10
@@ -11,7 +12,6 @@ from .kuhn import Kuhn
 from .leduc import Leduc
 from .liars_dice import LiarsDice
 from .matching_pennies import MatchingPennies
-from .parameters import Parameter
 from .registry import families, load_game
 from .repeated_rps import RepeatedRockPaperScissors
 from .rps import RockPaperScissors

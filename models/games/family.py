@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError
-from .parameters import Parameter, parameters_of
+from ...seqform.parameters import Parameter, parameters_of
 
 if TYPE_CHECKING:
     from ...seqform.game import Game

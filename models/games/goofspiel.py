@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .family import Family, Reference
-from .parameters import About, check_parameters
 from .sizes import goofspiel_size
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.

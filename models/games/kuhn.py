@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidGameError
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .cards import rank_names
 from .family import Family, Reference
-from .parameters import About, check_parameters
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .family import Family, Reference
-from .parameters import About, check_parameters
 
 _CHALLENGE = "liar"
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import TERMINAL
+from ...seqform.rules import TERMINAL, GameSize
 from .family import Family, Reference
 
 

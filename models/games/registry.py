@@ -6,7 +6,8 @@ To add a family, write its rules and its ``FAMILY`` in a file of its own and lis
 import os
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import InvalidGameError, UnknownGameError, nearest, one_line, shown
+from ...seqform.errors import InvalidGameError, UnknownGameError, shown
+from ...seqform.grammar import Grammar
 from . import (
     coin,
     depth_limited_figure_2,
@@ -43,6 +44,8 @@ _FAMILIES = (
     gadget_trap_1.FAMILY,
     gadget_trap_2.FAMILY,
 )
+_BY_NAME = {family.name: family for family in _FAMILIES}
+_GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError)
 
 
 def families() -> tuple[Family, ...]:
@@ -85,56 +88,16 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     if isinstance(spec, os.PathLike):
         spec = os.fspath(spec)
     if not isinstance(spec, str):
-        raise UnknownGameError(f"{shown(spec)} is no game's name; expected text such as 'leduc:ranks=6'")
-    name, colon, text = (part.strip() for part in spec.partition(":"))
-    if colon and name.lower() == OPENSPIEL:
-        return load_openspiel(text, parameters)
-    if names_file(spec, family=name in [family.name for family in _FAMILIES]):
+        raise UnknownGameError(f"expected a game's name, such as 'leduc:ranks=6', got {shown(spec)}")
+    name, text = _GRAMMAR.split(spec)
+    if text is not None and name.lower() == OPENSPIEL:
+        return load_openspiel(text.strip(), parameters)
+    if names_file(spec, family=name in _BY_NAME):
         return game_from_file(spec, parameters)
-    family = _family(name)
-    values: dict[str, Any] = _read(family, text) if colon else {}
+    if name not in _BY_NAME:
+        raise _GRAMMAR.unknown_name(name, [*_BY_NAME, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
+    family = _BY_NAME[name]
+    values = _GRAMMAR.read(name, text, family.parameters)
     for key in parameters:
-        _check_known(family, key)
+        _GRAMMAR.check_key(name, key, family.parameters)
     return family.game(values | parameters)
-
-
-def _family(name: str) -> Family:
-    known = {family.name: family for family in _FAMILIES}
-    if name not in known:
-        hint = nearest(name.replace("-", "_"), [*known, OPENSPIEL])
-        raise UnknownGameError(
-            f"unknown game {_quoted(name)}{hint}; expected one of {', '.join(known)}, a file ({', '.join(SUFFIXES)}) "
-            f"or {OPENSPIEL}:NAME"
-        )
-    return known[name]
-
-
-def _read(family: Family, text: str) -> dict[str, Any]:
-    """Read ``key=value,key=value``; the values stay text, which the rules convert."""
-    values: dict[str, Any] = {}
-    for item in text.split(","):
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not (key and equals and value):
-            raise InvalidGameError(
-                f"{family.name}: {_quoted(item)} is no parameter; expected {family.name}:key=value,..."
-            )
-        _check_known(family, key)
-        if key in values:
-            raise InvalidGameError(
-                f"{family.name}: {key} is given twice, as {one_line(values[key], 40)} and {one_line(value, 40)}; "
-                "expected it once"
-            )
-        values[key] = value
-    return values
-
-
-def _check_known(family: Family, key: str) -> None:
-    known = [each.name for each in family.parameters]
-    if key not in known:
-        hint = nearest(key.replace("-", "_"), known)
-        expected = f"expected one of {', '.join(known)}" if known else "it takes none"
-        raise UnknownGameError(f"{family.name}: unknown parameter {_quoted(key)}{hint}; {expected}")
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import TERMINAL
+from ...seqform.parameters import About
+from ...seqform.rules import TERMINAL, GameSize
 from .family import Family
-from .parameters import About
 from .rps import RockPaperScissors, symmetric_value
 
 

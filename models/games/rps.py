@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import TERMINAL
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import TERMINAL, GameSize
 from .family import Family, Reference
-from .parameters import About, check_parameters
 
 
 @dataclass(frozen=True)

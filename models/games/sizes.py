@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...seqform.game_size import GameSize
+from ...seqform.rules import GameSize
 
 
 def leduc_size(players: int, kinds: int, copies: int, raises: int) -> GameSize:

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ...seqform.errors import InvalidGameError, shown
+from ...seqform.parameters import About, check_parameters
 from .family import Family, Reference
-from .parameters import About, check_parameters
 from .transit_grid import Grid
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...seqform.game_size import GameSize
-from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .transit_grid import FAILED
 from .transit_size import histories_size
 

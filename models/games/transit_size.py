@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...seqform.game_size import GameSize
+from ...seqform.rules import GameSize
 
 if TYPE_CHECKING:
     from .transit import Transit

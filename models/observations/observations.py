@@ -10,9 +10,8 @@ import numpy.typing as npt
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
-from ...seqform.observer import ObserverTree, check_view, is_view_of
+from ...seqform.observer import ObserverTree, check_view, is_view_of, observer_tree
 from ...seqform.strategy import Strategy, check_same_game, checked_player
-from ...seqform.views import observer_tree
 from ..play.log import PlayLog
 from ..problems.side import check_two_players
 from .events import Events, observed_events

@@ -9,8 +9,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
+from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, check_same_game, checked_player
-from ...seqform.views import observer_tree
 from ..constraints import LinearConstraint
 from ..constraints.linear import Sense
 from ..problems.side import check_two_players

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Integers
+from ...seqform.enumeration import LeafTable
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, InvalidStrategyError, shown
 from ...seqform.game import Game
-from ...seqform.leaves import LeafTable
 from ...seqform.polytope import Treeplex, is_hashable
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game

@@ -14,8 +14,7 @@ import numpy as np
 
 from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.game import Game
-from ...seqform.observer import ObserverTree, check_view
-from ...seqform.views import observer_tree
+from ...seqform.observer import ObserverTree, check_view, observer_tree
 from .decoding import LONGEST, BadLineError
 from .lines import LogLines
 from .log import BadLines, PlayLog
@@ -64,7 +63,7 @@ def read_play_log(
         If there is no such file, or a line cannot be read, is of another game or seat, or contradicts the rules. The
         message names file and line, which is also its attribute ``line``.
     UnsupportedProblemError, InvalidStrategyError, InvalidGameError, GameTooLargeError
-        As :func:`~treeplex.seqform.views.observer_tree`.
+        As :func:`~treeplex.seqform.observer.observer_tree`.
 
     Notes
     -----

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.enumeration import LeafTable
 from ...seqform.errors import InvalidGameError, shown
-from ...seqform.leaves import LeafTable
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...seqform.errors import InvalidPreferenceError, one_line, shown
+from ...seqform.names import quoted_label
 from ...seqform.polytope import is_hashable
-from ...seqform.sequence_names import quoted_label
 from ...seqform.strategy import Strategy
 from ..constraints.tokens import Tokens, parse_number
 

@@ -9,8 +9,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, shown
 from ...seqform.game import Game
+from ...seqform.names import quoted_label
 from ...seqform.polytope import Treeplex
-from ...seqform.sequence_names import quoted_label
 from ...seqform.strategy import check_same_game
 from .prefer import Prefer, PreferStrategy, Wish, checked, parse_preference
 

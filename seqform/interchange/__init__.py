@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .dot import format_dot, write_dot
-    from .drawing import draw, write_drawing
+    from .drawing import draw, format_dot, write_dot, write_drawing
     from .efg_reader import parse_efg, read_efg
     from .efg_writer import format_efg, write_efg
     from .graphml import format_graphml, parse_graphml, read_graphml, write_graphml
@@ -43,8 +42,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "dot": ("format_dot", "write_dot"),
-    "drawing": ("draw", "write_drawing"),
+    "drawing": ("draw", "format_dot", "write_dot", "write_drawing"),
     "efg_reader": ("parse_efg", "read_efg"),
     "efg_writer": ("format_efg", "write_efg"),
     "graphml": ("format_graphml", "parse_graphml", "read_graphml", "write_graphml"),

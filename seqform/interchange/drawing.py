@@ -1,21 +1,158 @@
-"""Game trees as pictures, by matplotlib."""
+"""Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
 import itertools
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import UnsupportedProblemError, shown
-from ..game import Game
-from ..game_size import size_of
+from ..errors import UnsupportedProblemError, one_line, shown
+from ..game import Game, tree_of
 from ..game_tree import GameTree
-from ..rules import CHANCE, TERMINAL
-from .picture_text import colour_of, edge_text, infoset_members, label_text, number_text
+from ..rules import CHANCE, TERMINAL, size_of
+from .files import write_bytes
 from .pictures import picture, quietly, require_matplotlib, write_picture
-from .tree_layout import depths_of_nodes, tidy_positions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
+CHANCE_COLOUR = "#666666"
+
+#: Characters of a label that a picture shows.
+MAX_LABEL = 24
+
+
+def colour_of(player: int) -> str:
+    """Return a player's colour, or chance's."""
+    return CHANCE_COLOUR if player == CHANCE else _COLOURS[player % len(_COLOURS)]
+
+
+def label_text(label: object) -> str:
+    """Return a label on one line, its end cut off if it is long."""
+    return one_line(label if isinstance(label, str) else _written(label), MAX_LABEL)
+
+
+def _written(label: object) -> str:
+    try:
+        return str(label)
+    except ValueError:  # an integer of thousands of digits
+        return f"a {type(label).__name__}"
+
+
+def number_text(number: Any) -> str:
+    """Return a number in few characters, with a minus sign rather than a hyphen.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.drawing import number_text
+    >>> number_text(Fraction(-1, 3)), number_text(0.123456)
+    ('−1/3', '0.1235')
+    """
+    exact = isinstance(number, Integral | Fraction)
+    short = exact and abs(number.numerator) < 10**6 and number.denominator < 10**6
+    return (str(number) if short else f"{float(number):.4g}").replace("-", "−")
+
+
+def edge_text(edge: dict[str, Any]) -> str:
+    """Return an edge's action, with its probability below chance."""
+    text = label_text(edge["action"])
+    return f"{text} ({number_text(edge['prob'])})" if "prob" in edge else text
+
+
+def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]]:
+    """Return the nodes of every infoset, by player and label, in the order of a depth-first walk."""
+    members: dict[tuple[int, Hashable], list[Hashable]] = {}
+    stack = [tree.root]
+    while stack:
+        node = stack.pop()
+        attributes = tree.graph.nodes[node]
+        if attributes.get("player", CHANCE) != CHANCE:
+            members.setdefault((int(attributes["player"]), attributes["infoset"]), []).append(node)
+        stack.extend(reversed(list(tree.graph.adj[node])))
+    return members
+
+
+def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
+    """Return how many edges lead to each node, in the order of a depth-first walk."""
+    depths: dict[Hashable, int] = {}
+    stack = [(tree.root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        depths[node] = depth
+        stack.extend((child, depth + 1) for child in reversed(list(tree.graph.adj[node])))
+    return depths
+
+
+def tidy_positions(
+    tree: GameTree, node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
+) -> dict[Hashable, float]:
+    """Return each node's position along its level.
+
+    Parameters
+    ----------
+    tree : GameTree
+    node_sizes : mapping
+        What each node takes up along its level.
+    edge_sizes : mapping
+        What siblings must be apart for the label of the edge to each node, at least.
+    margin : float
+        Between neighbours.
+
+    Returns
+    -------
+    dict
+        From 0; a node's children stand as close as their subtrees' outlines allow.
+
+    Notes
+    -----
+    Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software Engineering 7 (1981): subtrees are
+    laid out from below, each as an outline, the least and the greatest position on each level, and put side by side.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.drawing import tidy_positions
+    >>> tree = load_game("matching_pennies").tree
+    >>> sizes = dict.fromkeys(tree.graph, 1.0)
+    >>> tidy_positions(tree, sizes, sizes, margin=0.0)
+    {0: 2.0, 1: 1.0, 2: 0.5, 3: 1.5, 4: 3.0, 5: 2.5, 6: 3.5}
+    """
+    order = list(depths_of_nodes(tree))
+    offsets: dict[Hashable, float] = {tree.root: 0.0}  # from the parent
+    outlines: dict[Hashable, list[tuple[float, float]]] = {}  # by level from the node down, relative to the node
+    for node in reversed(order):
+        children = list(tree.graph.adj[node])
+        half = node_sizes[node] / 2
+        if not children:
+            outlines[node] = [(-half, half)]
+            continue
+        places = [0.0]
+        merged = outlines.pop(children[0])
+        for previous, child in itertools.pairwise(children):
+            outline = outlines.pop(child)
+            apart = max(right - left for (_, right), (left, _) in zip(merged, outline, strict=False)) + margin
+            labels = (edge_sizes[previous] + edge_sizes[child]) / 2
+            place = max(apart, places[-1] + labels)
+            places.append(place)
+            moved = [(left + place, right + place) for left, right in outline]
+            merged = [(first[0], second[1]) for first, second in zip(merged, moved, strict=False)] + (
+                merged[len(moved) :] or moved[len(merged) :]
+            )
+        middle = (places[0] + places[-1]) / 2
+        for child, place in zip(children, places, strict=True):
+            offsets[child] = place - middle
+        outlines[node] = [(-half, half), *((left - middle, right - middle) for left, right in merged)]
+    least = min(left for left, _ in outlines[tree.root])
+    positions: dict[Hashable, float] = {tree.root: -least}
+    for node in order:
+        for child in tree.graph.adj[node]:
+            positions[child] = positions[node] + offsets[child]
+    return {node: positions[node] for node in order}
+
 
 #: Trees of more nodes are refused: nobody could read them.
 MAX_NODES = 300
@@ -329,3 +466,87 @@ def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = 
     """Write text as it is: a dollar sign begins no formula."""
     look = {"ha": "center", "va": "center", "zorder": 4} | look
     axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)
+
+
+def format_dot(tree: GameTree | Game) -> str:
+    """Return a game tree in DOT: ``dot -Tsvg`` draws it.
+
+    Parameters
+    ----------
+    tree : GameTree or Game
+
+    Returns
+    -------
+    str
+        Decisions are boxes in their player's colour with the infoset's label, chance nodes are diamonds, leaves show
+        their payoffs. Dashed lines join the nodes of an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange.drawing import format_dot
+    >>> print(format_dot(load_game("matching_pennies").tree))
+    digraph game {
+      graph [ordering=out, ranksep=0.6];
+      node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.3, width=0.3];
+      edge [arrowhead=none, color="#999999", fontname="Helvetica", fontsize=10];
+      n0 [label="_", tooltip="player 0", color="#0072B2", fontcolor="#0072B2"];
+      n1 [label="_", tooltip="player 1", color="#D55E00", fontcolor="#D55E00"];
+      n2 [label="1, −1", shape=plaintext];
+      n3 [label="−1, 1", shape=plaintext];
+      n4 [label="_", tooltip="player 1", color="#D55E00", fontcolor="#D55E00"];
+      n5 [label="−1, 1", shape=plaintext];
+      n6 [label="1, −1", shape=plaintext];
+      n0 -> n1 [label="H"];
+      n0 -> n4 [label="T"];
+      n1 -> n2 [label="H"];
+      n1 -> n3 [label="T"];
+      n4 -> n5 [label="H"];
+      n4 -> n6 [label="T"];
+      n1 -> n4 [style=dashed, constraint=false, color="#D55E00"];
+    }
+    <BLANKLINE>
+    """
+    tree = tree_of(tree)
+    numbers = {node: number for number, node in enumerate(tree.graph)}
+    lines = [
+        "digraph game {",
+        "  graph [ordering=out, ranksep=0.6];",
+        '  node [shape=box, style=rounded, fontname="Helvetica", fontsize=11, height=0.3, width=0.3];',
+        '  edge [arrowhead=none, color="#999999", fontname="Helvetica", fontsize=10];',
+    ]
+    for node, attributes in tree.graph.nodes(data=True):
+        who = attributes.get("player")
+        if who is None:
+            shown = f"label={_quoted(', '.join(map(number_text, tree.payoffs(node))))}, shape=plaintext"
+        elif who == CHANCE:
+            shown = f'label="", tooltip="chance", shape=diamond, style=solid, color="{CHANCE_COLOUR}"'
+        else:
+            colour = colour_of(who)
+            label = _quoted(label_text(attributes["infoset"]))
+            shown = f'label={label}, tooltip="player {who}", color="{colour}", fontcolor="{colour}"'
+        lines.append(f"  n{numbers[node]} [{shown}];")
+    for source, target, edge in tree.graph.edges(data=True):
+        lines.append(f"  n{numbers[source]} -> n{numbers[target]} [label={_quoted(edge_text(edge))}];")
+    for (player, _), nodes in infoset_members(tree).items():
+        lines.extend(
+            f'  n{numbers[one]} -> n{numbers[other]} [style=dashed, constraint=false, color="{colour_of(player)}"];'
+            for one, other in itertools.pairwise(nodes)
+        )
+    return "\n".join([*lines, "}", ""])
+
+
+def write_dot(tree: GameTree | Game, path: str | Path) -> None:
+    """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
+
+    Raises
+    ------
+    GameFileError
+        If the file cannot be written.
+    """
+    write_bytes(path, format_dot(tree).encode(errors="replace"))
+
+
+def _quoted(text: str) -> str:
+    r"""Return a text in quotes as DOT reads it: a backslash would begin an escape such as ``\n``."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -8,9 +8,7 @@ from typing import Any
 from ..game import Game, tree_of
 from ..game_tree import GameTree
 from ..rules import CHANCE
-from .efg_labels import distinct_labels, infoset_labels, label_text
-from .efg_numbers import exact_number, format_payoff
-from .efg_tokens import quote
+from .efg_text import distinct_labels, exact_number, format_payoff, infoset_labels, label_text, quote
 from .files import write_bytes
 
 
@@ -75,7 +73,7 @@ def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
       ``_2``, … after them. Gambit, from version 16.7 on, takes labels of printable ASCII characters alone, without
       blanks at their ends or two in a row.
     - Payoffs are written as integers, as the shortest decimal that rounds to a float, or as fractions, see
-      :func:`~treeplex.seqform.interchange.efg_numbers.format_payoff`; chance probabilities as fractions, divided by
+      :func:`~treeplex.seqform.interchange.efg_text.format_payoff`; chance probabilities as fractions, divided by
       their sum, because Gambit wants a sum of exactly one.
     - Equal payoffs with the same name are one outcome; each chance node has an infoset of its own.
 

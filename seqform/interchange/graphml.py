@@ -21,17 +21,29 @@ Files are read as from anybody: document types, and with them entities, are refu
 """
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from ..errors import GameFileError, one_line, shown
 from ..game import Game, tree_of
-from ..game_tree import GameTree
-from .encoding import encode, to_json
+from ..game_tree import DiGraph, GameTree
+from .encoding import decode, encode, from_json, to_json
 from .files import naming, read_bytes, write_bytes
-from .graphml_elements import INTEGER, JSON, ElementReader
-from .node_link import EXPANSION, description, encoded_edges, encoded_nodes
+from .node_link import (
+    EDGE_ATTRIBUTES,
+    EXPANSION,
+    GRAPH_TEXTS,
+    NODE_ATTRIBUTES,
+    NODE_TEXTS,
+    GraphBuilder,
+    description,
+    encoded_edges,
+    encoded_nodes,
+    texts,
+)
 
 # Tab and line feed are the control characters that XML gives back as they are.
 _NOT_IN_XML = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
@@ -159,3 +171,227 @@ def read_graphml(path: str | Path) -> GameTree:
 def parse_graphml(text: str | bytes) -> GameTree:
     """Read a game tree from the text of GraphML; errors as :func:`read_graphml`, without the file's name."""
     return GameTree(ElementReader().read(text))
+
+
+#: What begins a text that is JSON.
+JSON = "json:"
+#: Node ids that are read as integers.
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+# Nothing in GraphML is nested deeper, but for what other programs add to it.
+_MAX_DEPTH = 200
+
+
+class ElementReader:
+    """Collects nodes and edges while expat goes through the text; nothing is nested in memory."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._located(self._start)
+        self.parser.EndElementHandler = self._located(self._end)
+        self.parser.StartDoctypeDeclHandler = self._located(self._refuse_doctype)
+        #: By identifier: "node", "edge" or "all", name and type of the attribute.
+        self.keys: dict[str, tuple[str, str, str]] = {}
+        self.defaults: dict[str, Any] = {}
+        self.about: dict[str, Any] = {}
+        self.nodes: list[tuple[Hashable, dict[str, Any], int]] = []
+        self.edges: list[tuple[Hashable, Hashable, dict[str, Any], int]] = []
+        self.depth = 0
+        self.graphs = 0
+        self.open: list[str] = []  # graphml, graph, node or edge, data
+        self.skipped = 0  # depth within an element that is no part of the game
+        self.key = ""
+        self.text: list[str] = []
+
+    def read(self, text: str | bytes) -> DiGraph:
+        """Return the graph that a text holds.
+
+        Raises
+        ------
+        GameFileError
+        """
+        try:
+            self.parser.Parse(text, True)
+        except expat.ExpatError as error:
+            raise GameFileError(
+                f"no XML: {one_line(expat.ErrorString(error.code))}", error.lineno, error.offset + 1
+            ) from None
+        except GameFileError:
+            raise
+        except (ValueError, LookupError) as error:  # an encoding that Python does not have, a surrogate
+            raise GameFileError(f"no XML: {one_line(str(error))}") from None
+        if not self.graphs:
+            raise GameFileError("no GraphML: the element <graph> is missing")
+        builder = GraphBuilder(self.about)
+        for node, attributes, line in self.nodes:
+            builder.add_node(node, self._with_defaults("node", attributes), "<node>", line)
+        for source, target, attributes, line in self.edges:
+            builder.add_edge(source, target, self._with_defaults("edge", attributes), "<edge>", line)
+        return builder.graph
+
+    def _located(self, handler: Callable[..., None]) -> Callable[..., None]:
+        """Let what a handler refuses say where; once it has returned, the parser is further on."""
+
+        def handle(*arguments: Any) -> None:
+            try:
+                handler(*arguments)
+            except GameFileError as error:
+                line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+                raise GameFileError(str(error), line, column) from None
+
+        return handle
+
+    def _refuse_doctype(self, *_: Any) -> None:
+        raise GameFileError("a document type (<!DOCTYPE …>) is refused, since it may define entities; take it out")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise GameFileError(f"elements are nested more than {_MAX_DEPTH} deep")
+        tag = name.rpartition(" ")[2]
+        parent = self.open[-1] if self.open else ""
+        if self.skipped or (parent in ("node", "edge", "graph", "graphml") and tag in ("desc", "locator")):
+            self.skipped += 1
+            return
+        enter = _ELEMENTS.get((parent, tag))
+        if enter is None:
+            if tag in ("hyperedge", "port", "endpoint", "graph"):
+                raise GameFileError(f"<{tag}> within <{parent}> is no part of a game tree")
+            if not parent:
+                raise GameFileError(f"no GraphML: the outermost element is <{one_line(tag, 40)}>, expected <graphml>")
+            self.skipped = 1  # other programs' own elements
+            return
+        self.open.append(tag)
+        enter(self, attributes)
+
+    def _end(self, name: str) -> None:
+        self.depth -= 1
+        if self.skipped:
+            self.skipped -= 1
+            return
+        tag = self.open.pop()
+        if tag in ("data", "default"):
+            self.parser.CharacterDataHandler = None
+            self._value("".join(self.text))
+
+    def _needed(self, attributes: dict[str, str], name: str) -> str:
+        if name not in attributes:
+            raise GameFileError(f"<{self.open[-1]}> without the attribute {name!r}")
+        return attributes[name]
+
+    def _enter_graphml(self, attributes: dict[str, str]) -> None:
+        pass
+
+    def _enter_key(self, attributes: dict[str, str]) -> None:
+        self.key = self._needed(attributes, "id")
+        name = attributes.get("attr.name")
+        if name is not None:
+            domain, kind = attributes.get("for", "all"), attributes.get("attr.type", "string")
+            if kind not in _TYPES:
+                raise GameFileError(
+                    f"<key> of {shown(name)} has type {shown(kind)}, expected one of {', '.join(_TYPES)}"
+                )
+            if self.key in self.keys:
+                raise GameFileError(f"two elements <key> have the id {shown(self.key)}")
+            self.keys[self.key] = (domain, name, kind)
+
+    def _enter_graph(self, attributes: dict[str, str]) -> None:
+        self.graphs += 1
+        if self.graphs > 1:
+            raise GameFileError("a second <graph>: expected one")
+        if attributes.get("edgedefault", "directed") != "directed":
+            raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
+
+    def _enter_node(self, attributes: dict[str, str]) -> None:
+        self.nodes.append((_node(self._needed(attributes, "id")), {}, self.parser.CurrentLineNumber))
+
+    def _enter_edge(self, attributes: dict[str, str]) -> None:
+        if attributes.get("directed", "true") != "true":
+            raise GameFileError("<edge> is not directed, expected directed ones")
+        source, target = (_node(self._needed(attributes, name)) for name in ("source", "target"))
+        self.edges.append((source, target, {}, self.parser.CurrentLineNumber))
+
+    def _enter_data(self, attributes: dict[str, str]) -> None:
+        self.key = self._needed(attributes, "key")
+        self._enter_default(attributes)
+
+    def _enter_default(self, attributes: dict[str, str]) -> None:
+        self.text = []
+        self.parser.CharacterDataHandler = self.text.append
+
+    def _value(self, text: str) -> None:
+        """Take what a ``<data>`` or a ``<default>`` says."""
+        owner = self.open[-1]
+        if owner == "key":
+            if self.key in self.keys:
+                self.defaults[self.key] = text
+            return
+        known = self.keys.get(self.key)
+        if known is None:  # graphics of yEd
+            return
+        _, name, kind = known
+        if owner == "graph":
+            if name in (*GRAPH_TEXTS, "players"):
+                self.about[name] = _untyped(kind, text)
+            return
+        values = self.nodes[-1][1] if owner == "node" else self.edges[-1][2]
+        readers = NODE_ATTRIBUTES if owner == "node" else EDGE_ATTRIBUTES
+        if name in readers:
+            if name in values:
+                raise GameFileError(f"<{owner}> has the attribute {name!r} twice")
+            values[name] = _read_value(name, kind, text, readers)
+        elif owner == "node" and name in NODE_TEXTS:
+            values |= texts({name: _untyped(kind, text)}, NODE_TEXTS)
+
+    def _with_defaults(self, owner: str, values: dict[str, Any]) -> dict[str, Any]:
+        readers = NODE_ATTRIBUTES if owner == "node" else EDGE_ATTRIBUTES
+        for key, text in self.defaults.items():
+            domain, name, kind = self.keys[key]
+            if domain in (owner, "all") and name in readers and name not in values:
+                values[name] = _read_value(name, kind, text, readers)
+        return values
+
+
+_ELEMENTS = {
+    ("", "graphml"): ElementReader._enter_graphml,
+    ("graphml", "key"): ElementReader._enter_key,
+    ("key", "default"): ElementReader._enter_default,
+    ("graphml", "graph"): ElementReader._enter_graph,
+    ("graph", "data"): ElementReader._enter_data,
+    ("graph", "node"): ElementReader._enter_node,
+    ("graph", "edge"): ElementReader._enter_edge,
+    ("node", "data"): ElementReader._enter_data,
+    ("edge", "data"): ElementReader._enter_data,
+}
+
+_TYPES = ("boolean", "int", "long", "float", "double", "string")
+
+
+def _node(text: str) -> Hashable:
+    if text.startswith(JSON):
+        return decode(from_json(text[len(JSON) :]))
+    return int(text) if INTEGER.fullmatch(text) else text
+
+
+def _read_value(name: str, kind: str, text: str, readers: Any) -> Any:
+    try:
+        value = _untyped(kind, text)
+        if name == "player" and isinstance(value, str) and INTEGER.fullmatch(value.strip()):
+            value = int(value)
+        read = readers[name][1]
+        return read(value)
+    except GameFileError as error:
+        raise GameFileError(f"{name}: {error}") from None
+
+
+def _untyped(kind: str, text: str) -> Any:
+    """Return what a text of a GraphML type says, encoded as in JSON."""
+    if kind == "string":
+        return from_json(text[len(JSON) :]) if text.startswith(JSON) else text
+    plain = text.strip()
+    try:
+        if kind == "boolean":
+            return {"true": True, "false": False, "1": True, "0": False}[plain.lower()]
+        return int(plain) if kind in ("int", "long") else float(plain)
+    except (KeyError, ValueError):
+        raise GameFileError(f"{shown(text)} is no {kind}") from None

@@ -28,12 +28,10 @@ import scipy.sparse as sp
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ..factored import FactoredPayoff
 from ..game import Game, sequence_form_of
-from ..matrices import polytope_from_constraints
 from ..polytope import Treeplex
-from ..sequence_form import SequenceForm
-from .archive import read_archive, write_archive
+from ..sequence_form import SequenceForm, polytope_from_constraints
 from .encoding import decode, encode
-from .files import check_memory, naming, refusing_unreadable, refusing_unwritable
+from .files import check_memory, naming, read_archive, refusing_unreadable, refusing_unwritable, write_archive
 
 _FORMAT, _VERSION = "treeplex matrices", 1
 # Bytes of memory for each entry of the arrays: a dense matrix of single bytes becomes a sparse one of 8-byte numbers.

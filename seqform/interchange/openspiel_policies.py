@@ -8,8 +8,7 @@ from ..arrays import Floats
 from ..errors import InvalidGameError, InvalidStrategyError, MissingExtraError, one_line, shown
 from ..game import Game
 from ..strategy import Profile, Strategy, checked_player
-from .openspiel import PREFIX, OpenSpielRules, openspiel_game
-from .openspiel_names import import_pyspiel, reason, silent_stderr
+from .openspiel import PREFIX, OpenSpielRules, import_pyspiel, openspiel_game, reason, silent_stderr
 
 __doctest_requires__ = ("pyspiel",)
 

@@ -1,33 +1,46 @@
-"""Value functions that are learnt from the rest of small games: by ridge regression, and by a small neural network."""
+"""Value functions learnt from solved examples: by ridge regression, and by small neural networks."""
 
+import math
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...models.depth_limited import Border
+from ...models.depth_limited import Border, decision_steps
 from ...seqform.arrays import Floats
-from ...seqform.errors import GameFileError, InvalidGameError, SolverError, UnknownMethodError, one_line, shown
+from ...seqform.errors import (
+    GameFileError,
+    InvalidGameError,
+    MissingExtraError,
+    SolverError,
+    UnknownMethodError,
+    one_line,
+    shown,
+)
 from ...seqform.game import Game
-from ...seqform.interchange.archive import read_archive, write_archive
-from .network import Weights, predict, train_network
-from .training import Examples, border_examples, borders_of
+from ...seqform.interchange.files import read_archive, write_archive
+from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
 #: The share of examples that errors are measured on, which nothing is learnt from.
 _HELD_OUT = 0.2
-#: Products of both players' ranges are features of the regression up to so many.
+#: The regression has products of both players' ranges as features if there are at most this many.
 _PRODUCTS = 1024
+#: Examples in each update of a network, and how many matrices of weights a network has.
+_BATCH, _LAYERS = 64, 3
+
+_Pair = tuple[Floats, Floats]  # by seat
 
 
 class LearnedValue(ABC):
-    """A value function that was learnt from solved examples; its members differ in what is fitted.
+    """A value function learnt from solved examples; subclasses differ in the model that they fit.
 
-    For each public state what is learnt is a function of both normalised ranges, whose values are those of ranges that
-    sum to 1; values are bilinear in the sizes of ranges. Both players' values are shifted alike so that they sum to
-    zero, weighted by the ranges. Nothing but numpy is needed, to train or to ask.
+    For each public state a model is fitted to both normalised ranges; the values of other ranges follow, since values
+    are bilinear in the sizes of the ranges. Both players' values are shifted alike so that they sum to zero, weighted
+    by the ranges. Training needs scikit-learn (``pip install 'treeplex[learning]'``); answering queries does not.
 
     Attributes
     ----------
@@ -40,6 +53,8 @@ class LearnedValue(ABC):
     """
 
     kind: ClassVar[str] = ""
+    #: The options of :meth:`train` that the model takes.
+    defaults: ClassVar[Mapping[str, float]] = {}
 
     def __init__(
         self,
@@ -96,32 +111,41 @@ class LearnedValue(ABC):
         borders : sequence of Border, optional
             Instead of those of the steps.
         **options
-            What the fit takes: ``ridge`` or ``hidden``, ``updates``, ``rate``.
+            Of the model: ``ridge`` of :class:`LinearValue`; ``hidden``, ``updates`` and ``rate`` of
+            :class:`NetworkValue`.
 
         Raises
         ------
         UnknownMethodError
-            If there are fewer than five examples.
+            If there are fewer than five examples, or the model has no such option.
+        MissingExtraError
+            If scikit-learn is not installed.
         """
         for name, number, least in (("examples", examples, 5), ("iterations", iterations, 1)):
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number from {least} on")
+                raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number of at least {least}")
+        for option in options:
+            if option not in cls.defaults:
+                raise UnknownMethodError(f"{cls.__name__} has no option {shown(option)}")
+        _require_scikit_learn()
+        settings = {**cls.defaults, **options}
         generator = np.random.default_rng(seed)
-        chosen = borders_of(game, lookahead, player) if borders is None else list(borders)
-        parameters: dict[int, dict[str, Floats]] = {}
+        kept = examples - max(1, round(_HELD_OUT * examples))
+        parameters: dict[int, Mapping[str, Floats]] = {}
         errors, label_errors = [np.zeros(0)], []
-        for border in chosen:
+        for border in _borders_of(game, lookahead, player) if borders is None else borders:
             if all(int(state) in parameters for state in border.states):
                 continue
-            found = border_examples(border, examples, iterations, generator)
-            label_errors.append(found.error)
-            kept = examples - max(1, round(_HELD_OUT * examples))
+            ranges, values, label_error = _examples(border, examples, iterations, generator)
+            label_errors.append(label_error)
             for group in _grouped(border):
-                inputs, targets = group.take(found)
-                fitted = cls._fit(inputs[:, :kept], targets[:, :kept], group.sizes, generator, **options)
-                for number, state in enumerate(border.states[group.members].tolist()):
-                    parameters[int(state)] = {name: array[number] for name, array in fitted.items()}
-                guesses = _balanced(cls._values(fitted, inputs[:, kept:], group.sizes), inputs[:, kept:], group.sizes)
+                inputs, targets = group.take(ranges), group.take(values)
+                fitted = [
+                    cls._fit(points[:kept], answers[:kept], group.sizes, generator, settings)
+                    for points, answers in zip(inputs, targets, strict=True)
+                ]
+                parameters.update(zip(border.states[group.members].tolist(), fitted, strict=True))
+                guesses = _balanced(cls._values(_stacked(fitted), inputs[:, kept:], group.sizes), inputs[:, kept:])
                 errors.append(np.abs(guesses - targets[:, kept:]).ravel())
         every = np.concatenate(errors)
         mean, worst = (float(every.mean()), float(every.max())) if len(every) else (0.0, 0.0)
@@ -146,7 +170,7 @@ class LearnedValue(ABC):
                 for each, total in zip((own, other), sums, strict=True)
             ]
             inputs = np.concatenate(shares, axis=1)[:, None, :]
-            values = _balanced(self._values(group.parameters, inputs, group.sizes), inputs, group.sizes)[:, 0]
+            values = _balanced(self._values(group.parameters, inputs, group.sizes), inputs)[:, 0]
             answers[0][group.ways[0]] = values[:, : group.sizes[0]] * sums[1]
             answers[1][group.ways[1]] = values[:, group.sizes[0] :] * sums[0]
         return BorderValues(answers)
@@ -163,10 +187,9 @@ class LearnedValue(ABC):
                         f"value function {self.name} has not learnt public state {state} of {self.game.spec}: it was "
                         "trained for another lookahead, or for the other player"
                     )
-            names = self.parameters[states[0]]
             inputs = np.full((len(states), 1, sum(group.sizes)), 0.5)
             try:
-                group.parameters = {name: np.stack([self.parameters[one][name] for one in states]) for name in names}
+                group.parameters = _stacked([self.parameters[state] for state in states])
                 values = self._values(group.parameters, inputs, group.sizes)
             except (KeyError, ValueError) as error:
                 raise SolverError(
@@ -179,14 +202,19 @@ class LearnedValue(ABC):
     @classmethod
     @abstractmethod
     def _fit(
-        cls, inputs: Floats, targets: Floats, sizes: tuple[int, int], generator: np.random.Generator, **options: Any
+        cls,
+        inputs: Floats,
+        targets: Floats,
+        sizes: tuple[int, int],
+        generator: np.random.Generator,
+        settings: Mapping[str, Any],
     ) -> dict[str, Floats]:
-        """Return parameters, each with one entry a public state: inputs have shape (states, examples, ways)."""
+        """Return the parameters of one public state; inputs and targets have shape (examples, ways)."""
 
     @classmethod
     @abstractmethod
     def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
-        """Return the values of inputs of that shape."""
+        """Return values for inputs of shape (states, examples, ways), with one set of parameters a state."""
 
     def save(self, path: str | Path) -> None:
         """Write it to one ``.npz`` file.
@@ -213,6 +241,8 @@ class LearnedValue(ABC):
 class LinearValue(LearnedValue):
     """Values by ridge regression on both normalised ranges and the products of their entries.
 
+    :meth:`train` takes ``ridge``, the weight of the squared coefficients relative to the number of examples.
+
     Examples
     --------
     >>> from treeplex import LinearValue, load_game
@@ -221,18 +251,22 @@ class LinearValue(LearnedValue):
     """
 
     kind = "linear"
+    defaults: ClassVar[Mapping[str, float]] = {"ridge": 1e-4}
 
     @classmethod
     def _fit(
-        cls, inputs: Floats, targets: Floats, sizes: tuple[int, int], generator: np.random.Generator, **options: Any
+        cls,
+        inputs: Floats,
+        targets: Floats,
+        sizes: tuple[int, int],
+        generator: np.random.Generator,
+        settings: Mapping[str, Any],
     ) -> dict[str, Floats]:
-        ridge = options.pop("ridge", 1e-4)
-        _nothing_left(cls, options)
-        features = _features(inputs, sizes)
-        products = features.transpose(0, 2, 1) @ features
-        products += ridge * inputs.shape[1] * np.eye(features.shape[2])
-        weights: Floats = np.asarray(np.linalg.solve(products, features.transpose(0, 2, 1) @ targets), dtype=np.float64)
-        return {"weights": weights}
+        from sklearn.linear_model import Ridge
+
+        # Each range sums to 1, so that a constant is a sum of features already.
+        model = Ridge(alpha=settings["ridge"] * len(inputs), fit_intercept=False)
+        return {"weights": model.fit(_features(inputs, sizes), targets).coef_.T}
 
     @classmethod
     def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
@@ -240,7 +274,10 @@ class LinearValue(LearnedValue):
 
 
 class NetworkValue(LearnedValue):
-    """Values by a neural network of two hidden layers for each public state, trained with Adam.
+    """Values by a neural network of two hidden layers of rectified units for each public state, trained with Adam.
+
+    :meth:`train` takes ``hidden``, the units of each hidden layer; ``updates``, how often the weights are changed; and
+    ``rate``, the learning rate.
 
     Examples
     --------
@@ -251,20 +288,46 @@ class NetworkValue(LearnedValue):
     """
 
     kind = "network"
+    defaults: ClassVar[Mapping[str, float]] = {"hidden": 64, "updates": 2000, "rate": 3e-3}
 
     @classmethod
     def _fit(
-        cls, inputs: Floats, targets: Floats, sizes: tuple[int, int], generator: np.random.Generator, **options: Any
+        cls,
+        inputs: Floats,
+        targets: Floats,
+        sizes: tuple[int, int],
+        generator: np.random.Generator,
+        settings: Mapping[str, Any],
     ) -> dict[str, Floats]:
-        hidden, updates, rate = (
-            options.pop(name, default) for name, default in (("hidden", 64), ("updates", 2000), ("rate", 3e-3))
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.neural_network import MLPRegressor
+
+        scale = max(float(np.abs(targets).mean()), 1e-12)
+        batch = min(_BATCH, len(inputs))
+        network = MLPRegressor(
+            hidden_layer_sizes=(settings["hidden"],) * (_LAYERS - 1),
+            alpha=0.0,
+            batch_size=batch,
+            learning_rate_init=settings["rate"],
+            max_iter=math.ceil(settings["updates"] / math.ceil(len(inputs) / batch)),
+            tol=0.0,
+            n_iter_no_change=settings["updates"],
+            random_state=int(generator.integers(2**32)),
         )
-        _nothing_left(cls, options)
-        return train_network(inputs, targets, hidden, updates, rate, generator)
+        with warnings.catch_warnings():  # the number of updates ends it, as asked for
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            network.fit(inputs, targets / scale)
+        weights = {f"weight {layer}": array for layer, array in enumerate(network.coefs_)}
+        biases = {f"bias {layer}": array[None] for layer, array in enumerate(network.intercepts_)}
+        return {**weights, **biases, "scale": np.full((1, 1), scale)}
 
     @classmethod
-    def _values(cls, parameters: Weights, inputs: Floats, sizes: tuple[int, int]) -> Floats:
-        return predict(parameters, inputs)
+    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
+        values = inputs
+        for layer in range(_LAYERS):
+            values = np.maximum(values, 0.0) if layer else values
+            values = values @ parameters[f"weight {layer}"] + parameters[f"bias {layer}"]
+        return np.asarray(values * parameters["scale"])
 
 
 def load_value(path: str | Path, game: Game) -> LearnedValue:
@@ -316,11 +379,10 @@ class _Group:
         """How many ways in each player has."""
         return self.ways[0].shape[1], self.ways[1].shape[1]
 
-    def take(self, examples: Examples) -> tuple[Floats, Floats]:
-        """Return inputs and targets, shape (states, examples, ways of both players)."""
-        inputs = [examples.ranges[player][:, self.ways[player]] for player in (0, 1)]
-        targets = [examples.values[player][:, self.ways[player]] for player in (0, 1)]
-        return tuple(np.concatenate(each, axis=2).transpose(1, 0, 2) for each in (inputs, targets))  # type: ignore[return-value]
+    def take(self, examples: _Pair) -> Floats:
+        """Return arrays over all ways in as one, shape (states, examples, ways of both players)."""
+        own, other = (examples[player][:, self.ways[player]] for player in (0, 1))
+        return np.concatenate([own, other], axis=2).transpose(1, 0, 2)
 
 
 def _grouped(border: Border) -> list[_Group]:
@@ -346,11 +408,59 @@ def _features(inputs: Floats, sizes: tuple[int, int]) -> Floats:
     return np.concatenate([inputs, products], axis=-1)
 
 
-def _balanced(values: Floats, inputs: Floats, sizes: tuple[int, int]) -> Floats:
+def _balanced(values: Floats, inputs: Floats) -> Floats:
     """Shift values so that they sum to zero, weighted by the ranges: each player's half of that."""
     return np.asarray(values - 0.5 * (values * inputs).sum(axis=-1, keepdims=True))
 
 
-def _nothing_left(kind: type, options: Iterable[str]) -> None:
-    for option in options:
-        raise UnknownMethodError(f"{kind.__name__} has no option {shown(option)}")
+def _stacked(parameters: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Return the parameters of several public states as one array each."""
+    return {name: np.stack([one[name] for one in parameters]) for name in parameters[0]}
+
+
+def _borders_of(game: Game, lookahead: int, player: int | None) -> list[Border]:
+    """Return the borders of all steps of a player, or of both, along levels."""
+    public = game.public_tree
+    seats = (0, 1) if player is None else (player,)
+    seen = [step.seen for seat in seats for step in decision_steps(public, seat, lookahead)]
+    return [Border.of(game, states) for states in seen if states is not None and not states.all()]
+
+
+def _examples(
+    border: Border, count: int, iterations: int, generator: np.random.Generator
+) -> tuple[_Pair, _Pair, float]:
+    """Draw ranges of all public states of a border, and solve them.
+
+    Returns
+    -------
+    ranges, values : tuple of ndarray of float64, shape (count, num_ways)
+        By seat; the ranges of each public state sum to 1.
+    error : float
+        The mean gap of an example, divided by the number of public states.
+    """
+    value = CFRValue(iterations)
+    ranges, values = ((np.zeros((count, border.num_ways[0])), np.zeros((count, border.num_ways[1]))) for _ in range(2))
+    errors = np.zeros(count)
+    for number in range(count):
+        for player in (0, 1):
+            ranges[player][number] = _drawn(border, player, generator)
+        answer = value.query(border, (ranges[0][number], ranges[1][number]))
+        values[0][number], values[1][number] = answer.values
+        errors[number] = 0.0 if answer.error is None else answer.error
+    return ranges, values, float(errors.mean()) / max(len(border.states), 1)
+
+
+def _drawn(border: Border, player: int, generator: np.random.Generator) -> Floats:
+    """Return a random range at each public state, from sparse to even."""
+    states = border.way_states[player]
+    concentration = generator.choice([0.2, 0.5, 1.0, 3.0], size=len(border.states))[states]
+    weights = generator.gamma(concentration) + 1e-12
+    sums = np.bincount(states, weights=weights, minlength=len(border.states))
+    return np.asarray(weights / sums[states])
+
+
+def _require_scikit_learn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("learning a value needs scikit-learn: pip install 'treeplex[learning]'") from None

@@ -3,7 +3,7 @@
 from .base import Method
 from .depth_limited import DepthLimitedCFR
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
-from .registry import check_served, default_method, find_method, method_names
+from .registry import check_served, default_method, find_method, method_names, method_parameters
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -31,4 +31,5 @@ __all__ = [
     "default_method",
     "find_method",
     "method_names",
+    "method_parameters",
 ]

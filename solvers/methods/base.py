@@ -1,9 +1,9 @@
-"""What every method has: the protocol, and checks of hyper-parameters."""
+"""What every method has: the protocol, and declarations that several share."""
 
-import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from ...seqform.errors import UnknownMethodError
+from ...seqform.parameters import About
 
 if TYPE_CHECKING:
     from ...models.problems import Problem
@@ -11,6 +11,41 @@ if TYPE_CHECKING:
 
 #: Depth-limited problems, which are solved step by step.
 STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
+
+Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
+Averaging = Annotated[
+    Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
+    About(
+        "weights of iterates in the average, a number being a power of t", minimum=0, maximum=64, shown="by the base"
+    ),
+]
+Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
+Precision = Annotated[
+    Literal["double", "single", "auto"], About("floating-point precision; auto chooses by tolerance and size")
+]
+Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
+SampleAveraging = Annotated[
+    Literal["simple", "sampled", "full"] | None, About("how strategies are averaged", shown="by the number of players")
+]
+Preferences = Annotated[
+    Any,
+    About(
+        "an action whose regrets count DELTA times; may be repeated: raise:5, raise@first:5 at first decisions, "
+        "SEAT/raise:5 of one player (--player, or else all), SEAT/INFOSET:raise:5 at one infoset",
+        form="ACTION:DELTA",
+        shown="none",
+        many=True,
+    ),
+]
+Vulnerability = Annotated[
+    float, About("what a preference may cost at each of its infosets, β in payoff units", minimum=0, form="B")
+]
+Units = Annotated[
+    Literal["conditional", "counterfactual"], About("whether β bounds conditional or counterfactual regret")
+]
+PreferenceRule = Annotated[
+    Literal["rm", "br"], About("how preferred actions are chosen: rm in proportion, br the best alone")
+]
 
 
 class Method(Protocol):
@@ -52,37 +87,10 @@ class Method(Protocol):
         ...
 
 
-def check_choice(method: Any, option: str, choices: tuple[str, ...]) -> None:
-    """Refuse an option that is none of its choices.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    value = getattr(method, option)
-    if value not in choices:
-        raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected one of {', '.join(choices)}")
-
-
-def check_number(method: Any, option: str, least: float) -> None:
-    """Refuse an option that is no finite number of at least so much.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    value = getattr(method, option)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
-        raise UnknownMethodError(f"{method.name} got {option}={value!r}, expected a number of at least {least:g}")
-
-
 def settle_preferences(method: Any) -> None:
-    """Check the options of a method that leans to a style, and keep its preferences as a tuple."""
-    from ...models.preferences import UNITS, wishes_of
+    """Keep the preferences of a method for styles as a tuple, and refuse a vulnerability of nothing."""
+    from ...models.preferences import wishes_of
 
-    check_choice(method, "units", UNITS)
-    check_choice(method, "rule", ("rm", "br"))
-    check_number(method, "vulnerability", 0.0)
     object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
     if method.vulnerability and not method.prefer:
-        raise UnknownMethodError(f"{method.name} got vulnerability={method.vulnerability!r} without anything preferred")
+        raise UnknownMethodError(f"{method.name}: vulnerability = {method.vulnerability!r} without any preference")

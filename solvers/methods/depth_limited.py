@@ -2,10 +2,12 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from .base import STEPPED, check_choice
-from .regret import BASES, Iterate, RegretMethod, Updates
+from ...seqform.errors import UnknownMethodError
+from ...seqform.parameters import check_parameters
+from .base import STEPPED, Averaging, Base, Iterate, Updates
+from .regret import BASES, RegretMethod
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class DepthLimitedCFR(RegretMethod):
     0.5
     """
 
-    base: Literal["cfr+", "pcfr+", "dcfr", "cfr"] = "cfr+"
+    base: Base = "cfr+"
     value: Any = None
     updates: Updates = dataclasses.field(default="alternating", kw_only=True)
-    averaging: str | float | None = dataclasses.field(default=None, kw_only=True)  # type: ignore[assignment]
+    averaging: Averaging = dataclasses.field(default=None, kw_only=True)
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     #: The one step of ses sees the game to its end.
@@ -58,9 +60,10 @@ class DepthLimitedCFR(RegretMethod):
     def __post_init__(self) -> None:
         from ..depth_limited import as_value_function
 
-        check_choice(self, "base", ("cfr+", "pcfr+", "dcfr", "cfr"))
-        check_choice(self, "iterate", ("average",))
         object.__setattr__(self, "value", as_value_function(self.value))
+        check_parameters(self, UnknownMethodError)
+        if self.iterate != "average":
+            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average")
         if self.averaging is None:
             object.__setattr__(self, "averaging", BASES[self.base]().averaging)
         super().__post_init__()

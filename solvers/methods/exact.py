@@ -1,10 +1,11 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import STEPPED, check_choice
+from ...seqform.parameters import About, check_parameters
+from .base import STEPPED
 
 if TYPE_CHECKING:
     from ...models.problems import Problem
@@ -42,7 +43,9 @@ class HiGHS:
     Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
     """
 
-    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"] = "auto"
+    algorithm: Annotated[
+        Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
+    ] = "auto"
 
     problems: ClassVar[frozenset[str]] = _EXACT
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
@@ -52,7 +55,7 @@ class HiGHS:
     default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
-        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover", "pdlp"))
+        check_parameters(self, UnknownMethodError)
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ class CVXPY:
     Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", 2024.
     """
 
-    solver: str | None = None
+    solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
     problems: ClassVar[frozenset[str]] = _EXACT
@@ -131,7 +134,9 @@ class Rational:
     Fraction(-1, 18)
     """
 
-    largest: int = 5_000
+    largest: Annotated[
+        int, About("most sequences and infosets a player, together", minimum=1, large=True, option=False)
+    ] = 5_000
 
     name: ClassVar[str] = "rational"
     problems: ClassVar[frozenset[str]] = _EXACT
@@ -141,8 +146,7 @@ class Rational:
     default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.largest, bool) or not isinstance(self.largest, int) or self.largest < 1:
-            raise UnknownMethodError(f"{self.name} got largest={self.largest!r}, expected a whole number from 1 on")
+        check_parameters(self, UnknownMethodError)
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Solve the problem's linear program exactly."""
@@ -174,7 +178,9 @@ class DepthLimitedLP:
     0.5
     """
 
-    algorithm: Literal["auto", "simplex", "ipm", "ipm-crossover"] = "auto"
+    algorithm: Annotated[
+        Literal["auto", "simplex", "ipm", "ipm-crossover"], About("algorithm of HiGHS", option=False)
+    ] = "auto"
 
     name: ClassVar[str] = "lp"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
@@ -184,7 +190,7 @@ class DepthLimitedLP:
     default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
-        check_choice(self, "algorithm", ("auto", "simplex", "ipm", "ipm-crossover"))
+        check_parameters(self, UnknownMethodError)
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Solve step after step."""

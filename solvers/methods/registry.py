@@ -1,9 +1,11 @@
 """The methods by name, and which of them serves which problem."""
 
-import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import UnknownMethodError, UnsupportedProblemError, nearest
+from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.grammar import Grammar
+from ...seqform.parameters import Parameter, parameters_of
 from .base import Method
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
 from .regret import CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR
@@ -28,6 +30,8 @@ _METHODS: dict[str, type[Any]] = {
     "os-mccfr": OutcomeSamplingMCCFR,
     "es-pref-cfr": ESPrefCFR,
 }
+#: How methods are written.
+GRAMMAR = Grammar("method", UnknownMethodError, UnknownMethodError)
 _HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
 
 
@@ -36,14 +40,32 @@ def method_names() -> tuple[str, ...]:
     return ("highs", *_HIGHS_VARIANTS, *(name for name in _METHODS if name != "highs"))
 
 
+def method_parameters(name: str) -> tuple[Parameter, ...]:
+    """Return the hyper-parameters of a method.
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is no such method.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.methods import method_parameters
+    >>> [each.name for each in method_parameters("dcfr")]
+    ['updates', 'averaging', 'iterate', 'alpha', 'beta', 'precision', 'initial_regrets']
+    """
+    return parameters_of(_class_of(name))
+
+
 def find_method(name: str, **options: Any) -> Method:
-    """Return a method by its name.
+    """Return a method by its name and hyper-parameters.
 
     Parameters
     ----------
     name : str
+        ``name`` or ``name:key=value,key=value``, such as ``dcfr:alpha=1.5,beta=0,gamma=2``.
     **options
-        Hyper-parameters that differ from the method's defaults.
+        Hyper-parameters by keyword; they take precedence over those in `name`.
 
     Returns
     -------
@@ -59,18 +81,24 @@ def find_method(name: str, **options: Any) -> Method:
     >>> from treeplex.solvers.methods import find_method
     >>> find_method("cfr+", updates="simultaneous")
     CFRPlus(updates='simultaneous', averaging='linear', iterate='average', precision='double', initial_regrets=0.0)
+    >>> find_method("dcfr:alpha=2,gamma=1").alpha, find_method("dcfr:alpha=2,gamma=1").averaging
+    (2.0, 'linear')
     """
-    if name in _HIGHS_VARIANTS:
-        name, options = "highs", {"algorithm": _HIGHS_VARIANTS[name], **options}
-    if name not in _METHODS:
-        hint = nearest(str(name), method_names())
-        raise UnknownMethodError(f"unknown method {name!r}{hint}; expected one of {', '.join(method_names())}")
-    fields = [entry.name for entry in dataclasses.fields(_METHODS[name])]
-    for option in options:
-        if option not in fields:
-            raise UnknownMethodError(f"method {name} has no option {option!r}: it has {', '.join(fields)}")
-    method: Method = _METHODS[name](**options)
+    name, text = GRAMMAR.split(str(name))
+    kind, parameters = _class_of(name), method_parameters(name)
+    given = {GRAMMAR.check_key(name, key, parameters).name: value for key, value in options.items()}
+    variant = {"algorithm": _HIGHS_VARIANTS[name]} if name in _HIGHS_VARIANTS else {}
+    method: Method = kind(**(variant | GRAMMAR.read(name, text, parameters) | given))
     return method
+
+
+def _class_of(name: str) -> type[Any]:
+    kind = _METHODS.get("highs" if name in _HIGHS_VARIANTS else name)
+    if kind is None:
+        # Names hold a plus, which some write as a word.
+        spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
+        raise GRAMMAR.unknown_name(name, method_names(), hinted=spelled)
+    return kind
 
 
 def check_served(method: Method, problem: "Problem") -> None:

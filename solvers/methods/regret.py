@@ -1,20 +1,28 @@
 """Methods of the counterfactual-regret family that walk the whole game."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import STEPPED, check_choice, check_number, settle_preferences
+from ...seqform.parameters import About, check_parameters
+from .base import (
+    STEPPED,
+    Averaging,
+    Base,
+    Iterate,
+    Precision,
+    PreferenceRule,
+    Preferences,
+    Units,
+    Updates,
+    Vulnerability,
+    settle_preferences,
+)
 
 if TYPE_CHECKING:
     from ...models.problems import Problem
     from ..outcome import Options, Outcome
-
-Updates = Literal["alternating", "simultaneous"]
-Iterate = Literal["average", "last"]
-Precision = Literal["double", "single", "auto"]
 
 #: Averaging schemes by name: iterate t has weight t to this power.
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
@@ -45,10 +53,12 @@ class RegretMethod:
     """
 
     updates: Updates = "alternating"
-    averaging: str | float = "uniform"
+    averaging: Averaging = "uniform"
     iterate: Iterate = "average"
     precision: Precision = dataclasses.field(default="double", kw_only=True)
-    initial_regrets: float = dataclasses.field(default=0.0, kw_only=True)
+    initial_regrets: Annotated[
+        float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
+    ] = dataclasses.field(default=0.0, kw_only=True)
 
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-4
@@ -56,10 +66,7 @@ class RegretMethod:
     name: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        check_choice(self, "updates", ("alternating", "simultaneous"))
-        check_choice(self, "iterate", ("average", "last"))
-        check_choice(self, "precision", ("double", "single", "auto"))
-        check_number(self, "initial_regrets", 0.0)
+        check_parameters(self, UnknownMethodError)
         # One spelling of each power, so that equal methods compare equal.
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
@@ -68,18 +75,8 @@ class RegretMethod:
     @property
     def averaging_power(self) -> float:
         """The power of t in iterate t's weight."""
-        if isinstance(self.averaging, str) and self.averaging in AVERAGING:
-            return AVERAGING[self.averaging]
-        try:
-            power = float("nan") if isinstance(self.averaging, bool) else float(self.averaging)
-        except (TypeError, ValueError):
-            power = float("nan")
-        if not 0.0 <= power <= 64.0:
-            raise UnknownMethodError(
-                f"{self.name} got averaging={self.averaging!r}, expected one of {', '.join(AVERAGING)} or a power of t "
-                "from 0 to 64"
-            )
-        return power
+        assert self.averaging is not None
+        return AVERAGING[self.averaging] if isinstance(self.averaging, str) else self.averaging
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Iterate until the certificate meets the tolerance."""
@@ -119,7 +116,7 @@ class CFRPlus(RegretMethod):
     Tammelin, "Solving large imperfect information games using CFR+", arXiv:1407.5042 (2014).
     """
 
-    averaging: str | float = "linear"
+    averaging: Averaging = "linear"
 
     name: ClassVar[str] = "cfr+"
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
@@ -142,19 +139,15 @@ class DCFR(RegretMethod):
     arXiv:1809.04040, section 4; DCFR(3/2, 0, 2).
     """
 
-    averaging: str | float = "quadratic"
-    alpha: float = 1.5
-    beta: float = 0.0
+    averaging: Annotated[
+        Averaging,
+        About("weights of iterates in the average, γ a power of t", minimum=0, maximum=64, alias="gamma"),
+    ] = "quadratic"
+    alpha: Annotated[float, About("exponent α of the discount of positive regrets")] = 1.5
+    beta: Annotated[float, About("exponent β of the discount of negative regrets")] = 0.0
 
     name: ClassVar[str] = "dcfr"
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for option in ("alpha", "beta"):
-            value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a finite number")
 
 
 @dataclass(frozen=True)
@@ -167,7 +160,7 @@ class PCFRPlus(RegretMethod):
     arXiv:2007.14358, algorithm 3 at every infoset.
     """
 
-    averaging: str | float = "quadratic"
+    averaging: Averaging = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
     problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
@@ -233,12 +226,18 @@ class CCFR(RegretMethod):
     (-0.111, 0.333)
     """
 
-    averaging: str | float | None = None  # type: ignore[assignment]
-    base: Literal["dcfr", "cfr+", "pcfr+", "cfr"] = "dcfr"
-    steps: Literal["optimistic", "constant", "decreasing"] = "optimistic"
-    step: float = 0.3
-    tangents: Literal["average", "iterate"] = "average"
-    beta: float | None = None
+    averaging: Averaging = None
+    base: Base = "dcfr"
+    steps: Annotated[
+        Literal["optimistic", "constant", "decreasing"], About("how steps of the multipliers are taken")
+    ] = "optimistic"
+    step: Annotated[float, About("step size of the multipliers; tight bounds need large ones", above=0)] = 0.3
+    tangents: Annotated[Literal["average", "iterate"], About("where tangents of curved constraints are taken")] = (
+        "average"
+    )
+    beta: Annotated[
+        float | None, About("bound on the multipliers at first, doubled as needed", above=0, shown="none")
+    ] = None
     precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
@@ -246,16 +245,7 @@ class CCFR(RegretMethod):
     is_conic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_choice(self, "tangents", ("average", "iterate"))
-        check_choice(self, "base", ("dcfr", "cfr+", "pcfr+", "cfr"))
-        check_choice(self, "steps", ("optimistic", "constant", "decreasing"))
-        if isinstance(self.step, bool) or not isinstance(self.step, int | float) or not 0.0 < self.step < math.inf:
-            raise UnknownMethodError(f"{self.name} got step={self.step!r}, expected a number above 0")
-        beta = self.beta
-        if beta is not None and (
-            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
-        ):
-            raise UnknownMethodError(f"{self.name} got beta={beta!r}, expected a number above 0, or None")
+        check_parameters(self, UnknownMethodError)
         if self.averaging is None:
             object.__setattr__(self, "averaging", BASES[self.base]().averaging)
         super().__post_init__()
@@ -342,20 +332,20 @@ class PrefCFR(RegretMethod):
     0.18 True
     """
 
-    prefer: Any = ()
-    vulnerability: float = 0.0
-    units: Literal["conditional", "counterfactual"] = "conditional"
-    rule: Literal["rm", "br"] = "rm"
-    base: Literal["cfr", "cfr+", "dcfr", "pcfr+"] = "cfr"
+    prefer: Preferences = ()
+    vulnerability: Vulnerability = 0.0
+    units: Units = "conditional"
+    rule: PreferenceRule = "rm"
+    base: Base = "cfr"
     updates: Updates = dataclasses.field(default="simultaneous", kw_only=True)
-    averaging: str | float | None = dataclasses.field(default=None, kw_only=True)  # type: ignore[assignment]
+    averaging: Averaging = dataclasses.field(default=None, kw_only=True)
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     name: ClassVar[str] = "pref-cfr"
 
     def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
         settle_preferences(self)
-        check_choice(self, "base", ("cfr", "cfr+", "dcfr", "pcfr+"))
         if self.averaging is None:
             object.__setattr__(self, "averaging", BASES[self.base]().averaging)
         super().__post_init__()

@@ -2,10 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
-from .base import check_choice, settle_preferences
+from ...seqform.parameters import About, check_parameters
+from .base import PreferenceRule, Preferences, SampleAveraging, Units, Vulnerability, settle_preferences
 
 if TYPE_CHECKING:
     from ...models.problems import Problem
@@ -30,8 +31,10 @@ class MCCFR:
         default ``simple`` for two players and ``sampled`` for more.
     """
 
-    local_rule: Literal["regret-matching", "regret-matching+"] = "regret-matching"
-    averaging: Literal["simple", "sampled", "full"] | None = None
+    local_rule: Annotated[Literal["regret-matching", "regret-matching+"], About("regret minimiser at each infoset")] = (
+        "regret-matching"
+    )
+    averaging: SampleAveraging = None
 
     problems: ClassVar[frozenset[str]] = frozenset({"nash"})
     default_tolerance: ClassVar[float] = 1e-3
@@ -39,9 +42,7 @@ class MCCFR:
     name: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        check_choice(self, "local_rule", ("regret-matching", "regret-matching+"))
-        if self.averaging is not None:
-            check_choice(self, "averaging", ("simple", "sampled", "full"))
+        check_parameters(self, UnknownMethodError)
 
     def run(self, problem: "Problem", options: "Options") -> "Outcome":
         """Iterate until the certificate meets the tolerance."""
@@ -108,19 +109,13 @@ class OutcomeSamplingMCCFR(MCCFR):
     (<Status.CONVERGED: 'converged'>, True)
     """
 
-    exploration: float = 0.6
-    baselines: Literal["history", "infoset", "none"] = "history"
-    baseline_rate: float = 0.5
+    exploration: Annotated[float, About("exploration rate in (0, 1]", above=0, maximum=1)] = 0.6
+    baselines: Annotated[
+        Literal["history", "infoset", "none"], About("what a baseline of sampled values is kept for")
+    ] = "history"
+    baseline_rate: Annotated[float, About("learning rate of the baselines in (0, 1]", above=0, maximum=1)] = 0.5
 
     name: ClassVar[str] = "os-mccfr"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(self, "baselines", ("history", "infoset", "none"))
-        for option in ("exploration", "baseline_rate"):
-            value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
-                raise UnknownMethodError(f"{self.name} got {option}={value!r}, expected a number above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -163,16 +158,17 @@ class ESPrefCFR(ExternalSamplingMCCFR):
     (<Status.CONVERGED: 'converged'>, True)
     """
 
-    prefer: Any = ()
-    vulnerability: float = 0.0
-    units: Literal["conditional", "counterfactual"] = "conditional"
-    rule: Literal["rm", "br"] = "rm"
-    averaging: Literal["simple", "sampled", "full"] | None = dataclasses.field(default=None, kw_only=True)
-    local_rule: Literal["regret-matching"] = dataclasses.field(default="regret-matching", kw_only=True)
+    prefer: Preferences = ()
+    vulnerability: Vulnerability = 0.0
+    units: Units = "conditional"
+    rule: PreferenceRule = "rm"
+    averaging: SampleAveraging = dataclasses.field(default=None, kw_only=True)
+    local_rule: Annotated[Literal["regret-matching"], About("regret minimiser at each infoset")] = dataclasses.field(
+        default="regret-matching", kw_only=True
+    )
 
     name: ClassVar[str] = "es-pref-cfr"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice(self, "local_rule", ("regret-matching",))
         settle_preferences(self)

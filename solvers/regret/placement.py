@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ...seqform.levels import depths_of
+from ...seqform.polytope import depths_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

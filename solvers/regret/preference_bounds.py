@@ -9,7 +9,7 @@ from ...models.preferences import Preference, preference_on
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_value
-from ...seqform.frequency import leaves_below, reach_of_others
+from ...seqform.functional import leaves_below, reach_of_others
 from ...seqform.game import Game
 from ..methods import CFRPlus, PrefCFR
 from .loop import LATE_BLOCK

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...seqform.frequency import leaves_below, reach_matrix
+from ...seqform.functional import leaves_below, reach_matrix
 from .flow_pieces import diagonal_pieces
 from .layout import KernelLayout
 from .loop import IN_PROPORTION, ON_ONE, LeaningArrays, PreferenceArrays, PricingArrays

@@ -9,10 +9,9 @@ from os import PathLike
 from typing import Any, Literal
 
 from ...models.preferences import Prefer, PreferStrategy
-from ...seqform.budget import Budget
+from ...seqform.budget import Budget, in_words, resident_memory
 from ...seqform.errors import InvalidGameError, UnknownMethodError, shown
 from ...seqform.game import Game
-from ...seqform.memory import in_words, resident_memory
 from ...seqform.rules import Rules
 from ..methods import MCCFR, ESPrefCFR
 from .infosets import Infosets

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import GameTooLargeError, InvalidStrategyError, one_line, shown
-from ...seqform.interchange.archive import read_archive, write_archive
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
-from ...seqform.interchange.files import reason_of
+from ...seqform.interchange.files import read_archive, reason_of, write_archive
 from .infosets import Infosets
 
 if TYPE_CHECKING:

@@ -340,7 +340,7 @@ BAD_INPUT = {
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
-        "cfr got --updates 'both', expected one of alternating",
+        "--updates 'both': expected one of alternating",
     ),
     "unknown averaging": (["solve", "kuhn", "--method", "cfr", "--averaging", "best"], "expected one of uniform"),
     "unknown iterate": (["solve", "kuhn", "--method", "cfr", "--iterate", "first"], "expected one of average, last"),

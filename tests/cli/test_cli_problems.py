@@ -286,11 +286,11 @@ MISTAKES = {
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
-        "ccfr got --steps 'large', expected one of optimistic, constant, decreasing",
+        "--steps 'large': expected one of optimistic, constant, decreasing",
     ),
     "steps of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
-        "ccfr got --step 0.0, expected a number above 0",
+        "--step 0.0: expected a number above 0",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
@@ -298,7 +298,7 @@ MISTAKES = {
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "ccfr got --beta 0.0, expected a number above 0",
+        "--beta 0.0: expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),

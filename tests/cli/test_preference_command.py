@@ -84,9 +84,9 @@ MISTAKES = {
     "a seat that is none": (("--prefer", "x/bet:5"), "received the seat 'x', expected a number, such as 0"),
     "a contradiction": (("--prefer", "bet:5", "--prefer", "bet:6"), "contradict each other"),
     "a vulnerability below zero": (("--prefer", "bet:5", "--vulnerability", "-1"), "expected a number of at least 0"),
-    "a vulnerability of nothing": (("--vulnerability", "0.1"), "got --vulnerability 0.1 without anything preferred"),
-    "an unknown rule": (("--prefer", "bet:5", "--rule", "rmm"), "pref-cfr got --rule 'rmm', expected one of rm, br"),
-    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "pref-cfr got --units 'chips', expected one of"),
+    "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without any preference"),
+    "an unknown rule": (("--prefer", "bet:5", "--rule", "rmm"), "--rule 'rmm': expected one of rm, br"),
+    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units 'chips': expected one of"),
     "another method": (("--prefer", "bet:5", "--method", "dcfr"), "--prefer says what is preferred in --method"),
 }
 

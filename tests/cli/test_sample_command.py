@@ -74,8 +74,8 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["os-mccfr", "--exploration", "2"], "os-mccfr got --exploration 2.0, expected a number above 0 and at most 1"),
-        (["os-mccfr", "--baseline-rate", "0"], "os-mccfr got --baseline-rate 0.0, expected a number above 0"),
+        (["os-mccfr", "--exploration", "2"], "--exploration 2.0: expected a number above 0 and at most 1"),
+        (["os-mccfr", "--baseline-rate", "0"], "--baseline-rate 0.0: expected a number above 0"),
         (
             ["es-mccfr", "--baselines", "none"],
             "--baselines says what guesses of values are by in --method os-mccfr",
@@ -84,7 +84,7 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
             ["cfr", "--local-rule", "regret-matching"],
             "--local-rule says how regrets are matched in --method es-mccfr or",
         ),
-        (["es-mccfr", "--local-rule", "hedge"], "es-mccfr got --local-rule 'hedge', expected one of regret-matching"),
+        (["es-mccfr", "--local-rule", "hedge"], "--local-rule 'hedge': expected one of regret-matching"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -29,8 +29,8 @@ from treeplex.models.constraints import (
 )
 from treeplex.models.constraints.tokens import parse_number
 from treeplex.seqform.functional import Functional
+from treeplex.seqform.names import sequence_name
 from treeplex.seqform.polytope import Treeplex
-from treeplex.seqform.sequence_names import sequence_name
 
 KUHN, TRANSIT = load_game("kuhn"), load_game("transit:width=2")
 PLAYER = KUHN.sequence_form.treeplexes[0]

@@ -20,7 +20,7 @@ from treeplex import (
     Strategy,
     load_game,
 )
-from treeplex.seqform.frequency import reach_of_others
+from treeplex.seqform.functional import reach_of_others
 from treeplex.seqform.rationals import exact_plan
 
 KUHN = load_game("kuhn")

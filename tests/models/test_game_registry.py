@@ -147,11 +147,12 @@ def test_a_game_knows_the_shortest_text_that_loads_it(spec, shortest):
             "leduc: unknown parameter 'rank' (did you mean ranks?); expected one of players, ranks, suits, merge_suits",
         ),
         ("matching_pennies:bias=2", UnknownGameError, "matching_pennies: unknown parameter 'bias'; it takes none"),
-        ("leduc:", InvalidGameError, "leduc: '' is no parameter; expected leduc:key=value,..."),
-        ("leduc:ranks", InvalidGameError, "leduc: 'ranks' is no parameter; expected leduc:key=value,..."),
-        ("leduc:ranks=", InvalidGameError, "leduc: 'ranks=' is no parameter; expected leduc:key=value,..."),
-        ("leduc:=3", InvalidGameError, "leduc: '=3' is no parameter; expected leduc:key=value,..."),
-        ("leduc:ranks=3,", InvalidGameError, "leduc: '' is no parameter; expected leduc:key=value,..."),
+        ("leduc:", InvalidGameError, "leduc: expected key=value at character 7, got ''"),
+        ("leduc:ranks", InvalidGameError, "leduc: expected key=value at character 7, got 'ranks'"),
+        ("leduc:ranks=", InvalidGameError, "leduc: expected key=value at character 7, got 'ranks='"),
+        ("leduc:=3", InvalidGameError, "leduc: expected key=value at character 7, got '=3'"),
+        ("leduc:ranks=3,", InvalidGameError, "leduc: expected key=value at character 15, got ''"),
+        ("leduc:ranks=(3", InvalidGameError, "leduc: the parenthesis at character 13 is not closed in 'ranks=(3'"),
         ("leduc:ranks=3,ranks=4", InvalidGameError, "leduc: ranks is given twice, as 3 and 4; expected it once"),
         ("leduc:ranks=0", InvalidGameError, "leduc: ranks = 0; expected an integer from 1 to 1000"),
         ("leduc:ranks=many", InvalidGameError, "leduc: ranks = many; expected an integer from 1 to 1000"),
@@ -192,7 +193,7 @@ def test_errors_say_what_is_wrong_in_one_line(spec, error, message):
 
 @pytest.mark.parametrize("spec", [3, None, b"kuhn", ["kuhn"], Kuhn()])
 def test_what_is_no_name_is_refused(spec):
-    with pytest.raises(UnknownGameError, match="is no game's name; expected text such as 'leduc:ranks=6'"):
+    with pytest.raises(UnknownGameError, match="expected a game's name, such as 'leduc:ranks=6', got"):
         load_game(spec)
 
 

@@ -9,8 +9,8 @@ from optimal_plans import optimal_range
 from treeplex import Game, Nash, Strategy, best_response, expected_payoffs, gain, load_game, solve, worst_case
 from treeplex.models.games import Coin, DepthLimitedFigure2, DepthLimitedFigure10, GadgetTrap1, GadgetTrap2
 from treeplex.models.games.small_trees import Deal, Decision, SmallTree
-from treeplex.seqform.public_from_rules import public_tree_from_rules
 from treeplex.seqform.public_from_tree import public_tree_from_infosets
+from treeplex.seqform.public_tree import public_tree_from_rules
 from treeplex.seqform.strategy import Profile
 
 VALUES = {

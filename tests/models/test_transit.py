@@ -24,7 +24,7 @@ from treeplex import (
 from treeplex.models.games.transit import Transit
 from treeplex.models.games.transit_grid import DIRECTIONS, Grid
 from treeplex.models.games.transit_size import flow_size
-from treeplex.seqform.game_size import GameSize
+from treeplex.seqform.rules import GameSize
 
 
 def random_profile(game, seed):

@@ -22,11 +22,21 @@ from treeplex import (
     UnsupportedProblemError,
     load_game,
 )
-from treeplex.seqform.interchange.dot import format_dot, write_dot
-from treeplex.seqform.interchange.drawing import MAX_NODES, draw, write_drawing
-from treeplex.seqform.interchange.picture_text import colour_of, edge_text, infoset_members, label_text, number_text
+from treeplex.seqform.interchange.drawing import (
+    MAX_NODES,
+    colour_of,
+    depths_of_nodes,
+    draw,
+    edge_text,
+    format_dot,
+    infoset_members,
+    label_text,
+    number_text,
+    tidy_positions,
+    write_dot,
+    write_drawing,
+)
 from treeplex.seqform.interchange.pictures import picture
-from treeplex.seqform.interchange.tree_layout import depths_of_nodes, tidy_positions
 
 LONG = "a label that is far too long to be read in any picture"
 

@@ -30,9 +30,14 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.seqform.interchange.efg_labels import distinct_labels, infoset_labels
-from treeplex.seqform.interchange.efg_numbers import MAX_DIGITS, format_payoff, parse_number
 from treeplex.seqform.interchange.efg_reader import parse_efg, read_efg
+from treeplex.seqform.interchange.efg_text import (
+    MAX_DIGITS,
+    distinct_labels,
+    format_payoff,
+    infoset_labels,
+    parse_number,
+)
 from treeplex.seqform.interchange.efg_writer import format_efg, write_efg
 
 # Small games that textbooks know, in the layout of Gambit's own files.

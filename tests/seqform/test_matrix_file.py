@@ -33,7 +33,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.seqform.interchange import archive
+from treeplex.seqform.interchange import files as archive
 from treeplex.seqform.interchange.matrix_file import read_matrices, write_matrices
 
 

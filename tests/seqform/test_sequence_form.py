@@ -22,10 +22,10 @@ from treeplex import (
     expected_payoffs,
     load_game,
 )
+from treeplex.seqform.enumeration import LeafTable
 from treeplex.seqform.fingerprint import _digits
 from treeplex.seqform.game import sequence_form_of
-from treeplex.seqform.leaves import LeafTable
-from treeplex.seqform.levels import depths_of
+from treeplex.seqform.polytope import depths_of
 
 SMALL = [
     "kuhn",

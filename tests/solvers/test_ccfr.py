@@ -246,13 +246,13 @@ def test_a_run_under_other_constraints_starts_from_the_strategies_alone():
 def test_other_problems_and_options_are_refused():
     with pytest.raises(UnsupportedProblemError, match="method ccfr cannot solve nash"):
         solve(Nash(KUHN), "ccfr")
-    with pytest.raises(UnknownMethodError, match="ccfr got base='mccfr'"):
+    with pytest.raises(UnknownMethodError, match="ccfr: base = mccfr"):
         CCFR(base="mccfr")
-    with pytest.raises(UnknownMethodError, match="ccfr got steps='large'"):
+    with pytest.raises(UnknownMethodError, match="ccfr: steps = large"):
         CCFR(steps="large")
-    with pytest.raises(UnknownMethodError, match="ccfr got step=0"):
+    with pytest.raises(UnknownMethodError, match="ccfr: step = 0"):
         CCFR(step=0)
-    with pytest.raises(UnknownMethodError, match="ccfr got tangents='anywhere'"):
+    with pytest.raises(UnknownMethodError, match="ccfr: tangents = anywhere"):
         CCFR(tangents="anywhere")
     assert CCFR().averaging == "quadratic"
     assert CCFR(base="cfr").averaging == "uniform"

@@ -583,25 +583,49 @@ def test_unknown_methods(method, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CFR(averaging="cubical"), "cfr got averaging='cubical', expected one of uniform, linear, quadratic"),
-        (lambda: CFR(averaging=-1), "cfr got averaging=-1, expected"),
-        (lambda: CFR(averaging=float("nan")), "cfr got averaging=nan, expected"),
-        (lambda: CFR(averaging=65), "cfr got averaging=65, expected"),
-        (lambda: CFR(averaging=None), "cfr got averaging=None, expected"),
-        (lambda: CFR(averaging=[1]), r"cfr got averaging=\[1\], expected"),
-        (lambda: CFRPlus(updates="both"), r"cfr\+ got updates='both', expected one of alternating, simultaneous"),
-        (lambda: PCFRPlus(iterate="best"), r"pcfr\+ got iterate='best', expected one of average, last"),
-        (lambda: DCFR(alpha=float("nan")), "dcfr got alpha=nan, expected a finite number"),
-        (lambda: DCFR(beta="0"), "dcfr got beta='0', expected a finite number"),
-        (lambda: HiGHS(algorithm="barrier"), "got algorithm='barrier', expected one of auto, simplex, ipm"),
-        (lambda: find_method("cfr", step=1), "method cfr has no option 'step': it has updates, averaging, iterate"),
-        (lambda: find_method("highs-ipm", tol=1), "method highs has no option 'tol': it has algorithm"),
+        (lambda: CFR(averaging="cubical"), "cfr: averaging = cubical; expected one of uniform, linear, quadratic"),
+        (lambda: CFR(averaging=-1), "cfr: averaging = -1; expected"),
+        (lambda: CFR(averaging=float("nan")), "cfr: averaging = nan; expected"),
+        (lambda: CFR(averaging=65), "cfr: averaging = 65; expected"),
+        (lambda: CFR(averaging=None), "cfr: averaging = None; expected"),
+        (lambda: CFR(averaging=[1]), r"cfr: averaging = \[1\]; expected"),
+        (lambda: CFRPlus(updates="both"), r"cfr\+: updates = both; expected one of alternating, simultaneous"),
+        (lambda: PCFRPlus(iterate="best"), r"pcfr\+: iterate = best; expected one of average, last"),
+        (lambda: DCFR(alpha=float("nan")), "dcfr: alpha = nan; expected a number"),
+        (lambda: DCFR(beta="zero"), "dcfr: beta = zero; expected a number"),
+        (lambda: HiGHS(algorithm="barrier"), "algorithm = barrier; expected one of auto, simplex, ipm"),
+        (
+            lambda: find_method("dcfr:alfa=1"),
+            r"dcfr: unknown parameter 'alfa' \(did you mean alpha\?\); expected one of",
+        ),
+        (lambda: find_method("dcfr:alpha"), "dcfr: expected key=value at character 6, got 'alpha'"),
+        (lambda: find_method("dcfr:alpha=1,alpha=2"), "dcfr: alpha is given twice, as 1 and 2"),
+        (lambda: find_method("dcfr:gamma=-1"), "dcfr: averaging = -1; expected"),
+        (
+            lambda: find_method("cfr", step=1),
+            "cfr: unknown parameter 'step'; expected one of updates, averaging, iterate",
+        ),
+        (lambda: find_method("highs-ipm", tol=1), "highs-ipm: unknown parameter 'tol'; expected one of algorithm"),
         (lambda: find_method("cfrr"), "did you mean cfr?"),
     ],
 )
 def test_unknown_options(make, message):
     with pytest.raises(UnknownMethodError, match=message):
         make()
+
+
+def test_methods_are_read_from_text():
+    assert find_method("dcfr:alpha=1.5,beta=0,gamma=2") == DCFR()
+    assert find_method("dcfr:alpha=2,beta=-1/2,gamma=1") == DCFR(alpha=2, beta=-0.5, averaging="linear")
+    assert find_method("cfr+:updates=simultaneous", averaging=2) == CFRPlus(updates="simultaneous", averaging=2)
+    assert find_method("highs:algorithm=ipm") == find_method("highs-ipm")
+    assert find_method("pref-cfr:prefer=(b:5,p:2)") == find_method("pref-cfr", prefer=["b:5", "p:2"])
+    problem = Nash(load_game("kuhn"))
+    by_text, by_hand = (
+        solve(problem, method, tol=0, max_iterations=20)
+        for method in ("dcfr:alpha=2,beta=0.5", DCFR("alternating", 2, "average", 2, 0.5))
+    )
+    np.testing.assert_array_equal(by_text.profile[0].plan, by_hand.profile[0].plan)
 
 
 def test_averaging_by_name_or_number():
@@ -658,7 +682,7 @@ def test_the_simplex_method_goes_on_from_a_basis():
 
 def test_methods_that_average_alike_are_equal():
     assert CFR(averaging=1) == CFR(averaging="linear") == CFR(averaging="1.0")
-    with pytest.raises(UnknownMethodError, match="averaging=True"):
+    with pytest.raises(UnknownMethodError, match="averaging = true"):
         CFR(averaging=True)
 
 

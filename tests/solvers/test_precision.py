@@ -71,7 +71,7 @@ def test_tolerances_are_of_violations_too(scale, number):
 
 
 def test_there_is_no_other_precision():
-    with pytest.raises(UnknownMethodError, match="ccfr got precision='half', expected one of double, single, auto"):
+    with pytest.raises(UnknownMethodError, match="ccfr: precision = half; expected one of double, single, auto"):
         CCFR(precision="half")
 
 

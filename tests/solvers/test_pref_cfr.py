@@ -30,8 +30,7 @@ from treeplex import (
     style_range,
 )
 from treeplex.models.preferences import preference_on
-from treeplex.seqform.frequency import reach_matrix, reach_of_others
-from treeplex.seqform.functional import Functional
+from treeplex.seqform.functional import Functional, reach_matrix, reach_of_others
 from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 
@@ -410,11 +409,11 @@ def test_what_is_not_proven_is_not_said():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "best"}, "pref-cfr got rule='best', expected one of rm, br"),
-        ({"vulnerability": -0.1}, "pref-cfr got vulnerability=-0.1, expected a number of at least 0"),
-        ({"units": "chips"}, "pref-cfr got units='chips', expected one of counterfactual, conditional"),
-        ({"base": "ccfr"}, "pref-cfr got base='ccfr', expected one of cfr, cfr\\+, dcfr, pcfr\\+"),
-        ({"initial_regrets": np.inf}, "pref-cfr got initial_regrets=inf, expected a number of at least 0"),
+        ({"rule": "best"}, "pref-cfr: rule = best; expected one of rm, br"),
+        ({"vulnerability": -0.1}, "pref-cfr: vulnerability = -0.1; expected a number of at least 0"),
+        ({"units": "chips"}, "pref-cfr: units = chips; expected one of conditional, counterfactual"),
+        ({"base": "ccfr"}, "pref-cfr: base = ccfr; expected one of cfr, cfr\\+, dcfr, pcfr\\+"),
+        ({"initial_regrets": np.inf}, "pref-cfr: initial_regrets = inf; expected a number of at least 0"),
     ],
 )
 def test_bad_options_are_one_line(options, message):

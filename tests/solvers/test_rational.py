@@ -399,7 +399,7 @@ def test_limits_are_kept():
 def test_games_that_are_too_large_are_refused_before_they_are_built():
     with pytest.raises(UnsupportedProblemError, match=r"goofspiel:cards=5 has 3,346 .* too many for method rational"):
         solve(Nash(load_game("goofspiel:cards=5")), Rational(largest=3_000))
-    with pytest.raises(UnknownMethodError, match="largest=0, expected a whole number"):
+    with pytest.raises(UnknownMethodError, match="largest = 0; expected an integer of at least 1"):
         Rational(largest=0)
 
 

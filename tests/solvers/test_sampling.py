@@ -321,7 +321,7 @@ def test_seeds_are_whole_numbers(seed):
 
 def test_options_that_make_no_sense_are_refused():
     for wrong in (0.0, 1.5, math.nan, "half", True):
-        with pytest.raises(UnknownMethodError, match=r"os-mccfr got exploration=.*, expected a number above 0 and"):
+        with pytest.raises(UnknownMethodError, match=r"os-mccfr: exploration = .*; expected a number above 0 and"):
             OutcomeSamplingMCCFR(exploration=wrong)
     with pytest.raises(UnknownMethodError, match="expected a number above 0 and at most 1"):
         OutcomeSamplingMCCFR(baseline_rate=0.0)

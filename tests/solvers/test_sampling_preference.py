@@ -188,13 +188,13 @@ def test_any_profile_is_a_start():
 
 
 def test_options_that_make_no_sense_are_refused():
-    with pytest.raises(UnknownMethodError, match="es-pref-cfr got local_rule='regret-matching\\+', expected one of"):
+    with pytest.raises(UnknownMethodError, match="es-pref-cfr: local_rule = regret-matching\\+; expected one of"):
         ESPrefCFR(local_rule="regret-matching+")
-    with pytest.raises(UnknownMethodError, match="es-pref-cfr got rule='argmax', expected one of rm, br"):
+    with pytest.raises(UnknownMethodError, match="es-pref-cfr: rule = argmax; expected one of rm, br"):
         ESPrefCFR(rule="argmax")
-    with pytest.raises(UnknownMethodError, match="expected one of counterfactual, conditional"):
+    with pytest.raises(UnknownMethodError, match="expected one of conditional, counterfactual"):
         ESPrefCFR(units="cumulative")
-    with pytest.raises(UnknownMethodError, match="got vulnerability=-1, expected a number of at least 0"):
+    with pytest.raises(UnknownMethodError, match="vulnerability = -1; expected a number of at least 0"):
         ESPrefCFR(vulnerability=-1)
     with pytest.raises(InvalidPreferenceError, match="expected 1 or more"):
         ESPrefCFR(prefer="b:0.5")

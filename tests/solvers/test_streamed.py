@@ -37,7 +37,7 @@ from treeplex import (
     streamed_payoffs,
 )
 from treeplex.seqform.evaluate import best_response_value
-from treeplex.seqform.interchange.archive import read_archive, write_archive
+from treeplex.seqform.interchange.files import read_archive, write_archive
 from treeplex.solvers.sampling.driver import preference_of, rule_of
 from treeplex.solvers.sampling.sampler import Sampler
 from treeplex.solvers.sampling.tree import history_tree

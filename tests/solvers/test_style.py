@@ -32,7 +32,7 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.seqform.frequency import reach_of_others
+from treeplex.seqform.functional import reach_of_others
 from treeplex.solvers.styles import style_range
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")

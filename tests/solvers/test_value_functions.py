@@ -1,6 +1,8 @@
 """Value functions below the depth limit of steps: what they answer, and what the steps that ask them prove."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +26,13 @@ from treeplex import (
     solve,
 )
 from treeplex.models.depth_limited import GADGETS, Border, depth_limit
-from treeplex.seqform.errors import GameFileError, InvalidGameError, SolverError, UnsupportedProblemError
+from treeplex.seqform.errors import (
+    GameFileError,
+    InvalidGameError,
+    MissingExtraError,
+    SolverError,
+    UnsupportedProblemError,
+)
 from treeplex.seqform.evaluate import infoset_values, sequence_values
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
@@ -437,6 +445,50 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
         load_value(tmp_path / "strategy.npz", KUHN)
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (
+            LinearValue,
+            [
+                [-0.23726577748617633, 0.11216806157352956, 0.5958765732930601],
+                [-0.13522843083283725, 0.12323231151760014, -0.24417982487578163],
+            ],
+        ),
+        (
+            NetworkValue,
+            [
+                [-0.2593191067193153, 0.08173155429571384, 0.4978917635822847],
+                [-0.08900371324662967, 0.1753305834987714, -0.24977197923298688],
+            ],
+        ),
+    ],
+)
+def test_files_of_earlier_releases_answer_as_they_did(kind, expected):
+    read = load_value(Path(__file__).parent / "stored" / f"{kind.kind}-value.npz", KUHN)
+    assert type(read) is kind
+    ranges = np.array([0.2, 0.3, 0.5]), np.array([1.2, 0.2, 0.6])
+    assert np.array(read.query(border_at(KUHN, 1), ranges).values) == pytest.approx(np.array(expected), abs=1e-14)
+    if kind is LinearValue:  # ridge regression has one solution, whoever finds it
+        again = LinearValue.train(KUHN, 1, player=0, examples=100, iterations=50)
+        assert np.array(again.query(border_at(KUHN, 1), ranges).values) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def test_training_is_reproducible_by_its_seed():
+    options = {"player": 0, "examples": 20, "iterations": 5, "updates": 10, "hidden": 4}
+    first, second, other = (NetworkValue.train(KUHN, 1, seed=seed, **options) for seed in (3, 3, 4))
+    states = sorted(first.parameters)
+    for name, array in first.parameters[states[0]].items():
+        assert np.array_equal(array, second.parameters[states[0]][name])
+    assert not np.array_equal(first.parameters[states[0]]["weight 0"], other.parameters[states[0]]["weight 0"])
+
+
+def test_training_without_scikit_learn_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'treeplex\[learning\]'"):
+        LinearValue.train(KUHN, 1)
+
+
 def test_what_cannot_be_done_is_one_line(learned):
     border = border_at(KUHN, 1)
     ranges = np.ones(3), np.ones(3)
@@ -458,7 +510,7 @@ def test_what_cannot_be_done_is_one_line(learned):
         learned[0].query(border_at(KUHN, 0), tuple(np.ones(ways) for ways in border_at(KUHN, 0).num_ways))
     with pytest.raises(SolverError, match="has learnt kuhn, and not leduc"):
         learned[1].query(border_at(LEDUC, 1), tuple(np.ones(ways) for ways in border_at(LEDUC, 1).num_ways))
-    with pytest.raises(UnknownMethodError, match="examples is 2, expected a whole number from 5 on"):
+    with pytest.raises(UnknownMethodError, match="examples is 2, expected a whole number of at least 5"):
         LinearValue.train(KUHN, 1, examples=2)
     with pytest.raises(UnknownMethodError, match="LinearValue has no option 'hidden'"):
         LinearValue.train(KUHN, 1, examples=5, iterations=1, hidden=3)

@@ -16,8 +16,8 @@ from ...models.problems import BestNash, ConstrainedNash
 from ...seqform.evaluate import best_response, best_response_values, expected_payoffs
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, Look, legend_below, panels
+from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
-from ...seqform.views import observer_tree
 from ...solvers import CCFR, HiGHS
 from ...solvers.opponents import abstraction_profile
 from ..table import Column, Row

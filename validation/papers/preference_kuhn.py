@@ -22,7 +22,7 @@ from ...seqform.interchange.pictures import (
     panels,
 )
 from ...solvers import CFR, PrefCFR
-from ...solvers.methods.regret import Updates
+from ...solvers.methods.base import Updates
 from ...solvers.style_efficiency import Towards
 from ..table import Column, Row
 from .experiment import Claim, Experiment, Limits, largest

@@ -12,8 +12,7 @@ from ...models.problems import Nash
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError
 from ...seqform.evaluate import nash_conv, worst_case
-from ...seqform.frequency import frequency
-from ...seqform.functional import Functional
+from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
 from ...solvers import Solution
 from ...solvers.style_efficiency import Towards, efficiency_at

@@ -1,8 +1,44 @@
-"""What actions are called in text: their labels, and the long words that rules give for them."""
+"""What infosets, sequences and actions are called in text: ``SEAT/INFOSET:ACTION``."""
 
+import json
 from collections.abc import Hashable, Iterable, Mapping
 
 from .game import Game
+from .polytope import Treeplex
+
+#: Characters that have a meaning around a label.
+SPECIAL = frozenset("\"':/()+<>=@")
+
+
+def quoted_label(label: object) -> str:
+    """Return a label as text, in double quotes if it holds blanks or characters with a meaning of their own.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.names import quoted_label
+    >>> quoted_label("K_rc"), quoted_label("two words")
+    ('K_rc', '"two words"')
+    """
+    text = str(label)
+    plain = text and text.isprintable() and not any(c.isspace() or c in SPECIAL for c in text)
+    if plain:
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isprintable() else json.dumps(text)
+
+
+def sequence_name(player: int, treeplex: Treeplex, sequence: int) -> str | None:
+    """Return ``SEAT/INFOSET:ACTION``; ``None`` for the empty sequence.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.names import sequence_name
+    >>> sequence_name(0, load_game("kuhn").sequence_form.treeplexes[0], 2)
+    '0/J_:b'
+    """
+    labels = treeplex.sequence_label(sequence)
+    return None if labels is None else f"{player}/{quoted_label(labels[0])}:{quoted_label(labels[1])}"
 
 
 def actions_by_name(game: Game, player: int, infoset: int | None = None) -> dict[str, list[Hashable]]:
@@ -25,7 +61,7 @@ def actions_by_name(game: Game, player: int, infoset: int | None = None) -> dict
     Examples
     --------
     >>> from treeplex import load_game
-    >>> from treeplex.seqform.action_names import actions_by_name
+    >>> from treeplex.seqform.names import actions_by_name
     >>> actions_by_name(load_game("kuhn"), player=0)
     {'p': ['p'], 'b': ['b'], 'pass': ['p'], 'bet': ['b']}
     """

@@ -1,0 +1,261 @@
+"""How large the library is, and how its modules hang together.
+
+    python benchmarks/structure.py              counts beside their limits; exit status 1 if a limit is exceeded
+    python benchmarks/structure.py --list       also where: circles, late imports, probes, upward imports
+    python benchmarks/structure.py --code-lines 27000 --circles 5 …
+
+Plain Python reads the sources; nothing is imported and nothing needs to be installed.
+"""
+
+import argparse
+import ast
+import io
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
+NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """A module of the library imports another: `kind` is "eager", "late" (inside a function) or "types"."""
+
+    source: str
+    line: int
+    target: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line} imports {self.target}"
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: its path below the root, its syntax and its number of lines of code."""
+
+    path: str
+    tree: ast.Module
+    code_lines: int
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0] or "."
+
+    @property
+    def floor(self) -> str:
+        return self.path.split("/")[0]
+
+
+def read_modules() -> dict[str, Module]:
+    """Read every module of the library, by its path."""
+    files = [*ROOT.glob("*.py"), *(file for floor in FLOORS for file in (ROOT / floor).rglob("*.py"))]
+    modules = {}
+    for file in sorted(files):
+        path = file.relative_to(ROOT).as_posix()
+        source = file.read_text(encoding="utf-8")
+        tree = ast.parse(source)
+        modules[path] = Module(path, tree, count_code_lines(source, tree))
+    return modules
+
+
+def count_code_lines(source: str, tree: ast.Module) -> int:
+    """Count the lines that are not only docstring, comment or blank."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                lines.difference_update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(lines)
+
+
+def public_names(modules: dict[str, Module]) -> list[str]:
+    """List the names that the top level exports: those of the stub if there is one, else those of `__all__`."""
+    stub = ROOT / "__init__.pyi"
+    tree = ast.parse(stub.read_text(encoding="utf-8")) if stub.exists() else modules["__init__.py"].tree
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
+            return [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
+    raise ValueError("found no list __all__ at the top level")
+
+
+def walk(node: ast.AST, kind: str = "eager") -> Iterator[tuple[ast.AST, str]]:
+    """Yield the nodes below a node, each with the kind that an import there has."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            below = "late"
+        elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            below = "types"
+        else:
+            below = kind
+        yield child, below
+        yield from walk(child, below)
+
+
+def imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
+    """Yield the relative imports of a module; a package stands for its `__init__.py`."""
+    package = module.path.split("/")[:-1]
+    for node, kind in walk(module.tree):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+        targets = {
+            target_of([*base, name.name], modules) or target_of(base, modules)  # the name may be a module itself
+            for name in node.names
+            if name.name != "__version__"  # the root is always there, and holds nothing else
+        }
+        for target in sorted(filter(None, targets - {module.path})):
+            yield Import(module.path, node.lineno, target, kind)
+
+
+def target_of(path: list[str], modules: dict[str, Module]) -> str | None:
+    """Return the file that a module's path means, if there is one."""
+    files = ("/".join(path) + ".py", "/".join([*path, "__init__.py"]))
+    return next((file for file in files if file in modules), None)
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one module, largest first (Tarjan's algorithm)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in graph.get(node, ()):
+            if target not in index:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            start = stack.index(node)
+            if len(stack) - start > 1:
+                found.append(sorted(stack[start:]))
+            del stack[start:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return sorted(found, key=lambda circle: (-len(circle), circle))
+
+
+def circles_of(found: list[Import], *kinds: str) -> list[list[str]]:
+    """Return the circles that imports of the given kinds close."""
+    graph: dict[str, set[str]] = {}
+    for one in found:
+        if one.kind in kinds:
+            graph.setdefault(one.source, set()).add(one.target)
+    return circles(graph)
+
+
+def upward(found: list[Import], modules: dict[str, Module]) -> list[Import]:
+    """Return the imports from a floor to one above it; the root stands above all floors."""
+
+    def rank(path: str) -> int:
+        floor = modules[path].floor
+        return FLOORS.index(floor) if floor in FLOORS else len(FLOORS)
+
+    return [one for one in found if rank(one.target) > rank(one.source)]
+
+
+def probes(modules: dict[str, Module]) -> list[str]:
+    """List the calls of hasattr and getattr."""
+    return [
+        f"{module.path}:{node.lineno} {node.func.id}"
+        for module in modules.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"hasattr", "getattr"}
+    ]
+
+
+def describe(circle: list[str]) -> str:
+    return f"{len(circle)} files: {', '.join(circle)}"
+
+
+def main() -> int:
+    """Count, compare with the limits, and print both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--code-lines", type=int, default=26_000, help="most lines of code (%(default)s)")
+    parser.add_argument("--modules", type=int, default=230, help="most modules (%(default)s)")
+    parser.add_argument("--public-names", type=int, default=80, help="most names at the top level (%(default)s)")
+    parser.add_argument("--circles", type=int, default=3, help="most circles of imports (%(default)s)")
+    parser.add_argument("--circle-files", type=int, default=2, help="most files in one circle (%(default)s)")
+    parser.add_argument("--upward", type=int, default=0, help="most imports from a floor above (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="print where, not only how many")
+    options = parser.parse_args()
+
+    modules = read_modules()
+    found = [one for module in modules.values() for one in imports(module, modules)]
+    loading = circles_of(found, "eager")
+    running = circles_of(found, "eager", "late")
+    typing = circles_of(found, "eager", "late", "types")
+    late = [one for one in found if one.kind == "late"]
+    rising = upward(found, modules)
+
+    print(f"{'folder':30}{'modules':>10}{'code lines':>12}")
+    for folder in sorted({module.folder for module in modules.values()}):
+        inside = [module.code_lines for module in modules.values() if module.folder == folder]
+        print(f"{folder:30}{len(inside):10,}{sum(inside):12,}")
+    print()
+
+    exceeded = False
+
+    def report(what: str, count: int, limit: int | None = None) -> None:
+        nonlocal exceeded
+        over = limit is not None and count > limit
+        exceeded = exceeded or over
+        allowed = "" if limit is None else f"{limit:10,}"
+        print(f"{what:58}{count:10,}{allowed}{'  exceeded' if over else ''}".rstrip())
+
+    print(f"{'':58}{'count':>10}{'limit':>10}")
+    report("code lines", sum(module.code_lines for module in modules.values()), options.code_lines)
+    report("modules", len(modules), options.modules)
+    report("public names at the top level", len(public_names(modules)), options.public_names)
+    report("import circles", len(running), options.circles)
+    report("  files in the largest", max(map(len, running), default=0), options.circle_files)
+    report("  of these while loading, late imports not counted", len(loading))
+    report("  files in the largest", max(map(len, loading), default=0))
+    report("  with the imports for type checkers", len(typing))
+    report("  files in the largest", max(map(len, typing), default=0))
+    report("imports from a floor above", len(rising), options.upward)
+    report("late imports of the library's own modules", len(late))
+    report("calls of hasattr and getattr", len(probes(modules)))
+
+    if options.list:
+        sections = {
+            "import circles": list(map(describe, running)),
+            "import circles with the imports for type checkers": list(map(describe, typing)),
+            "imports from a floor above": list(map(str, rising)),
+            "late imports": list(map(str, late)),
+            "calls of hasattr and getattr": probes(modules),
+        }
+        for title, lines in sections.items():
+            print(f"\n{title}:", *(lines or ["none"]), sep="\n  ")
+    return int(exceeded)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The grammar ``name:key=value,key=value`` of games, methods, opponents, problems and value functions.
+
+Values may hold whatever but commas; one that does, such as an opponent within an opponent, stands in parentheses.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import TreeplexError, nearest, one_line, shown
+from .parameters import Parameter
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How the texts of one kind of thing are read, and the errors by which wrong ones are refused.
+
+    Parameters
+    ----------
+    noun : str
+        What a thing is called, such as ``method``.
+    unknown : type
+        Raised for names, of things and of their parameters, that there are not.
+    invalid : type
+        Raised for what cannot be read, and for values that are not what their parameter takes.
+    prefix : str
+        What stands before a thing's name in messages; nothing by default.
+
+    Examples
+    --------
+    >>> from treeplex.models.games import Leduc
+    >>> from treeplex.seqform.errors import InvalidGameError, UnknownGameError
+    >>> from treeplex.seqform.grammar import Grammar
+    >>> from treeplex.seqform.parameters import parameters_of
+    >>> grammar = Grammar("game", UnknownGameError, InvalidGameError)
+    >>> name, text = grammar.split("leduc:ranks=6,merge_suits=true")
+    >>> grammar.read(name, text, parameters_of(Leduc))
+    {'ranks': 6, 'merge_suits': True}
+    >>> grammar.read(name, "rank=6", parameters_of(Leduc)[:2])
+    Traceback (most recent call last):
+    treeplex.seqform.errors.UnknownGameError: leduc: unknown parameter 'rank' (did you mean ranks?); expected one of
+    players, ranks
+    """
+
+    noun: str
+    unknown: type[TreeplexError]
+    invalid: type[TreeplexError]
+    prefix: str = ""
+
+    def split(self, text: str) -> tuple[str, str | None]:
+        """Return the name that a text begins with, and what follows its colon, ``None`` without one."""
+        name, colon, rest = text.partition(":")
+        return name.strip(), rest if colon else None
+
+    def unknown_name(self, name: str, known: Iterable[str], also: str = "", hinted: str | None = None) -> TreeplexError:
+        """Return the error for a name that there is not.
+
+        Parameters
+        ----------
+        name : str
+        known : iterable of str
+        also : str
+            What else would have been right.
+        hinted : str, optional
+            The name as it may have been meant, to look for the nearest known one.
+        """
+        names = list(known)
+        hint = nearest(hinted or name, names) or nearest(name.replace("-", "_"), names)
+        received = name if len(name) <= 60 else name[:57] + "..."
+        return self.unknown(f"unknown {self.noun} {received!r}{hint}; expected one of {', '.join(names)}{also}")
+
+    def check_key(self, name: str, key: str, parameters: Sequence[Parameter]) -> Parameter:
+        """Return the parameter that a key names.
+
+        Raises
+        ------
+        TreeplexError
+            If there is none.
+        """
+        for each in parameters:
+            if key in (each.name, each.about.alias):
+                return each
+        known = [each.name for each in parameters if not each.about.first]
+        hint = nearest(key, known) or nearest(key.replace("-", "_"), known)
+        expected = f"expected one of {', '.join(known)}" if known else "it takes none"
+        raise self.unknown(f"{self.prefix}{name}: unknown parameter {shown(key, 60)}{hint}; {expected}")
+
+    def read(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
+        """Read what follows ``name:``, and return the values that it gives by the names of parameters.
+
+        Raises
+        ------
+        TreeplexError
+            If it cannot be read, a parameter is unknown, given twice or missing, or a value is not what it takes.
+        """
+        given: dict[str, str] = {}
+        first = next((each for each in parameters if each.about.first), None)
+        start = len(name) + 1
+        for number, item in enumerate([] if text is None else self.items(name, text, ",")):
+            key, equals, value = (part.strip() for part in item.partition("="))
+            if not number and first is not None and item.strip():
+                given[first.name] = item.strip()
+            elif key and equals and value:
+                known = self.check_key(name, key, parameters).name
+                if known in given:
+                    twice = f"as {one_line(given[known], 40)} and {one_line(value, 40)}; expected it once"
+                    raise self.invalid(f"{self.prefix}{name}: {key} is given twice, {twice}")
+                given[known] = value
+            else:
+                raise self.invalid(
+                    f"{self.prefix}{name}: expected key=value at character {start + 1}, got {shown(item.strip(), 60)}"
+                )
+            start += len(item) + 1
+        missing = next((each for each in parameters if each.required and each.name not in given), None)
+        if missing is not None:
+            raise self.invalid(f"{self.prefix}{name} needs {missing.name}; expected {usage(name, parameters)}")
+        return {
+            each.name: each.checked(f"{self.prefix}{name}", without_parentheses(given[each.name]), self.invalid)
+            if not each.about.many
+            else each.convert(given[each.name])
+            for each in parameters
+            if each.name in given
+        }
+
+    def items(self, name: str, text: str, separator: str) -> list[str]:
+        """Split a text where a separator stands outside of parentheses.
+
+        Raises
+        ------
+        TreeplexError
+            If a parenthesis is not closed, or was never opened.
+
+        Examples
+        --------
+        >>> from treeplex.seqform.errors import InvalidStrategyError
+        >>> from treeplex.seqform.grammar import Grammar
+        >>> grammar = Grammar("opponent", InvalidStrategyError, InvalidStrategyError)
+        >>> grammar.items("mixture", "0.5*nash+0.5*(mixture:1*uniform+0*nash)", "+")
+        ['0.5*nash', '0.5*(mixture:1*uniform+0*nash)']
+        """
+        pieces, depth, start, opened = [], 0, 0, 0
+        for place, character in enumerate(text):
+            if character == "(" and not depth:
+                opened = place
+            depth += (character == "(") - (character == ")")
+            if depth < 0:
+                opened = place
+                break
+            if character == separator and not depth:
+                pieces.append(text[start:place])
+                start = place + 1
+        if depth:
+            where = f"at character {len(name) + 2 + opened}"
+            wrong = f"{where} was never opened" if depth < 0 else f"{where} is not closed"
+            raise self.invalid(f"{self.prefix}{name}: the parenthesis {wrong} in {shown(text, 60)}")
+        return [*pieces, text[start:]]
+
+
+def without_parentheses(text: str) -> str:
+    """Return a text without the parentheses around the whole of it, if there are any.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.grammar import without_parentheses
+    >>> without_parentheses(" (cfr:iterations=10) "), without_parentheses("(a)*(b)")
+    ('cfr:iterations=10', '(a)*(b)')
+    """
+    text = text.strip()
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if not depth:
+            return text[1:-1].strip() if text.startswith("(") and place == len(text) - 1 else text
+    return text
+
+
+def usage(name: str, parameters: Iterable[Parameter]) -> str:
+    """Return how a thing is written: ``name:first,key=K[,key=K]``.
+
+    Examples
+    --------
+    >>> from treeplex.models.games import Kuhn
+    >>> from treeplex.seqform.grammar import usage
+    >>> from treeplex.seqform.parameters import parameters_of
+    >>> usage("kuhn", parameters_of(Kuhn))
+    'kuhn[:players=N,cards=N]'
+    """
+    words = [(each.form if each.about.first else f"{each.name}={each.form}", each.required) for each in parameters]
+    needed = ",".join(word for word, required in words if required)
+    optional = ",".join(word for word, required in words if not required)
+    if not needed:
+        return f"{name}[:{optional}]" if optional else name
+    return f"{name}:{needed}" + (f"[,{optional}]" if optional else "")

@@ -1,0 +1,426 @@
+"""The text of Gambit's ``.efg`` files: tokens and their positions, exact numbers, and labels made distinct."""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import NoReturn
+
+from ..errors import GameFileError, InvalidGameError, one_line, shown
+from ..rationals import to_fraction
+from ..rules import Number
+
+# Wherever a pattern ends another way to go on is ruled out by the next character, so that no text takes long to refuse.
+# Groups are not repeated possessively ("++"): early releases of Python 3.11 have bugs there.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
+_END_OF_NUMBER = r"(?![\d./eE])"
+_NUMBER = rf"[+-]?(?:\d++(?:/\d++|(?:\.\d*+)?(?:[eE][+-]?\d++)?)|\.\d++(?:[eE][+-]?\d++)?){_END_OF_NUMBER}"
+_INTEGER = rf"[+-]?\d{{1,10}}{_END_OF_NUMBER}"
+_ACTIONS = rf"{_STRING}\s*+\{{(?:\s*+{_STRING})+\s*+\}}"
+_OUTCOMES = rf"{_STRING}\s*+\{{(?:\s*+{_STRING}\s*+{_NUMBER})+\s*+\}}"
+_PAYOFFS = rf"{_STRING}\s*+\{{(?:\s*+{_NUMBER}(?:\s*+,)?)+\s*+\}}"
+_FLAGS = re.ASCII | re.DOTALL
+
+#: One node, from its letter to its outcome. Groups: a terminal node's name; a decision's name, player, infoset and
+#: what defines the infoset; a chance node's name, number and what defines it; the outcome and what defines it.
+NODE = re.compile(
+    rf"\s*+(?:t\s*+({_STRING})"
+    rf'|p\s*+({_STRING})\s*+({_INTEGER})\s*+({_INTEGER})\s*+(?:({_ACTIONS})|(?!"))'
+    rf'|c\s*+({_STRING})\s*+({_INTEGER})\s*+(?:({_OUTCOMES})|(?!")))'
+    rf'\s*+({_INTEGER})(?:\s*+({_PAYOFFS})|(?!\s*+"))',
+    _FLAGS,
+)
+STRING = re.compile(_STRING, _FLAGS)
+NUMBER = re.compile(_NUMBER, _FLAGS)
+
+_BLANKS = re.compile(r"\s*+", _FLAGS)
+_WORD = re.compile(rf'{_STRING}|{_NUMBER}|[{{}},]|[^\s"{{}},]++|"', _FLAGS)
+_WHOLE = re.compile(_INTEGER, _FLAGS)
+
+
+def fault(text: str, position: int, message: str) -> GameFileError:
+    """Return the error that something is wrong at a position in the text."""
+    line_start = text.rfind("\n", 0, position) + 1
+    return GameFileError(message, line=text.count("\n", 0, position) + 1, column=position - line_start + 1)
+
+
+def unquote(quoted: str) -> str:
+    r"""Return what stands between quotes: a backslash stands before a quote or a backslash that belongs to the text.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.efg_text import quote, unquote
+    >>> unquote(r'"say \"go\""'), quote('say "go"')
+    ('say "go"', '"say \\"go\\""')
+    """
+    body = quoted[1:-1]
+    return re.sub(r'\\([\\"])', r"\1", body) if "\\" in body else body
+
+
+def quote(text: str) -> str:
+    r"""Return a text in quotes.
+
+    A backslash is doubled only where it would be misread: before a quote, before another one and at the end. Gambit,
+    which knows of no doubled ones, reads the others as they are.
+    """
+    if "\\" in text or '"' in text:
+        text = re.sub(r'\\(?=[\\"]|\Z)|"', lambda found: "\\" + found.group(), text)
+    return f'"{text}"'
+
+
+class Cursor:
+    """A place in a text that moves on word by word, and refuses a word that does not belong there.
+
+    Parameters
+    ----------
+    text : str
+    position : int
+        Where to begin.
+    """
+
+    def __init__(self, text: str, position: int = 0) -> None:
+        self.text = text
+        #: Where the last word that was taken begins.
+        self.start = position
+        self._next = position
+
+    @property
+    def position(self) -> int:
+        """Where the next word begins, blanks left out."""
+        found = _BLANKS.match(self.text, self._next)
+        return found.end() if found else self._next
+
+    def peek(self) -> str:
+        """Return the next word, empty at the end of the text."""
+        found = _WORD.match(self.text, self.position)
+        return found.group() if found else ""
+
+    def take(self) -> str:
+        """Return the next word and move on."""
+        word = self.peek()
+        self.start = self.position
+        self._next = self.start + len(word)
+        return word
+
+    def refuse(self, expected: str) -> NoReturn:
+        """Refuse the word that was taken last."""
+        word = self.text[self.start : self._next]
+        if not word:
+            raise fault(self.text, self.start, f"expected {expected}, received the end of the file")
+        if word == '"':
+            raise fault(self.text, self.start, f"expected {expected}, received a text without a closing quote")
+        raise fault(self.text, self.start, f"expected {expected}, received {one_line(word, 40)}")
+
+    def word(self, choices: tuple[str, ...], expected: str) -> str:
+        """Take one of some words."""
+        word = self.take()
+        if word not in choices:
+            self.refuse(expected)
+        return word
+
+    def string(self, expected: str) -> str:
+        """Take a text in quotes; return it with them."""
+        word = self.take()
+        if len(word) < 2 or word[0] != '"':
+            self.refuse(expected)
+        return word
+
+    def number(self, expected: str) -> str:
+        """Take a number."""
+        word = self.take()
+        if not NUMBER.fullmatch(word):
+            self.refuse(expected)
+        return word
+
+    def integer(self, expected: str) -> str:
+        """Take an integer."""
+        word = self.take()
+        if not _WHOLE.fullmatch(word):
+            self.refuse(f"{expected} (an integer of at most ten digits)")
+        return word
+
+    def expect_end(self, after: str) -> None:
+        """Refuse anything but blanks up to the end of the text."""
+        if self.take():
+            self.refuse(f"nothing after {after}")
+
+
+def explain(text: str, position: int) -> NoReturn:
+    """Refuse the node that begins at a position, which :data:`NODE` does not match, at its first wrong word."""
+    cursor = Cursor(text, position)
+    kind = cursor.word(("c", "p", "t"), "a node: c (chance), p (a player's decision) or t (terminal)")
+    cursor.string("the node's name in quotes")
+    or_definition = ""
+    if kind == "p":
+        cursor.integer("the player's number")
+    if kind != "t":
+        cursor.integer("the infoset's number")
+        if cursor.peek().startswith('"'):
+            cursor.string("the infoset's label in quotes")
+            _explain_list(cursor, "an action's label in quotes", "the action's probability" if kind == "c" else "")
+        else:
+            or_definition = "the infoset's label and actions, or "
+    cursor.integer(or_definition + "the outcome's number")
+    if cursor.peek().startswith('"'):
+        cursor.string("the outcome's label in quotes")
+        _explain_list(cursor, number="a payoff")
+    raise fault(text, position, "this node cannot be read")
+
+
+def _explain_list(cursor: Cursor, text: str = "", number: str = "") -> None:
+    """Go through a list in braces of texts, of texts each with a number, or of numbers that commas may follow."""
+    cursor.word(("{",), "{")
+    end = ""
+    while not end or cursor.peek() != "}":
+        if text:
+            cursor.string(text + end)
+        if number:
+            cursor.number(number if text else number + end)
+        if not text and cursor.peek() == ",":
+            cursor.take()
+        end = ", or }"
+    cursor.take()
+
+
+#: The longest number that is read or written, in digits of a numerator or a denominator; every float is far shorter.
+MAX_DIGITS = 600
+#: How far the probabilities of a chance node may sum from one: decimals in files are often cut off.
+PROBABILITY_TOLERANCE = 1e-5
+
+_MAX_BITS = 2000  # 602 digits
+_TOO_LONG = f"a fraction of more than {MAX_DIGITS} digits"
+
+
+def parse_number(text: str) -> int | Fraction:
+    """Return an integer, a decimal or a fraction as an exact number.
+
+    Parameters
+    ----------
+    text : str
+        As the format writes it: ``-3``, ``1/3``, ``.25`` or ``1.5e-3``.
+
+    Raises
+    ------
+    InvalidGameError
+        If the denominator is zero, the number is no finite float, or it has more than :data:`MAX_DIGITS` digits; the
+        message is what a sentence about the number ends with.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.efg_text import parse_number
+    >>> parse_number("-2.50"), parse_number("10.0"), parse_number("2/6")
+    (Fraction(-5, 2), 10, Fraction(1, 3))
+    """
+    numerator, slash, denominator = text.partition("/")
+    mantissa, _, exponent = numerator.lower().partition("e")
+    if max(len(mantissa), len(denominator)) > MAX_DIGITS or len(exponent) > 6:
+        raise InvalidGameError(f"has more than {MAX_DIGITS} digits")
+    if slash:
+        if not int(denominator):
+            raise InvalidGameError("divides by zero")
+        return _checked(Fraction(int(numerator), int(denominator)))
+    whole, _, decimals = mantissa.partition(".")
+    digits = int(whole + decimals)
+    scale = int(exponent or 0) - len(decimals)
+    if not digits:
+        return 0
+    if scale >= 0:
+        return _checked(Fraction(digits * 10 ** min(scale, 2 * MAX_DIGITS)))
+    return _checked(Fraction(digits, 10 ** min(-scale, 2 * MAX_DIGITS)))
+
+
+def add(first: int | Fraction, second: int | Fraction) -> int | Fraction:
+    """Return a sum of payoffs.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is no finite float, or has more than :data:`MAX_DIGITS` digits; the message is what a sentence about the
+        sum ends with.
+    """
+    total = first + second
+    return total if isinstance(total, int) and -(10**9) < total < 10**9 else _checked(Fraction(total))
+
+
+def _checked(value: Fraction) -> int | Fraction:
+    """Return a value, as an ``int`` if it is whole, unless it is too large or too long."""
+    try:
+        float(value)
+    except OverflowError:
+        raise InvalidGameError("is larger than every float") from None
+    if value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > _MAX_BITS:
+        raise InvalidGameError(f"is {_TOO_LONG}")
+    return value.numerator if value.denominator == 1 else value
+
+
+def normalised(probabilities: Sequence[int | Fraction]) -> tuple[int | Fraction, ...]:
+    """Return probabilities that sum to one exactly.
+
+    Parameters
+    ----------
+    probabilities : sequence of int or Fraction
+        Non-negative. They may miss one by :data:`PROBABILITY_TOLERANCE`: they are divided by their sum.
+
+    Raises
+    ------
+    InvalidGameError
+        If they miss one by more, or the quotients have more than :data:`MAX_DIGITS` digits; the message is what a
+        sentence about the probabilities ends with.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.efg_text import normalised
+    >>> normalised([Fraction("0.333333")] * 3)
+    (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
+    """
+    about = sum(map(float, probabilities))
+    if not abs(about - 1.0) <= PROBABILITY_TOLERANCE:
+        raise InvalidGameError(f"sum to {about:.12g}, expected 1")
+    total = Fraction(0)
+    for probability in probabilities:
+        total += probability
+        if total.denominator.bit_length() > _MAX_BITS:  # every further sum would be longer still
+            raise InvalidGameError(f"sum to {_TOO_LONG}")
+    if total == 1:
+        return tuple(probabilities)
+    return tuple(_checked(probability / total) for probability in probabilities)
+
+
+def format_payoff(value: Number) -> str:
+    """Return a payoff as text: an integer, the shortest decimal that rounds to a float, or a fraction.
+
+    A fraction that equals the shortest decimal of a float is written as this decimal, so that the text depends on the
+    value alone.
+
+    Raises
+    ------
+    InvalidGameError
+        If the number has more than :data:`MAX_DIGITS` digits.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.efg_text import format_payoff
+    >>> format_payoff(2.0), format_payoff(0.1), format_payoff(Fraction(1, 2)), format_payoff(Fraction(1, 3))
+    ('2', '0.1', '0.5', '1/3')
+    """
+    exact = exact_number(value)
+    if exact.denominator == 1:
+        return str(exact.numerator)
+    decimal = repr(float(exact))
+    return decimal if Fraction(decimal) == exact else f"{exact.numerator}/{exact.denominator}"
+
+
+def exact_number(value: Number) -> Fraction:
+    """Return a number as a fraction; a float counts as the shortest decimal that rounds to it.
+
+    Raises
+    ------
+    InvalidGameError
+        If it has more than :data:`MAX_DIGITS` digits.
+    """
+    if isinstance(value, Decimal):  # 1e-999999999 is short, but its fraction would fill the memory
+        parts = value.as_tuple()
+        if len(parts.digits) > MAX_DIGITS or (value and abs(value.adjusted()) > MAX_DIGITS):
+            raise InvalidGameError(_refusal(value))
+        value = value or Decimal(0)  # zero has an exponent too
+    elif not isinstance(value, Rational):
+        value = float(value)  # numpy's float32, too, has the value that the game is computed with
+    exact = to_fraction(value)
+    if exact.numerator.bit_length() > _MAX_BITS or exact.denominator.bit_length() > _MAX_BITS:
+        raise InvalidGameError(_refusal(value))
+    return exact
+
+
+def _refusal(value: Number) -> str:
+    return f"{shown(value)} has more than {MAX_DIGITS} digits: it cannot be written to an .efg file"
+
+
+def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels with ``_1``, ``_2``, … after those that are empty or not the only one of their kind.
+
+    A number that would make a label that is there already is left out. Gambit does the same since its version 16.6.
+
+    Parameters
+    ----------
+    labels : sequence of str
+
+    Returns
+    -------
+    tuple of str
+        Distinct, none of them empty. Labels that were so already stay as they are.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.efg_text import distinct_labels
+    >>> distinct_labels(["call", "raise", "raise", ""])
+    ('call', 'raise_1', 'raise_2', '_1')
+    """
+    used = set(labels)
+    if len(used) == len(labels) and "" not in used:
+        return tuple(labels)
+    counts = Counter(labels)
+    numbers: Counter[str] = Counter()
+    distinct = []
+    for label in labels:
+        candidate = label
+        if not label or counts[label] > 1:
+            while candidate in used:
+                numbers[label] += 1
+                candidate = f"{label}_{numbers[label]}"
+            used.add(candidate)
+        distinct.append(candidate)
+    return tuple(distinct)
+
+
+def infoset_labels(labels: Sequence[str], numbers: Sequence[int]) -> list[str]:
+    """Return the labels by which a player's infosets are told apart.
+
+    Parameters
+    ----------
+    labels, numbers : sequence of str, sequence of int
+        Of each infoset, in the order in which a depth-first walk meets them; numbers are distinct.
+
+    Returns
+    -------
+    list of str
+        A label that is not empty and the only one of its kind stays. Any other infoset is called by its number, with
+        ``_1``, ``_2``, … after it where a label of that kind is there already.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.efg_text import infoset_labels
+    >>> infoset_labels(["Jack", "Queen", "Queen", ""], [1, 2, 3, 7])
+    ['Jack', '2', '3', '7']
+    """
+    counts = Counter(labels)
+    used = {label for label, count in counts.items() if count == 1}
+    distinct = []
+    for label, number in zip(labels, numbers, strict=True):
+        candidate = label
+        if not label or counts[label] > 1:
+            candidate, attempt = str(number), 0
+            while candidate in used:
+                attempt += 1
+                candidate = f"{number}_{attempt}"
+            used.add(candidate)
+        distinct.append(candidate)
+    return distinct
+
+
+def label_text(label: Hashable) -> str:
+    """Return any label as text that a file can hold.
+
+    Raises
+    ------
+    InvalidGameError
+        If the label has no text.
+    """
+    try:
+        text = label if isinstance(label, str) else str(label)
+    except ValueError:  # an integer of thousands of digits
+        raise InvalidGameError(f"label {shown(label)} cannot be written as text") from None
+    return text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair becomes a question mark

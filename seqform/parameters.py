@@ -1,0 +1,284 @@
+"""Parameters declared once as dataclass fields: read from text, checked, and listed from there.
+
+Games, methods, opponents and problems declare what can be said of them by annotations of their fields,
+``ranks: Annotated[int, About("number of ranks", minimum=1)] = 3``. The grammar in :mod:`.grammar`, the checks at
+construction and the options of the command line with their help all follow from that.
+"""
+
+import dataclasses
+import functools
+import math
+import operator
+import types
+import typing
+from fractions import Fraction
+from typing import Any
+
+from .errors import InvalidGameError, TreeplexError, one_line, shown
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+    """What there is to know about a parameter, as an annotation of its dataclass field.
+
+    ``players: Annotated[int, About("number of players", minimum=2)] = 2`` declares a whole parameter.
+
+    Parameters
+    ----------
+    description : str
+        A few words for the user.
+    minimum, maximum : int, optional
+        Bounds, both allowed themselves.
+    above : int, optional
+        A bound that is not allowed itself.
+    shown : str, optional
+        The default in words; needed where the field's default is ``None``, for it depends on the other parameters.
+    form : str, optional
+        How a value is written, such as ``ACTION:DELTA``; by default a letter.
+    alias : str, optional
+        Another name that is read too, such as the letter of a paper.
+    large : bool
+        Whether integers are often large, so that ``1e6`` is read as one.
+    many : bool
+        Whether it may be said several times; in text several values stand in parentheses.
+    first : bool
+        Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
+    option : bool
+        Whether the command line has an option for it; if not, it is said in the text alone.
+    """
+
+    description: str
+    minimum: int | None = None
+    maximum: int | None = None
+    above: int | None = None
+    shown: str | None = None
+    form: str | None = None
+    alias: str | None = None
+    large: bool = False
+    many: bool = False
+    first: bool = False
+    option: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One declared parameter.
+
+    Parameters
+    ----------
+    name : str
+        As in ``name=value``.
+    kind : type
+        ``int``, ``bool``, ``float``, ``Fraction``, ``str`` (one of `choices`, if there are any), or ``object`` if
+        whoever declares it checks it.
+    default : object
+        ``None`` where it depends on the other parameters, or there is none; `shown` then says how.
+    about : About
+    choices : tuple of str
+        What a ``str`` may be; of a number, words that stand for one.
+    required : bool
+        Whether there is no default.
+    """
+
+    name: str
+    kind: type
+    default: object
+    about: About
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    @property
+    def description(self) -> str:
+        """A few words for the user."""
+        return self.about.description
+
+    @property
+    def minimum(self) -> int | None:
+        """The least value, allowed itself."""
+        return self.about.minimum
+
+    @property
+    def maximum(self) -> int | None:
+        """The largest value, allowed itself."""
+        return self.about.maximum
+
+    @property
+    def shown(self) -> str:
+        """The default in words."""
+        if self.about.shown is not None:
+            return self.about.shown
+        return str(self.default).lower() if self.kind is bool else str(self.default)
+
+    @property
+    def form(self) -> str:
+        """How a value is written, for help: a letter, unless something better is declared."""
+        if self.about.form is not None:
+            return self.about.form
+        return "N" if self.kind is int else self.name.rpartition("_")[2][0].upper()
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for error messages and help."""
+        if self.kind is bool:
+            return "true or false"
+        if self.kind in (str, object):
+            return f"one of {', '.join(self.choices)}" if self.choices else self.about.form or "text"
+        number = f"{'an integer' if self.kind is int else 'a number'}{self._range}"
+        return f"one of {', '.join(self.choices)}, or {number}" if self.choices else number
+
+    @property
+    def _range(self) -> str:
+        about = self.about
+        if about.above is not None:
+            return f" above {about.above}" + ("" if about.maximum is None else f" and at most {about.maximum}")
+        if about.minimum is None:
+            return "" if about.maximum is None else f" of at most {about.maximum}"
+        return f" of at least {about.minimum}" if about.maximum is None else f" from {about.minimum} to {about.maximum}"
+
+    def convert(self, value: object) -> object:
+        """Return a value, or text that says one, in the parameter's own type, after checking its type and range.
+
+        Raises
+        ------
+        ValueError, OverflowError, ZeroDivisionError
+            If it is not what is expected; nothing is said about what was.
+        """
+        if self.kind is object:
+            return _parts(value) if self.about.many else value
+        if self.choices and isinstance(value, str) and value in self.choices:
+            return value
+        if isinstance(value, str):
+            value = self._read(value)
+        if self.kind is bool:
+            return value if isinstance(value, bool) else _refuse()
+        if self.kind is str:
+            return value if isinstance(value, str) and not self.choices else _refuse()
+        if isinstance(value, bool):
+            _refuse()
+        number: int | float | Fraction
+        if self.kind is int:
+            number = _integer(value)
+        elif isinstance(value, Fraction):
+            float(value)  # raises OverflowError where there is no such float
+            number = value
+        elif isinstance(value, int | float) and math.isfinite(value):
+            # 0.05 means one twentieth, not the binary number nearest to it.
+            number = Fraction(value) if isinstance(value, int) else Fraction(repr(float(value)))
+        else:
+            _refuse()
+        about = self.about
+        if (
+            (about.minimum is not None and number < about.minimum)
+            or (about.maximum is not None and number > about.maximum)
+            or (about.above is not None and number <= about.above)
+        ):
+            _refuse()
+        return float(number) if self.kind is float else number
+
+    def _read(self, text: str) -> object:
+        """Convert text to a value whose range is still to be checked."""
+        text = text.strip()
+        if self.kind is bool:
+            return text.lower() == "true" if text.lower() in ("true", "false") else _refuse()
+        if self.kind is int:
+            number = float(text) if self.about.large and not text.lstrip("+").isdecimal() else math.nan
+            return int(number) if number.is_integer() and abs(number) <= 2**53 else int(text)
+        if self.kind in (float, Fraction):
+            # With an exponent through float, which bounds it; no digit that a float keeps is lost.
+            exact = "/" in text or (len(text) <= 40 and "e" not in text.lower())
+            return Fraction(text) if exact else float(text)
+        return text
+
+    def failure(self, owner: str, value: object, error: type[TreeplexError]) -> TreeplexError:
+        """Return the error that says which value was received for the parameter, and what is expected."""
+        received = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
+        return error(f"{owner}: {self.name} = {_shortened(received)}; expected {self.expected}")
+
+    def checked(self, owner: str, value: object, error: type[TreeplexError]) -> object:
+        """Return :meth:`convert` of a value, and raise :meth:`failure` if it is not what is expected."""
+        try:
+            return self.convert(value)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            raise self.failure(owner, value, error) from None
+
+
+def _integer(value: object) -> int:
+    try:
+        return operator.index(typing.cast(typing.SupportsIndex, value))
+    except TypeError:
+        _refuse()
+
+
+def _parts(value: object) -> object:
+    """Return the values of text in parentheses, ``(a,b)``, as a list."""
+    if isinstance(value, str) and value.startswith("(") and value.endswith(")"):
+        return [part.strip() for part in value[1:-1].split(",")]
+    return value
+
+
+def _refuse() -> typing.NoReturn:
+    raise ValueError
+
+
+def parameters_of(declaring: Any) -> tuple[Parameter, ...]:
+    """Return the parameters that a dataclass declares by :class:`About`, in order.
+
+    Examples
+    --------
+    >>> from treeplex.models.games import Kuhn
+    >>> from treeplex.seqform.parameters import parameters_of
+    >>> [(each.name, each.shown, each.expected) for each in parameters_of(Kuhn)]
+    [('players', '2', 'an integer from 2 to 10'), ('cards', 'players+1', 'an integer from 2 to 1000')]
+    """
+    return _declared(declaring)
+
+
+@functools.cache
+def _declared(declaring: Any) -> tuple[Parameter, ...]:
+    hints = typing.get_type_hints(declaring, include_extras=True)
+    result = []
+    for declared in dataclasses.fields(declaring):
+        annotation = hints[declared.name]
+        said = [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, About)]
+        if not said or not declared.init:
+            continue
+        kind, choices = _kind(typing.get_args(annotation)[0])
+        missing = declared.default is dataclasses.MISSING and declared.default_factory is dataclasses.MISSING
+        default = None if declared.default is dataclasses.MISSING else declared.default
+        result.append(Parameter(declared.name, kind, default, said[-1], choices, required=missing))
+    return tuple(result)
+
+
+def _kind(annotation: Any) -> tuple[type, tuple[str, ...]]:
+    """Return the type of a parameter's values, and the words that it may be."""
+    union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
+    members = [each for each in (typing.get_args(annotation) if union else (annotation,)) if each is not type(None)]
+    choices = tuple(
+        word for each in members if typing.get_origin(each) is typing.Literal for word in typing.get_args(each)
+    )
+    kinds = [each for each in members if each in (bool, int, float, Fraction, str)]
+    if Fraction in kinds:
+        return Fraction, choices
+    return (kinds[0] if kinds else str if choices else object), choices
+
+
+def check_parameters(declaring: Any, error: type[TreeplexError] = InvalidGameError) -> None:
+    """Check each parameter of a freshly made dataclass by itself, and store it in its own type.
+
+    Called first thing in ``__post_init__``, so that it can be made directly as safely as from text.
+
+    Raises
+    ------
+    TreeplexError
+        Of the given type, naming the owner, the parameter, the value received and what was expected.
+    """
+    for each in parameters_of(type(declaring)):
+        value = getattr(declaring, each.name)
+        if value is None and each.default is None and not each.required:
+            continue
+        object.__setattr__(declaring, each.name, each.checked(declaring.name, value, error))
+
+
+def _shortened(text: str) -> str:
+    text = one_line(text)
+    return (text if len(text) <= 40 else text[:37] + "...") or "nothing"
