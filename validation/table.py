@@ -2,7 +2,7 @@
 
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -37,6 +37,17 @@ class Column:
         if value is None or value == "":
             return self.missing
         return self.form.format(**vars(row)) if "{" in self.form else format(value, self.form)
+
+
+def verdict(*checks: tuple[bool, str]) -> str:
+    """Return the words of those checks of a row that found something wrong."""
+    return "; ".join(words for wrong, words in checks if wrong)
+
+
+def fields(rows: Iterable["Row"], *names: str) -> list[list[Any]]:
+    """Return fields of rows, a list each."""
+    rows = list(rows)
+    return [[getattr(row, name) for row in rows] for name in names]
 
 
 @dataclass(frozen=True)

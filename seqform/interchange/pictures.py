@@ -161,7 +161,7 @@ class Look:
         own: dict[str, Any] = {"color": self.colour, "marker": self.marker, "linestyle": self.line}
         axes.plot(x, y, **own | {"linewidth": 1.5, "markersize": 5} | how)
 
-    def shade(self, axes: Any, x: Any, low: Any, high: Any, alpha: float = 0.15, **how: Any) -> None:
+    def shade(self, axes: Any, x: Any, low: Any, high: Any, *, alpha: float = 0.15, **how: Any) -> None:
         """Shade the band between two curves."""
         axes.fill_between(x, low, high, color=self.colour, alpha=alpha, linewidth=0, **how)
 

@@ -6,7 +6,14 @@ import math
 import pytest
 
 from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
-from treeplex.validation.papers import CDRNRFigure4, CDRNRFigure5, CDRNRFigure6, CDRNRFigure15, reproduce
+from treeplex.validation.papers import (
+    CDRNRFigure4,
+    CDRNRFigure5,
+    CDRNRFigure6,
+    CDRNRFigure15,
+    RecoveryRow,
+    reproduce,
+)
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_figure_15 import SECOND_ONLY, below
 from treeplex.validation.papers.cdrnr_responses import (
@@ -69,7 +76,11 @@ def test_actions_change_where_the_games_payoffs_say(traps):
 
 
 def test_an_action_too_many_or_at_another_p_fails(monkeypatch):
-    judge = CDRNRFigure4(points=24, halvings=4)._judged
+    experiment = CDRNRFigure4(points=24, halvings=4)
+
+    def judge(game, gadget, action, worth, played, best):
+        return experiment.judged(RecoveryRow(game, gadget, action, *worth, *(played or (None, None)), *best))
+
     assert judge("gadget_trap_1", "full", "a3", (15, 9), (0.5, 0.54), (0.5, 0.54)).passed
     assert not judge("gadget_trap_1", "full", "a3", (15, 9), None, (0.5, 0.54)).passed
     assert not judge("gadget_trap_1", "full", "a3", (15, 9), (0.45, 0.54), (0.5, 0.54)).passed

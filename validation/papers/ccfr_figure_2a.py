@@ -16,7 +16,7 @@ from ...seqform.evaluate import worst_case
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import BLACK, BLUE, ORANGE, Look, legend, panels
 from ...solvers import CCFR, Solution, Status
-from ..table import Column, Row
+from ..table import Column, Row, fields, verdict
 from .experiment import Claim, Experiment, Limits, Paper, largest
 from .runs import Tell, completed, sweep_groups
 
@@ -218,9 +218,8 @@ class CCFRFigure2a(Experiment[FrontierRow]):
             bounds, least, most = band(rows)
             Look(BLACK).plot(axes, bounds, most, linewidth=1.1, label="exact: linear programs, and chords between")
             Look(ORANGE).shade(axes, bounds, least, most, alpha=0.6, label="room left by their tangents")
-            risks, losses = [row.risk for row in rows], [row.exploitability for row in rows]
             label = f"constrained CFR, {rows[0].iterations:,} iterations"
-            Look(BLUE, "o", "").plot(axes, risks, losses, label=label)
+            Look(BLUE, "o", "").plot(axes, *fields(rows, "risk", "exploitability"), label=label)
         legend(axes, "upper right")
         axes.set(
             xlabel="risk: probability that the patroller is not back at its base",
@@ -251,13 +250,8 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
     assert solution.gap is not None
     exploitability, frontier = best_evader(solution) - value, best_evader(exact) - value
     risk, price = risk_of(solution), max(0.0, exact.multipliers["risk"])
-    failures = []
-    if exact.status is not Status.OPTIMAL:
-        failures.append(f"the linear program is {exact.status}")
-    if not risk <= bound + TOLERANCE or (price > 0.0 and not risk >= bound - TOLERANCE):
-        failures.append(f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound")
-    if not abs(exploitability - frontier) <= TOLERANCE:
-        failures.append(f"exploitability is {abs(exploitability - frontier):.1e} from the exact one")
+    far = not risk <= bound + TOLERANCE or (price > 0.0 and not risk >= bound - TOLERANCE)
+    apart = abs(exploitability - frontier)
     return FrontierRow(
         width=width,
         risk_bound=bound,
@@ -272,7 +266,11 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
         iterations=solution.iterations,
         seconds=solution.seconds,
         exact_seconds=exact.seconds,
-        failure="; ".join(failures),
+        failure=verdict(
+            (exact.status is not Status.OPTIMAL, f"the linear program is {exact.status}"),
+            (far, f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound"),
+            (not apart <= TOLERANCE, f"exploitability is {apart:.1e} from the exact one"),
+        ),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...seqform.interchange.pictures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, Look, legend_below, panels
 from ...solvers import CCFR, Solution, Status
-from ..table import Column, Row
+from ..table import Column, Row, fields, verdict
 from .ccfr_figure_2a import (
     CONSTRAINED_CFR,
     ROUND_OFF,
@@ -156,16 +156,8 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         assert solution.gap is not None
         risk, difference = risk_of(solution), best_evader(solution) - best_evader(exact)
         violation = max(0.0, risk - self.bound)
-        failures = []
-        if recipe == "exact" and exact.status is not Status.OPTIMAL:
-            failures.append(f"the linear program is {exact.status}")
-        if unproven_difference(difference, solution, violation, exact):
-            failures.append(f"the difference {difference:.1e} is not within the gap {solution.gap:.1e}")
-        if recipe == "default" and solution.iterations >= self.iterations:
-            if not abs(difference) <= TOLERANCE:
-                failures.append(f"difference above {TOLERANCE:g} in the end")
-            if not violation <= TOLERANCE:
-                failures.append(f"violation above {TOLERANCE:g} in the end")
+        ended = recipe == "default" and solution.iterations >= self.iterations
+        unproven = unproven_difference(difference, solution, violation, exact)
         return ConvergenceRow(
             width=self.width,
             risk_bound=self.bound,
@@ -177,7 +169,12 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
             violation=violation,
             difference=difference,
             gap=solution.gap,
-            failure="; ".join(failures),
+            failure=verdict(
+                (recipe == "exact" and exact.status is not Status.OPTIMAL, f"the linear program is {exact.status}"),
+                (unproven, f"the difference {difference:.1e} is not within the gap {solution.gap:.1e}"),
+                (ended and not abs(difference) <= TOLERANCE, f"difference above {TOLERANCE:g} in the end"),
+                (ended and not violation <= TOLERANCE, f"violation above {TOLERANCE:g} in the end"),
+            ),
         )
 
     def claims(self, rows: Sequence[ConvergenceRow]) -> list[Claim]:
@@ -198,9 +195,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         for axes in both:
             for recipe, (look, words) in looks.items():
                 points = [row for row in rows if row.recipe == recipe]
-                seconds, difference, violation = (
-                    np.array([getattr(row, name) for row in points]) for name in ("seconds", "difference", "violation")
-                )
+                seconds, difference, violation = map(np.array, fields(points, "seconds", "difference", "violation"))
                 look.plot(axes, seconds, _positive(np.abs(difference)), label=f"difference, {words}")
                 # What is below the exact optimum is so because it violates its bound.
                 for chosen, fill in ((difference > 0.0, look.colour), (difference < 0.0, "white")):
@@ -381,17 +376,15 @@ class CCFRFigure2c(Experiment[TimeRow]):
         known: tuple[Solution, float] | None,
     ) -> TimeRow:
         assert solution.gap is not None
-        failures = []
+        gap, violation = solution.gap, solution.violation
         ended = solution.status in (Status.OPTIMAL, Status.CONVERGED)
-        if not ended:
-            failures.append(f"{solution.status} after {seconds:.0f} s")
-        elif precision is not None and not max(solution.gap, solution.violation) <= precision * (1.0 + ROUND_OFF):
-            failures.append(f"gap {solution.gap:.1e} and violation {solution.violation:.1e}")
-        difference = None
-        if known is not None:
-            difference = best_evader(solution) - best_evader(known[0])
-            if unproven_difference(difference, solution, solution.violation, known[0]):
-                failures.append(f"the difference {difference:.1e} is not within the gap {solution.gap:.1e}")
+        missed = ended and precision is not None and not max(gap, violation) <= precision * (1.0 + ROUND_OFF)
+        difference = None if known is None else best_evader(solution) - best_evader(known[0])
+        unproven = (
+            difference is not None
+            and known is not None
+            and unproven_difference(difference, solution, violation, known[0])
+        )
         return TimeRow(
             width=width,
             sequences=sum(treeplex.num_sequences for treeplex in transit_game(width).sequence_form.treeplexes),
@@ -402,11 +395,15 @@ class CCFRFigure2c(Experiment[TimeRow]):
             iterations=solution.iterations,
             seconds=seconds,
             ratio=known[1] / seconds if known is not None and precision is not None and ended else None,
-            gap=solution.gap,
-            violation=solution.violation,
+            gap=gap,
+            violation=violation,
             difference=difference,
             risk=risk_of(solution),
-            failure="; ".join(failures),
+            failure=verdict(
+                (not ended, f"{solution.status} after {seconds:.0f} s"),
+                (missed, f"gap {gap:.1e} and violation {violation:.1e}"),
+                (unproven, f"the difference {difference or 0.0:.1e} is not within the gap {gap:.1e}"),
+            ),
         )
 
     def claims(self, rows: Sequence[TimeRow]) -> list[Claim]:
@@ -438,10 +435,9 @@ class CCFRFigure2c(Experiment[TimeRow]):
         for precision, look, words in methods:
             solved = [row for row in rows if row.precision == precision]
             ended = [row for row in solved if row.status in ("converged", "optimal")]
-            look.plot(axes, [row.width for row in ended], [row.seconds for row in ended], label=words)
+            look.plot(axes, *fields(ended, "width", "seconds"), label=words)
             stopped = [row for row in solved if row not in ended]
-            hollow = Look(look.colour, look.marker, "")
-            hollow.plot(axes, [row.width for row in stopped], [row.seconds for row in stopped], markerfacecolor="none")
+            look.plot(axes, *fields(stopped, "width", "seconds"), markerfacecolor="none", linestyle="")
         widths = sorted({row.width for row in rows})
         axes.set(xlabel="width of the transit game", ylabel="seconds", yscale="log", xticks=widths)
         axes.set_title(f"risk at most {self.bound:g}")

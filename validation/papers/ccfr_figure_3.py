@@ -20,7 +20,7 @@ from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
 from ...solvers.opponents import abstraction_profile
-from ..table import Column, Row
+from ..table import Column, Row, fields, verdict
 from .ccfr_figure_2a import CONSTRAINED_CFR
 from .experiment import Claim, Experiment, Limits, largest
 from .runs import Tell, completed, sweep_groups
@@ -204,18 +204,10 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         for place, (confidence, own) in enumerate(zip(self.confidences, found, strict=True)):
             earned = [one.iterative for one in own]
             difference = max(one.difference for one in own)
-            failures = []
-            if not difference <= allowed:
-                failures.append(f"objectives are {difference:.1e} apart, expected at most {allowed:.1e}")
-            if place == len(found) - 1 and few and games >= few and not means[place] > equilibrium:
-                failures.append(f"the highest confidence earns no more than the equilibrium, {equilibrium:.4f}")
-            if place == 0 and len(found) > 1:
-                if games <= EARLY and not means[0] < means[-1]:
-                    failures.append(f"the lowest confidence earns no less than the highest, {means[-1]:.4f}")
-                if LATER[0] <= games <= LATER[1] and not means[0] > means[-1]:
-                    failures.append(f"the lowest confidence earns no more than the highest, {means[-1]:.4f}")
-            if games >= MANY and not means[place] >= SHARE * best:
-                failures.append(f"it is {means[place] / best:.1%} of a best response, expected {SHARE:.0%}")
+            share = means[place] / best
+            first, last = place == 0 and len(found) > 1, place == len(found) - 1
+            few_games, many_games = first and games <= EARLY, first and LATER[0] <= games <= LATER[1]
+            beaten = 0 < few <= games and not means[place] > equilibrium
             yield CounterProfileRow(
                 games=games,
                 confidence=confidence,
@@ -232,7 +224,25 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 excluding=float(np.mean([one.violation > 0.0 for one in own])),
                 violation=float(np.mean([one.violation for one in own])),
                 iterations=max(one.iterations for one in own),
-                failure="; ".join(failures),
+                failure=verdict(
+                    (
+                        not difference <= allowed,
+                        f"objectives are {difference:.1e} apart, expected at most {allowed:.1e}",
+                    ),
+                    (last and beaten, f"the highest confidence earns no more than the equilibrium, {equilibrium:.4f}"),
+                    (
+                        few_games and not means[0] < means[-1],
+                        f"the lowest confidence earns no less than the highest, {means[-1]:.4f}",
+                    ),
+                    (
+                        many_games and not means[0] > means[-1],
+                        f"the lowest confidence earns no more than the highest, {means[-1]:.4f}",
+                    ),
+                    (
+                        games >= MANY and not share >= SHARE,
+                        f"it is {share:.1%} of a best response, expected {SHARE:.0%}",
+                    ),
+                ),
             )
 
     def claims(self, rows: Sequence[CounterProfileRow]) -> list[Claim]:
@@ -281,18 +291,14 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         looks = map(Look, cycle((BLUE, ORANGE, GREEN, RED, PINK)), cycle("os^Dv"))
         for confidence, look in zip(self.confidences, looks, strict=False):
             own = [row for row in rows if row.confidence == confidence]
-            games, means = [row.games for row in own], [row.expected for row in own]
-            look.plot(averages, games, means, label=f"confidence {confidence:g}")
-            Look(BLACK, "x", "").plot(averages, games, [row.exact for row in own], markeredgewidth=0.9)
+            look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
+            Look(BLACK, "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
             if confidence in (self.confidences[0], self.confidences[-1]):
-                look.shade(spread, games, [row.low for row in own], [row.high for row in own], alpha=0.2)
-                look.plot(spread, games, means)
+                look.shade(spread, *fields(own, "games", "low", "high"), alpha=0.2)
+                look.plot(spread, *fields(own, "games", "expected"))
         first = [row for row in rows if row.confidence == self.confidences[0]]
         for axes in (averages, spread):
-            frequencies = [row.naive for row in first]
-            Look(GREY, line="--").plot(
-                axes, [row.games for row in first], frequencies, label="best response to frequencies"
-            )
+            Look(GREY, line="--").plot(axes, *fields(first, "games", "naive"), label="best response to frequencies")
             if rows:
                 axes.axhline(rows[0].best_response, color=BLACK, linewidth=1.0, label="best response")
                 axes.axhline(rows[0].equilibrium, color=BLACK, linewidth=1.0, linestyle=":", label="best equilibrium")

@@ -194,7 +194,5 @@ def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
 
 
 def _judged(row: ResponseRow, best: Sequence[ResponseRow]) -> ResponseRow:
-    failures = failures_of(row, best)
-    if row.method == "SES" and row.gain > ROUND_OFF:
-        failures.append(f"the search gains {row.gain:.6f}")
-    return row.failing(*failures)
+    gaining = row.method == "SES" and row.gain > ROUND_OFF
+    return row.failing(*failures_of(row, best), f"the search gains {row.gain:.6f}" if gaining else "")

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDRNR, Nash
-from ...seqform.interchange.pictures import legend, panels
+from ...seqform.interchange.pictures import Look, legend, panels
 from ...seqform.strategy import Strategy
 from ...solvers import Solution
 from ...solvers.frontier import restricted_nash_frontier
-from ..table import Column, Row
+from ..table import Column, Row, fields, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
 from .experiment import Claim, Experiment, Limits, largest
 from .runs import Tell, completed
@@ -148,7 +148,8 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
                 for number, action in enumerate(ACTIONS):
                     worth = float(frontier.gains[number]), float(frontier.exploitabilities[number])
                     best = ends[number], ends[number + 1]
-                    yield self._judged(name, gadget, action, worth, played.get(action), best)
+                    least, most = played.get(action, (None, None))
+                    yield self.judged(RecoveryRow(name, gadget, action, *worth, least, most, *best))
 
     def _intervals(self, answer: Callable[[float], str]) -> dict[str, tuple[float, float]]:
         """Return from where to where each answer is given, for p from 0 to 1."""
@@ -170,35 +171,15 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             start = upper
         return intervals | {found[-1]: (start, 1.0)}
 
-    def _judged(
-        self,
-        game: str,
-        gadget: str,
-        action: str,
-        worth: tuple[float, float],
-        played: tuple[float, float] | None,
-        best: tuple[float, float],
-    ) -> RecoveryRow:
-        failure = ""
-        right = action in RECOVERED[game, gadget]
-        if right != (played is not None):
-            failure = "it is never played" if right else "it is played"
-        elif gadget == "full" and played is not None:
-            off = max(abs(one - other) for one, other in zip(played, best, strict=True))
-            if off > self.accuracy:
-                failure = f"it is played for p from {played[0]:.6f} to {played[1]:.6f}"
-        return RecoveryRow(
-            game=game,
-            gadget=gadget,
-            action=action,
-            gain=worth[0],
-            exploitability=worth[1],
-            least_p=None if played is None else played[0],
-            most_p=None if played is None else played[1],
-            best_least_p=best[0],
-            best_most_p=best[1],
-            failure=failure,
-        )
+    def judged(self, row: RecoveryRow) -> RecoveryRow:
+        """Return a row with what is wrong with it."""
+        right = row.action in RECOVERED[row.game, row.gadget]
+        if row.least_p is None or row.most_p is None:
+            return row.failing("it is never played" if right else "")
+        off = max(abs(row.least_p - row.best_least_p), abs(row.most_p - row.best_most_p))
+        late = right and row.gadget == "full" and off > self.accuracy
+        words = f"it is played for p from {row.least_p:.6f} to {row.most_p:.6f}"
+        return row.failing(verdict((not right, "it is played"), (late, words)))
 
     def claims(self, rows: Sequence[RecoveryRow]) -> list[Claim]:
         """Return how many actions each gadget recovers."""
@@ -219,47 +200,29 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         """Draw a row of panels a game: what each gadget plays of the frontier, and for which p it plays it."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         gadgets = list(dict.fromkeys(row.gadget for row in rows))
-        figure, axes = panels(
-            len(games), 2, (8.8, 0.6 + 2.7 * len(games)), squeeze=False, sharex="col", width_ratios=(5, 6)
-        )
+        size = 8.8, 0.6 + 2.7 * len(games)
+        figure, axes = panels(len(games), 2, size, squeeze=False, sharex="col", width_ratios=(5, 6))
         for game, (curve, intervals) in zip(games, axes, strict=True):
             own = [row for row in rows if row.game == game]
             frontier = [row for row in own if row.gadget == gadgets[0]]
-            curve.plot(
-                [row.exploitability for row in frontier],
-                [row.gain for row in frontier],
-                "-",
-                color="#bbbbbb",
-                linewidth=1.4,
-            )
+            Look("#bbbbbb").plot(curve, *fields(frontier, "exploitability", "gain"))
             for place, gadget in enumerate(gadgets):
                 colour = LOOKS[gadget].colour
                 played = [row for row in own if row.gadget == gadget and row.recovered]
                 # Rings of growing size, so that those at the same point can all be seen.
-                curve.plot(
-                    [row.exploitability for row in played], [row.gain for row in played], "o", fillstyle="none",
-                    color=colour, markersize=5 + 4 * place, markeredgewidth=1.8, label=gadget,
-                )  # fmt: skip
+                ring = {"fillstyle": "none", "markersize": 5 + 4 * place, "markeredgewidth": 1.8, "label": gadget}
+                Look(colour, "o", "").plot(curve, *fields(played, "exploitability", "gain"), **ring)
                 for row in played:
                     assert row.least_p is not None
                     assert row.most_p is not None
                     shade = 0.35 + 0.65 * int(row.action[1:]) / 5
-                    intervals.barh(
-                        place, row.most_p - row.least_p, 0.62, row.least_p, color=colour, alpha=shade, edgecolor="white"
-                    )
-                    if row.most_p - row.least_p > 0.03:
-                        intervals.text(
-                            (row.least_p + row.most_p) / 2,
-                            place,
-                            row.action,
-                            ha="center",
-                            va="center",
-                            fontsize="small",
-                        )
+                    width, middle = row.most_p - row.least_p, (row.least_p + row.most_p) / 2
+                    intervals.barh(place, width, 0.62, row.least_p, color=colour, alpha=shade, edgecolor="white")
+                    if width > 0.03:
+                        intervals.text(middle, place, row.action, ha="center", va="center", fontsize="small")
+            beside: dict[str, Any] = {"xytext": (9, -13), "textcoords": "offset points", "fontsize": "small"}
             for row in frontier:
-                curve.annotate(
-                    row.action, (row.exploitability, row.gain), (9, -13), textcoords="offset points", fontsize="small"
-                )
+                curve.annotate(row.action, (row.exploitability, row.gain), **beside)
             # Where the frontier changes: what a gadget's own changes should be.
             for row in frontier[1:]:
                 intervals.axvline(row.best_least_p, color="#666666", linewidth=1.0, linestyle=(0, (2, 2)), zorder=0)

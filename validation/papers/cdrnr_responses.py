@@ -27,7 +27,7 @@ from ...seqform.interchange.pictures import (
 from ...seqform.strategy import Strategy
 from ...solvers import Solution, solve
 from ...solvers.opponents import opponent_strategy
-from ..table import Column, Row
+from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Paper, largest
 from .runs import Tell, completed
 
@@ -167,14 +167,11 @@ class Exploiter:
         """Yield the rows of methods, restricted Nash responses first, each beside all of those."""
         best: list[ResponseRow] = []
         for method, response in methods.items():
-            own = (self._told(tell, method, response, p, method in bounded) for p in ps)
+            tell(f"{self.label}, {self.opponent}: {method}")
+            own = (self.row(method, response, p, method in bounded) for p in ps)
             if method == "RNR":
                 best = list(own)
             yield from ((row, best) for row in (best if method == "RNR" else own))
-
-    def _told(self, tell: Tell, method: str, response: Response, p: float, bounded: bool) -> ResponseRow:
-        tell(f"{self.label}, {self.opponent}: {method}, p = {p:g}")
-        return self.row(method, response, p, bounded)
 
 
 def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
@@ -388,17 +385,17 @@ def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
 
 def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequence[ResponseRow] = ()) -> ResponseRow:
     """Return a row of figure 5 with what is wrong with it, by the frontier and by the rows of CDRNR3."""
-    failures = failures_of(row, best)
+    gain, loss = row.gain, row.exploitability
     # Without its response of p = 1 too little is known of what the robust ones gain where much may be lost.
-    if any(one.p == 1.0 for one in robust) and attainable(robust, row.exploitability) < row.gain - ROUND_OFF:
-        failures.append(
-            f"CDRNR{MIXED} gains less than {row.gain:.6f} with an exploitability of {row.exploitability:.6f}"
-        )
-    if row.method != "SES" and row.gain < -ROUND_OFF:
-        failures.append(f"gain {row.gain:.6f} is negative")
-    if row.method == "BNE" and row.exploitability > ROUND_OFF:
-        failures.append(f"exploitability {row.exploitability:.6f} of an equilibrium")
-    return row.failing(*failures)
+    less = any(one.p == 1.0 for one in robust) and attainable(robust, loss) < gain - ROUND_OFF
+    return row.failing(
+        *failures_of(row, best),
+        verdict(
+            (less, f"CDRNR{MIXED} gains less than {gain:.6f} with an exploitability of {loss:.6f}"),
+            (row.method != "SES" and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
+            (row.method == "BNE" and loss > ROUND_OFF, f"exploitability {loss:.6f} of an equilibrium"),
+        ),
+    )
 
 
 def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Claim]:
@@ -545,9 +542,10 @@ _LOCAL: Mapping[str, Response] = {
 
 def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
     """Return a row of figure 6 with what is wrong with it, by what a best response gains."""
-    failures = []
-    if row.gain > best + ROUND_OFF:
-        failures.append(f"it gains {row.gain:.6f}, and a best response {best:.6f}")
-    if row.method.startswith("CDBR") and row.gain < -ROUND_OFF:
-        failures.append(f"gain {row.gain:.6f} is negative")
-    return row.failing(*failures)
+    lost = row.method.startswith("CDBR") and row.gain < -ROUND_OFF
+    return row.failing(
+        verdict(
+            (row.gain > best + ROUND_OFF, f"it gains {row.gain:.6f}, and a best response {best:.6f}"),
+            (lost, f"gain {row.gain:.6f} is negative"),
+        )
+    )

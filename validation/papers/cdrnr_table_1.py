@@ -11,7 +11,7 @@ from ...models.problems import CDBR, BestNash, BestResponse, Nash, RestrictedNas
 from ...seqform.interchange.pictures import BLACK, BLUE, GREY, ORANGE, RED, SKY, legend, panels
 from ...seqform.strategy import Strategy
 from ...solvers import HiGHS, Solution, Status
-from ..table import Column, Row
+from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES
 from .experiment import Claim, Experiment, Limits
 from .runs import Tell, completed
@@ -206,13 +206,7 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
     assert found.gain is not None
     percent = 100.0 * found.gain / best
     decimals = len(paper.partition(".")[2])
-    failures = []
-    if found.status is not Status.OPTIMAL:
-        failures.append(f"the answer is {found.status}")
-    if method == "ABR" and not percent >= float(paper):
-        failures.append(f"{percent:.3f} is less than the learnt response's {paper}")
-    if method != "ABR" and f"{percent:.{decimals}f}" != paper:
-        failures.append(f"{percent:.{decimals}f} is not the printed {paper}")
+    learnt, rounded = method == "ABR", f"{percent:.{decimals}f}"
     problem: Any = found.problem
     # What an equilibrium gains is weighed with p in the objective of a restricted Nash response.
     weight = float(problem.p) if isinstance(problem, RestrictedNash) else 1.0
@@ -225,5 +219,9 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
         paper=paper,
         gap=float(problem.error(found.certificate)) / weight,
         seconds=found.seconds,
-        failure="; ".join(failures),
+        failure=verdict(
+            (found.status is not Status.OPTIMAL, f"the answer is {found.status}"),
+            (learnt and not percent >= float(paper), f"{percent:.3f} is less than the learnt response's {paper}"),
+            (not learnt and rounded != paper, f"{rounded} is not the printed {paper}"),
+        ),
     )

@@ -22,7 +22,7 @@ from ...seqform.interchange.pictures import (
 )
 from ...solvers import ESPrefCFR
 from ...solvers.style_efficiency import Towards
-from ..table import Column, Row
+from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, largest
 from .preference_runs import (
     PREFERENCE_CFR,
@@ -182,14 +182,9 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
     called = Measured.of(calling, runs, 1, opposite[style.towards])
     excess, raises = max(raised.excess, called.excess), raised.values
     equilibrium = sum(raising.free) / 2
-    failures = []
-    if not excess <= ROUNDING:
-        failures.append(f"a frequency is {excess:.1e} outside of what the linear program allows")
-    if not style.vulnerability:
-        tenth = max((place for place, point in enumerate(points) if point <= EARLIER * points[-1]), default=0)
-        now, then = (abs(raises.mean[place] - equilibrium) for place in (-1, tenth))
-        if not (now <= NEAR or now < then):
-            failures.append(f"raises {raises:.4f}, no nearer to {equilibrium:.4f} than {raises.mean[tenth]:.4f}")
+    tenth = max((place for place, point in enumerate(points) if point <= EARLIER * points[-1]), default=0)
+    now, then = (abs(raises.mean[place] - equilibrium) for place in (-1, tenth))
+    far = not style.vulnerability and not (now <= NEAR or now < then)
     return StyleRow(
         cards=cards,
         rule=rule,
@@ -212,7 +207,10 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
         points=tuple(points),
         raises_by_loss_curve=raised.bounds_by_loss,
         calls_by_loss_curve=called.bounds_by_loss,
-        failure="; ".join(failures),
+        failure=verdict(
+            (not excess <= ROUNDING, f"a frequency is {excess:.1e} outside of what the linear program allows"),
+            (far, f"raises {raises:.4f}, no nearer to {equilibrium:.4f} than {raises.mean[tenth]:.4f}"),
+        ),
     )
 
 
@@ -362,7 +360,7 @@ class LeducStyles(Experiment[StyleRow]):
                 (calls, row.calls, row.allowed_calls, row.calls_by_loss_curve),
                 (raises, row.raises, row.allowed_raises, row.raises_by_loss_curve),
             ):
-                Look(GREY).shade(axes, points, allowed.low, allowed.high, 0.28 / len(rows), zorder=0)
+                Look(GREY).shade(axes, points, allowed.low, allowed.high, alpha=0.28 / len(rows), zorder=0)
                 look.shade(axes, points, found.low, found.high)
                 look.plot(axes, points, found.mean)
                 if furthest:
