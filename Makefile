@@ -13,8 +13,8 @@ PIP := $(PY) -m pip --disable-pip-version-check
 STAMPS := $(VENV)/.treeplex
 
 # Directories count too: a deleted module must lead to a new install.
-SOURCES := pyproject.toml __init__.py __main__.py py.typed $(shell find seqform models solvers validation cli \
-	\( -type d -name __pycache__ -prune \) -o \( -type d -o -name '*.py' \) -print)
+SOURCES := pyproject.toml __init__.py __init__.pyi __main__.py py.typed $(shell find seqform models solvers validation cli \
+	\( -type d -name __pycache__ -prune \) -o \( -type d -o -name '*.py' -o -name '*.pyi' \) -print)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

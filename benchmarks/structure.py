@@ -49,6 +49,7 @@ class Module:
     path: str
     tree: ast.Module
     code_lines: int
+    stub: ast.Module | None  # of a package whose names are imported when they are first used
 
     @property
     def folder(self) -> str:
@@ -67,7 +68,9 @@ def read_modules() -> dict[str, Module]:
         path = file.relative_to(ROOT).as_posix()
         source = file.read_text(encoding="utf-8")
         tree = ast.parse(source)
-        modules[path] = Module(path, tree, count_code_lines(source, tree))
+        stub = file.with_suffix(".pyi")
+        lazy = ast.parse(stub.read_text(encoding="utf-8")) if stub.exists() else None
+        modules[path] = Module(path, tree, count_code_lines(source, tree), lazy)
     return modules
 
 
@@ -90,13 +93,11 @@ def count_code_lines(source: str, tree: ast.Module) -> int:
 
 
 def public_names(modules: dict[str, Module]) -> list[str]:
-    """List the names that the top level exports: those of the stub if there is one, else those of `__all__`."""
-    stub = ROOT / "__init__.pyi"
-    tree = ast.parse(stub.read_text(encoding="utf-8")) if stub.exists() else modules["__init__.py"].tree
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
-            return [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
-    raise ValueError("found no list __all__ at the top level")
+    """List the names that the top level exports: those that its stub imports."""
+    stub = modules["__init__.py"].stub
+    if stub is None:
+        raise ValueError("found no __init__.pyi at the top level")
+    return [name.asname or name.name for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names]
 
 
 def walk(node: ast.AST, kind: str = "eager") -> Iterator[tuple[ast.AST, str]]:
@@ -120,7 +121,7 @@ def imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
             continue
         base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
         targets = {
-            target_of([*base, name.name], modules) or target_of(base, modules)  # the name may be a module itself
+            target_of(base, name.name, modules)
             for name in node.names
             if name.name != "__version__"  # the root is always there, and holds nothing else
         }
@@ -128,7 +129,17 @@ def imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
             yield Import(module.path, node.lineno, target, kind)
 
 
-def target_of(path: list[str], modules: dict[str, Module]) -> str | None:
+def target_of(base: list[str], name: str, modules: dict[str, Module]) -> str | None:
+    """Return the file that ``from base import name`` loads: a module called so, or the one that defines the name."""
+    target = file_of([*base, name], modules) or file_of(base, modules)
+    stub = modules[target].stub if target else None
+    for node in stub.body if stub else []:
+        if isinstance(node, ast.ImportFrom) and name in [each.asname or each.name for each in node.names]:
+            return file_of([*base, *(node.module or "").split(".")], modules)
+    return target
+
+
+def file_of(path: list[str], modules: dict[str, Module]) -> str | None:
     """Return the file that a module's path means, if there is one."""
     files = ("/".join(path) + ".py", "/".join([*path, "__init__.py"]))
     return next((file for file in files if file in modules), None)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from treeplex import ESPrefCFR, StreamedMCCFR, load_game
+from treeplex import StreamedMCCFR, load_game
+from treeplex.solvers import ESPrefCFR
 from treeplex.solvers.sampling.driver import preference_of
 from treeplex.solvers.sampling.sampler import Sampler, SamplerState, SamplingRule
 from treeplex.solvers.sampling.tree import history_tree

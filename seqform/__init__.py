@@ -1,1 +1,5 @@
 """Game trees, their sequence forms, and everything computed on them without an optimiser."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

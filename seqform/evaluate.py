@@ -312,7 +312,8 @@ class EmpiricalPlay:
 
     Examples
     --------
-    >>> from treeplex import EmpiricalPlay, Profile, Strategy, load_game
+    >>> from treeplex import Profile, Strategy, load_game
+    >>> from treeplex.seqform import EmpiricalPlay
     >>> game = load_game("matching_pennies")
     >>> heads, tails = ({"_": {"H": 1, "T": 0}}, {"_": {"H": 0, "T": 1}})
     >>> play = EmpiricalPlay(game)
@@ -429,7 +430,8 @@ def cce_gap(game: Game | SequenceForm, profiles: Iterable[Profile], weights: Ite
 
     Examples
     --------
-    >>> from treeplex import Profile, cce_gap, load_game
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.seqform import cce_gap
     >>> game = load_game("kuhn")
     >>> round(cce_gap(game, [Profile.uniform(game)]), 6)
     0.541667

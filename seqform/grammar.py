@@ -52,22 +52,34 @@ class Grammar:
         name, colon, rest = text.partition(":")
         return name.strip(), rest if colon else None
 
-    def unknown_name(self, name: str, known: Iterable[str], also: str = "", hinted: str | None = None) -> TreeplexError:
+    def unknown_name(
+        self,
+        name: str,
+        forms: Iterable[str],
+        also: str = "",
+        *,
+        known: Iterable[str] | None = None,
+        hinted: str | None = None,
+    ) -> TreeplexError:
         """Return the error for a name that there is not.
 
         Parameters
         ----------
         name : str
-        known : iterable of str
+        forms : iterable of str
+            How what there is is written.
         also : str
             What else would have been right.
+        known : iterable of str, optional
+            The names alone, where the forms are more than these.
         hinted : str, optional
             The name as it may have been meant, to look for the nearest known one.
         """
-        names = list(known)
+        written = list(forms)
+        names = written if known is None else list(known)
         hint = nearest(hinted or name, names) or nearest(name.replace("-", "_"), names)
-        received = name if len(name) <= 60 else name[:57] + "..."
-        return self.unknown(f"unknown {self.noun} {received!r}{hint}; expected one of {', '.join(names)}{also}")
+        received = repr(name if len(name) <= 60 else name[:57] + "...")
+        return self.unknown(f"unknown {self.noun} {received}{hint}; expected one of {', '.join(written)}{also}")
 
     def check_key(self, name: str, key: str, parameters: Sequence[Parameter]) -> Parameter:
         """Return the parameter that a key names.
@@ -82,8 +94,37 @@ class Grammar:
                 return each
         known = [each.name for each in parameters if not each.about.first]
         hint = nearest(key, known) or nearest(key.replace("-", "_"), known)
-        expected = f"expected one of {', '.join(known)}" if known else "it takes none"
+        expected = f"expected {'one of ' * (len(known) > 1)}{', '.join(known)}" if known else "it takes none"
         raise self.unknown(f"{self.prefix}{name}: unknown parameter {shown(key, 60)}{hint}; {expected}")
+
+    def texts(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, str]:
+        """Read what follows ``name:``, and return the texts that it gives by the names of parameters.
+
+        Raises
+        ------
+        TreeplexError
+            If it cannot be read, or a parameter is unknown or given twice.
+        """
+        given: dict[str, str] = {}
+        first = next((each for each in parameters if each.about.first), None)
+        start = len(name) + 1
+        whole = first is not None and len(parameters) == 1  # nothing can follow, so that commas are its own
+        items = [] if text is None else [text] if whole else self.items(name, text, ",")
+        for number, item in enumerate(items):
+            key, equals, value = (part.strip() for part in item.partition("="))
+            if not number and first is not None:
+                given |= {first.name: item.strip()} if item.strip() else {}
+            elif key and equals and value:
+                known = self.check_key(name, key, parameters).name
+                if known in given:
+                    twice = f"as {one_line(given[known], 40)} and {one_line(value, 40)}; expected it once"
+                    raise self.invalid(f"{self.prefix}{name}: {key} is given twice, {twice}")
+                given[known] = value
+            else:
+                received = shown(item.strip(), 60)
+                raise self.invalid(f"{self.prefix}{name}: expected key=value at character {start + 1}, got {received}")
+            start += len(item) + 1
+        return given
 
     def read(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
         """Read what follows ``name:``, and return the values that it gives by the names of parameters.
@@ -93,31 +134,16 @@ class Grammar:
         TreeplexError
             If it cannot be read, a parameter is unknown, given twice or missing, or a value is not what it takes.
         """
-        given: dict[str, str] = {}
-        first = next((each for each in parameters if each.about.first), None)
-        start = len(name) + 1
-        for number, item in enumerate([] if text is None else self.items(name, text, ",")):
-            key, equals, value = (part.strip() for part in item.partition("="))
-            if not number and first is not None and item.strip():
-                given[first.name] = item.strip()
-            elif key and equals and value:
-                known = self.check_key(name, key, parameters).name
-                if known in given:
-                    twice = f"as {one_line(given[known], 40)} and {one_line(value, 40)}; expected it once"
-                    raise self.invalid(f"{self.prefix}{name}: {key} is given twice, {twice}")
-                given[known] = value
-            else:
-                raise self.invalid(
-                    f"{self.prefix}{name}: expected key=value at character {start + 1}, got {shown(item.strip(), 60)}"
-                )
-            start += len(item) + 1
+        given = self.texts(name, text, parameters)
         missing = next((each for each in parameters if each.required and each.name not in given), None)
         if missing is not None:
-            raise self.invalid(f"{self.prefix}{name} needs {missing.name}; expected {usage(name, parameters)}")
+            form = usage(name, [each for each in parameters if each.required])
+            raise self.invalid(f"{self.prefix}{name} needs {missing.name}; expected {form}")
+        owner = f"{self.prefix}{name}"
         return {
-            each.name: each.checked(f"{self.prefix}{name}", without_parentheses(given[each.name]), self.invalid)
-            if not each.about.many
-            else each.convert(given[each.name])
+            each.name: each.checked(
+                owner, given[each.name] if each.about.many else without_parentheses(given[each.name]), self.invalid
+            )
             for each in parameters
             if each.name in given
         }

@@ -33,6 +33,10 @@ class About:
         A bound that is not allowed itself.
     shown : str, optional
         The default in words; needed where the field's default is ``None``, for it depends on the other parameters.
+    kind : type, optional
+        The type of a value, where the annotation does not say it.
+    choices : tuple of str
+        What a text may be, where the annotation does not say it.
     form : str, optional
         How a value is written, such as ``ACTION:DELTA``; by default a letter.
     alias : str, optional
@@ -52,6 +56,8 @@ class About:
     maximum: int | None = None
     above: int | None = None
     shown: str | None = None
+    kind: type | None = None
+    choices: tuple[str, ...] = ()
     form: str | None = None
     alias: str | None = None
     large: bool = False
@@ -245,7 +251,10 @@ def _declared(declaring: Any) -> tuple[Parameter, ...]:
         kind, choices = _kind(typing.get_args(annotation)[0])
         missing = declared.default is dataclasses.MISSING and declared.default_factory is dataclasses.MISSING
         default = None if declared.default is dataclasses.MISSING else declared.default
-        result.append(Parameter(declared.name, kind, default, said[-1], choices, required=missing))
+        about = said[-1]
+        result.append(
+            Parameter(declared.name, about.kind or kind, default, about, about.choices or choices, required=missing)
+        )
     return tuple(result)
 
 

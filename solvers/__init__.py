@@ -1,48 +1,5 @@
 """How problems are solved: one function, methods as frozen hyper-parameters, one result type."""
 
-from .methods import (
-    CCFR,
-    CFR,
-    CFVFP,
-    CVXPY,
-    DCFR,
-    CFRPlus,
-    DepthLimitedCFR,
-    DepthLimitedLP,
-    ESPrefCFR,
-    ExternalSamplingMCCFR,
-    HiGHS,
-    OutcomeSamplingMCCFR,
-    PCFRPlus,
-    PrefCFR,
-    Rational,
-    find_method,
-    method_names,
-)
-from .solution import History, Solution
-from .solve import solve
-from .status import Status
+import lazy_loader
 
-__all__ = [
-    "CCFR",
-    "CFR",
-    "CFVFP",
-    "CVXPY",
-    "DCFR",
-    "CFRPlus",
-    "DepthLimitedCFR",
-    "DepthLimitedLP",
-    "ESPrefCFR",
-    "ExternalSamplingMCCFR",
-    "HiGHS",
-    "History",
-    "OutcomeSamplingMCCFR",
-    "PCFRPlus",
-    "PrefCFR",
-    "Rational",
-    "Solution",
-    "Status",
-    "find_method",
-    "method_names",
-    "solve",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

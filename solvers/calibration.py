@@ -199,7 +199,8 @@ def calibrate_style(
 
     Examples
     --------
-    >>> from treeplex import calibrate_style, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import calibrate_style
     >>> found = calibrate_style(load_game("leduc:merge_suits=true"), "raise@first >= 0.6", 0.05)
     >>> found.status, bool(0.6 <= found.targets[0].reached < 0.62), bool(found.best.loss < 0.05)
     (<Status.CONVERGED: 'converged'>, True, True)

@@ -364,7 +364,8 @@ def counter_profile(
 
     Examples
     --------
-    >>> from treeplex import OpponentModel, Profile, counter_profile, load_game
+    >>> from treeplex import OpponentModel, Profile, load_game
+    >>> from treeplex.solvers import counter_profile
     >>> game = load_game("kuhn")
     >>> uniform = Profile.uniform(game)
     >>> both = counter_profile(*(OpponentModel.from_profile(game, seat, uniform) for seat in (0, 1)))

@@ -57,7 +57,8 @@ class EmpiricalRun:
 
     Examples
     --------
-    >>> from treeplex import CFR, EmpiricalRun, load_game
+    >>> from treeplex import CFR, load_game
+    >>> from treeplex.solvers import EmpiricalRun
     >>> run = EmpiricalRun(load_game("kuhn:players=3"), CFR(updates="simultaneous"))
     >>> run.run(200)
     >>> run.play.num_profiles, run.play.cce_gap < 0.03

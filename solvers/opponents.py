@@ -1,19 +1,22 @@
 """Models of opponents by name: what ``uniform``, ``random:seed=1``, ``nash`` and the like stand for."""
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
-from ..models.problems import Nash, find_problem
-from ..seqform.errors import InvalidStrategyError, SolverError, nearest, shown
+from ..models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
+from ..seqform.errors import InvalidStrategyError, SolverError, shown
 from ..seqform.game import Game
+from ..seqform.grammar import Grammar, usage, without_parentheses
+from ..seqform.parameters import About, Parameter, parameters_of
 from ..seqform.strategy import Profile, Strategy, checked_player
 from .methods import HiGHS, find_method
-from .opponent_text import read_number, read_parameters, read_whole, split_outside, without_parentheses
 from .solve import solve
 from .status import Status
 
@@ -21,6 +24,7 @@ from .status import Status
 ABSTRACTION_ITERATIONS = 10_000
 #: How many opponents may stand within each other.
 _DEEPEST = 8
+_GRAMMAR = Grammar("opponent", InvalidStrategyError, InvalidStrategyError, prefix="opponent ")
 
 
 def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
@@ -68,7 +72,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     >>> opponent_strategy("mixture:3/4*nash+1/4*uniform", game, player=1)["K_b"]
     {'p': 0.125, 'b': 0.875}
     """
-    return _strategy(spec, game, checked_player(game, player), 0)
+    return _Seat(game, checked_player(game, player)).strategy(spec)
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:
@@ -104,7 +108,8 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
 
     Examples
     --------
-    >>> from treeplex import best_response_values, expected_payoffs, load_game
+    >>> from treeplex import expected_payoffs, load_game
+    >>> from treeplex.seqform import best_response_values
     >>> from treeplex.solvers.opponents import abstraction_profile
     >>> game = load_game("leduc:merge_suits=true")
     >>> target = abstraction_profile("JQ.K/pair.nopair", game)
@@ -117,188 +122,217 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     return abstraction.lift_profile(solution.profile)
 
 
-def _strategy(spec: str, game: Game, player: int, depth: int) -> Strategy:
-    """Return the strategy that a text names, within so many others."""
-    spec = without_parentheses(spec)
-    if depth > _DEEPEST:
-        raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
-    name, colon, text = spec.partition(":")
-    if name not in _OPPONENTS:
+@dataclass(frozen=True)
+class _Seat:
+    """Whose strategy an opponent is, and within how many other opponents."""
+
+    game: Game
+    player: int
+    depth: int = 0
+
+    def strategy(self, spec: str) -> Strategy:
+        """Return the strategy that a text names."""
+        spec = without_parentheses(spec)
+        if self.depth > _DEEPEST:
+            raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
+        name, text = _GRAMMAR.split(spec)
+        if name in _OPPONENTS:
+            kind = _OPPONENTS[name]
+            opponent: _Opponent = kind(**_GRAMMAR.read(name, text, parameters_of(kind)))
+            return opponent.strategy(self)
+        if name in _AGENTS:
+            return self._agent(_AGENTS[name], _GRAMMAR.read(name, text, _agent_parameters(name)))
         if Path(spec).suffix.lower() == ".npz":
-            return Strategy.load(spec, game, player)
-        forms = ", ".join(kind.form for kind in _OPPONENTS.values())
-        raise InvalidStrategyError(
-            f"unknown opponent {shown(spec, 60)}{nearest(name, _OPPONENTS)}; expected {forms} or a strategy file (.npz)"
+            return Strategy.load(spec, self.game, self.player)
+        raise _GRAMMAR.unknown_name(
+            name, opponent_forms(), ", or a strategy file (.npz)", known=[*_OPPONENTS, *_AGENTS]
         )
-    kind = _OPPONENTS[name]
-    items = ([text] if kind.make is _mixture else split_outside(text, ",")) if colon else []
-    if kind.first and not (items and items[0].strip()):
-        raise InvalidStrategyError(f"opponent {name} needs {kind.first}; expected {kind.form}")
-    subject = items.pop(0).strip() if kind.first else ""
-    values = read_parameters(name, items, kind.required, kind.optional, kind.form)
-    return kind.make(_Asked(name, game, player, depth, subject, values))
+
+    def within(self, other_player: bool = False) -> "_Seat":
+        """Return the seat of an opponent within this one, or of the other player."""
+        return _Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
+
+    def _agent(self, problem: Any, values: dict[str, Any]) -> Strategy:
+        from .depth_limited.agent import Agent
+
+        model = self.within(other_player=True).strategy(values.pop("opponent"))
+        limits = {name: values.pop(name) for name in ("tolerance", "seconds") if name in values}
+        method = values.pop("method", "cfr+")
+        return Agent(problem(self.game, model, **values), method, **limits).strategy()
+
+
+class _Opponent(ABC):
+    """An opponent as its text declares it."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def strategy(self, seat: _Seat) -> Strategy:
+        """Return what it plays."""
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What an opponent is made of: its subject, such as another opponent, and its parameters."""
+class _Uniform(_Opponent):
+    without: Annotated[
+        str | None, About("an action that is never taken where there is another", shown="none", form="ACTION")
+    ] = None
 
-    name: str
-    game: Game
-    player: int
-    depth: int
-    subject: str
-    values: Mapping[str, str]
+    name: ClassVar[str] = "uniform"
 
-    def other(self, spec: str) -> Strategy:
-        """Return an opponent within this one."""
-        return _strategy(spec, self.game, self.player, self.depth + 1)
+    def strategy(self, seat: _Seat) -> Strategy:
+        if self.without is not None:
+            return uniform_without(seat.game, seat.player, self.without)
+        return Strategy.uniform(seat.game, seat.player)
 
 
-def _uniform(asked: _Asked) -> Strategy:
-    if "without" in asked.values:
-        return uniform_without(asked.game, asked.player, asked.values["without"])
-    return Strategy.uniform(asked.game, asked.player)
+_Seed = About("seed of the draws", minimum=0, large=True, form="S")
+_Iterations = About("iterations", minimum=0, large=True)
 
 
-def _random(asked: _Asked) -> Strategy:
-    rng = np.random.default_rng(read_whole("random", "seed", asked.values["seed"]))
-    treeplex = asked.game.sequence_form.treeplexes[asked.player]
-    drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions.tolist()]
-    return Strategy(asked.game, asked.player, np.concatenate([[1.0], *drawn]))
+@dataclass(frozen=True)
+class _Random(_Opponent):
+    seed: Annotated[int, _Seed]
+
+    name: ClassVar[str] = "random"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        rng = np.random.default_rng(self.seed)
+        treeplex = seat.game.sequence_form.treeplexes[seat.player]
+        drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions.tolist()]
+        return Strategy(seat.game, seat.player, np.concatenate([[1.0], *drawn]))
 
 
-def _nash(asked: _Asked) -> Strategy:
-    solution = solve(Nash(asked.game), HiGHS("simplex"))
-    _end_if_interrupted(solution.status)
-    if not solution.status.is_success:
-        raise SolverError(f"no equilibrium of {asked.game.spec} was found for the opponent: {solution.message}")
-    strategy: Strategy = solution.profile[asked.player]
-    return strategy
+@dataclass(frozen=True)
+class _Equilibrium(_Opponent):
+    name: ClassVar[str] = "nash"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        solution = solve(Nash(seat.game), HiGHS("simplex"))
+        _end_if_interrupted(solution.status)
+        if not solution.status.is_success:
+            raise SolverError(f"no equilibrium of {seat.game.spec} was found for the opponent: {solution.message}")
+        strategy: Strategy = solution.profile[seat.player]
+        return strategy
 
 
-def _cfr(asked: _Asked) -> Strategy:
-    updates = asked.values.get("updates", "alternating")
-    if updates != "alternating" and updates != "simultaneous":
-        raise InvalidStrategyError(
-            f"opponent cfr: updates = {shown(updates, 60)}; expected alternating or simultaneous"
-        )
-    iterations = read_whole("cfr", "iterations", asked.values["iterations"])
-    solution = solve(Nash(asked.game), find_method("cfr", updates=updates), tol=0.0, max_iterations=iterations)
-    _end_if_interrupted(solution.status)
-    strategy: Strategy = solution.profile[asked.player]
-    return strategy
+@dataclass(frozen=True)
+class _Iterated(_Opponent):
+    iterations: Annotated[int, _Iterations]
+    updates: Annotated[Literal["alternating", "simultaneous"], About("how players are updated")] = "alternating"
+
+    name: ClassVar[str] = "cfr"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        method = find_method("cfr", updates=self.updates)
+        solution = solve(Nash(seat.game), method, tol=0.0, max_iterations=self.iterations)
+        _end_if_interrupted(solution.status)
+        strategy: Strategy = solution.profile[seat.player]
+        return strategy
 
 
-def _abstraction(asked: _Asked) -> Strategy:
-    iterations = ABSTRACTION_ITERATIONS
-    if "iterations" in asked.values:
-        iterations = read_whole("abstraction", "iterations", asked.values["iterations"])
-    strategy: Strategy = abstraction_profile(asked.subject, asked.game, iterations)[asked.player]
-    return strategy
+@dataclass(frozen=True)
+class _Abstract(_Opponent):
+    buckets: Annotated[str, About("what players see of the cards", form="JQ.K/pair.nopair", first=True)]
+    iterations: Annotated[int, _Iterations] = ABSTRACTION_ITERATIONS
+
+    name: ClassVar[str] = "abstraction"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        strategy: Strategy = abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
+        return strategy
 
 
-def _mixture(asked: _Asked) -> Strategy:
-    weights, parts = [], []
-    for term in split_outside(asked.subject, "+"):
-        weight, times, part = term.partition("*")
-        if not (weight.strip() and times and part.strip()):
+@dataclass(frozen=True)
+class _Mixture(_Opponent):
+    terms: Annotated[str, About("opponents with their probabilities", form="W*O+W*O", first=True)]
+
+    name: ClassVar[str] = "mixture"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        weights: list[Any] = []
+        parts: list[str] = []
+        for term in _GRAMMAR.items(self.name, self.terms, "+"):
+            weight, times, part = (piece.strip() for piece in term.partition("*"))
+            if not (weight and times and part):
+                raise InvalidStrategyError(
+                    "opponent mixture: expected a weight, * and an opponent, such as 0.3*uniform, got "
+                    f"{shown(term.strip(), 60)}"
+                )
+            weights.append(_WEIGHT.checked("opponent mixture", weight, InvalidStrategyError))
+            parts.append(part)
+        total = float(sum(weights))
+        if abs(total - 1.0) > 1e-9:
             raise InvalidStrategyError(
-                f"opponent mixture: {shown(term, 60)} is no term; expected a weight, * and an opponent, such as "
-                "0.3*uniform"
+                f"opponent mixture: weights {', '.join(f'{float(weight):g}' for weight in weights)} sum to {total:g}; "
+                "expected probabilities that sum to 1"
             )
-        weights.append(read_number("mixture", "weight", weight.strip()))
-        parts.append(part)
-    if any(weight < 0 for weight in weights) or abs(float(sum(weights)) - 1.0) > 1e-9:
-        raise InvalidStrategyError(
-            f"opponent mixture: weights {', '.join(f'{float(weight):g}' for weight in weights)} sum to "
-            f"{float(sum(weights)):g}; expected probabilities that sum to 1"
-        )
-    return mixture([asked.other(part) for part in parts], weights)
+        return mixture([seat.within().strategy(part) for part in parts], weights)
 
 
-def _perturbed(asked: _Asked) -> Strategy:
-    if not asked.values:
-        raise InvalidStrategyError(f"opponent perturbed needs noise; expected {_OPPONENTS['perturbed'].form}")
-    numbers = {
-        key: float(read_number("perturbed", key, asked.values[key]))
-        for key in ("epsilon", "concentration")
-        if key in asked.values
+_WEIGHT = Parameter("weight", Fraction, None, About("probability", minimum=0, maximum=1))
+
+
+@dataclass(frozen=True)
+class _Perturbed(_Opponent):
+    opponent: Annotated[str, About("who is perturbed", form="O", first=True)]
+    epsilon: Annotated[float | None, About("probability of a tremble", minimum=0, maximum=1, shown="0")] = None
+    concentration: Annotated[
+        float | None, About("concentration of the draws", above=0, maximum=10**12, shown="none")
+    ] = None
+    seed: Annotated[int | None, _Seed] = None
+
+    name: ClassVar[str] = "perturbed"
+
+    def strategy(self, seat: _Seat) -> Strategy:
+        if (self.concentration is None) != (self.seed is None):
+            raise InvalidStrategyError("opponent perturbed: concentration and seed go together, and one is missing")
+        if self.epsilon is None and self.concentration is None:
+            raise InvalidStrategyError(
+                "opponent perturbed needs noise: epsilon, or concentration and seed; expected "
+                f"{usage(self.name, parameters_of(type(self)))}"
+            )
+        return perturbed(seat.within().strategy(self.opponent), self.epsilon or 0.0, self.concentration, self.seed)
+
+
+@dataclass(frozen=True)
+class _AgentLimits:
+    """How an agent that plays a response decides."""
+
+    method: Annotated[str, About("method of the decisions", form="M")] = "cfr+"
+    tolerance: Annotated[float, About("tolerance of each decision, in payoff units", minimum=0)] = 0.0
+    seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
+
+
+_OPPONENTS: dict[str, Any] = {
+    kind.name: kind for kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed)
+}
+#: Problems that an agent solves decision by decision, as it plays.
+_AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}
+
+
+def _agent_parameters(name: str) -> tuple[Parameter, ...]:
+    """Return what an agent's text may say: the problem, with the opponent as text, and how decisions are made."""
+    problem = parameters_of(_AGENTS[name])
+    named = [dataclasses.replace(each, kind=str) if each.name == "opponent" else each for each in problem]
+    return (*named, *parameters_of(_AgentLimits))
+
+
+def opponent_forms() -> list[str]:
+    """Return how each opponent is written.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.opponents import opponent_forms
+    >>> opponent_forms()[:3]
+    ['uniform[:without=ACTION]', 'random:seed=S', 'nash']
+    """
+    kinds = {name: parameters_of(kind) for name, kind in _OPPONENTS.items()}
+    kinds |= {
+        name: tuple(each for each in parameters_of(problem) if each.required) for name, problem in _AGENTS.items()
     }
-    seed = read_whole("perturbed", "seed", asked.values["seed"]) if "seed" in asked.values else None
-    try:
-        return perturbed(asked.other(asked.subject), seed=seed, **numbers)
-    except InvalidStrategyError as error:
-        if str(error).startswith(("epsilon", "concentration", "seed", "a concentration")):
-            raise InvalidStrategyError(f"opponent perturbed: {error}") from None
-        raise
-
-
-def _agent(asked: _Asked) -> Strategy:
-    from .depth_limited.agent import Agent
-
-    name, values = asked.name, dict(asked.values)
-    model = _strategy(values.pop("opponent"), asked.game, 1 - asked.player, asked.depth + 1)
-    method = values.pop("method", "cfr+")
-    limits: dict[str, Any] = {
-        key: float(read_number(name, key, values.pop(key))) for key in ("seconds", "tolerance") if key in values
-    }
-    settings: dict[str, Any] = {**values}
-    if "p" in values:
-        settings["p"] = float(read_number(name, "p", values["p"]))
-    for key in ("lookahead", "level"):
-        if key in values:
-            settings[key] = read_whole(name, key, values[key])
-    return Agent(find_problem(name)(asked.game, model, **settings), method, **limits).strategy()
+    return [usage(name, parameters) for name, parameters in kinds.items()]
 
 
 def _end_if_interrupted(status: Status) -> None:
     if status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """How an opponent is written, and what makes it: its subject, if it has one, comes before the parameters."""
-
-    make: Callable[[_Asked], Strategy]
-    form: str
-    first: str = ""
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-
-#: What an agent may be told of how it decides.
-_AGENT_LIMITS = ("method", "tolerance", "seconds")
-_OPPONENTS: Mapping[str, _Kind] = {
-    "uniform": _Kind(_uniform, "uniform[:without=ACTION]", optional=("without",)),
-    "random": _Kind(_random, "random:seed=S", required=("seed",)),
-    "nash": _Kind(_nash, "nash"),
-    "cfr": _Kind(_cfr, "cfr:iterations=N[,updates=simultaneous]", required=("iterations",), optional=("updates",)),
-    "abstraction": _Kind(
-        _abstraction, "abstraction:JQ.K/pair.nopair[,iterations=N]", "buckets", optional=("iterations",)
-    ),
-    "mixture": _Kind(_mixture, "mixture:W*O+W*O", "opponents with weights"),
-    "perturbed": _Kind(
-        _perturbed,
-        "perturbed:O,epsilon=E[,concentration=C,seed=S]",
-        "an opponent",
-        optional=("epsilon", "concentration", "seed"),
-    ),
-    "cdbr": _Kind(
-        _agent, "cdbr:opponent=O,lookahead=K", required=("opponent", "lookahead"), optional=("along", *_AGENT_LIMITS)
-    ),
-    "cdrnr": _Kind(
-        _agent,
-        "cdrnr:opponent=O,p=P,lookahead=K[,gadget=G,method=M]",
-        required=("opponent", "p", "lookahead"),
-        optional=("gadget", "along", *_AGENT_LIMITS),
-    ),
-    "cdbr-ne": _Kind(
-        _agent,
-        "cdbr-ne:opponent=O,p=P,lookahead=K",
-        required=("opponent", "p", "lookahead"),
-        optional=("along", *_AGENT_LIMITS),
-    ),
-    "ses": _Kind(_agent, "ses:opponent=O,p=P", required=("opponent", "p"), optional=("level", *_AGENT_LIMITS)),
-}

@@ -121,7 +121,8 @@ def style_efficiency(
     --------
     Preference-CFR for bets in Kuhn poker goes most of the way at no loss to speak of:
 
-    >>> from treeplex import Nash, PrefCFR, frequency, load_game, solve, style_efficiency
+    >>> from treeplex import Nash, PrefCFR, frequency, load_game, solve
+    >>> from treeplex.solvers import style_efficiency
     >>> game = load_game("kuhn")
     >>> bold = solve(Nash(game), PrefCFR("0/b@first:5"), tol=0, max_iterations=2_000)
     >>> found = style_efficiency(bold, frequency(game, 0, "b", first=True))

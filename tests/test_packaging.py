@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import treeplex
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
+DISTRIBUTIONS = {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow", "sklearn": "scikit-learn"}
 HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
 
 
@@ -67,18 +69,27 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     library = {file.as_posix() for file in library_files()}
-    assert names == {f"treeplex/{name}" for name in library | {"py.typed"}}
+    stubs = {file.relative_to(REPOSITORY).as_posix() for file in REPOSITORY.rglob("__init__.pyi")}
+    assert "__init__.pyi" in stubs
+    assert names == {f"treeplex/{name}" for name in library | stubs | {"py.typed"}}
     with tarfile.open(sdist) as archive:
         names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}
     assert {name for name in names if name.endswith(".py")} == library
+    assert stubs <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "py.typed"} <= names
 
 
+@cache
+def syntax(file: Path) -> ast.Module:
+    return ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+
+
+@cache
 def imports(file: Path) -> list[tuple[int, str]]:
     """List the modules that a module imports, relative imports resolved, each with its line."""
     here = ("treeplex", *file.parent.parts)
     found = []
-    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
+    for node in ast.walk(syntax(file)):
         if isinstance(node, ast.Import):
             found += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -90,41 +101,58 @@ def imports(file: Path) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
-def test_imports_run_one_way(file: Path) -> None:
-    if len(file.parts) == 1:
-        return  # the facade sees everything
-    rank = FOLDERS.index(file.parts[0])
-    for line, module in imports(file):
-        package, *rest = module.split(".")
-        if package == "treeplex" and rest and rest[0] in FOLDERS:
-            assert FOLDERS.index(rest[0]) <= rank, f"{file}:{line} imports {module}, which is to its right"
+def test_imports_run_one_way() -> None:
+    wrong = []
+    for file in library_files():
+        if len(file.parts) == 1:
+            continue  # the facade sees everything
+        rank = FOLDERS.index(file.parts[0])
+        for line, module in imports(file):
+            package, *rest = module.split(".")
+            if package == "treeplex" and rest and rest[0] in FOLDERS and FOLDERS.index(rest[0]) > rank:
+                wrong.append(f"{file}:{line} imports {module}, which is to its right")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("file", library_files(), ids=Path.as_posix)
-def test_imports_inside_the_library_are_relative(file: Path) -> None:
-    for node in ast.walk(ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))):
-        names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module or ""]
-        for name in names:
-            assert name.split(".")[0] not in {"treeplex", *FOLDERS}, f"{file}:{node.lineno} imports {name}"
+def test_imports_inside_the_library_are_relative() -> None:
+    wrong = []
+    for file in library_files():
+        for node in ast.walk(syntax(file)):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            wrong += [
+                f"{file}:{node.lineno} imports {name}" for name in names if name.split(".")[0] in {"treeplex", *FOLDERS}
+            ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", treeplex.__all__)
-def test_facade_name_imports(name: str) -> None:
-    assert getattr(treeplex, name) is not None
-    assert name in dir(treeplex)
+def test_facade_names_import() -> None:
+    shown = dir(treeplex)
+    missing = [name for name in treeplex.__all__ if getattr(treeplex, name, None) is None or name not in shown]
+    assert not missing
 
 
-def test_facade_says_the_same_three_times() -> None:
-    """``__all__``, the table of lazy imports and the imports for type checkers agree."""
-    shown: dict[str, str] = {}
-    for node in ast.walk(ast.parse((REPOSITORY / "__init__.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            shown |= {name.name: f".{node.module}" for name in node.names}
-    assert shown == treeplex._EXPORTS
-    assert sorted(treeplex.__all__) == sorted(["__version__", *shown])
+def deprecated() -> dict[str, str]:
+    """Return the names that have left the top level, and where they are now."""
+    tree = ast.parse((REPOSITORY / "__init__.py").read_text(encoding="utf-8"))
+    (table,) = (ast.literal_eval(node) for node in ast.walk(tree) if isinstance(node, ast.Dict))
+    return table
+
+
+@pytest.mark.parametrize("name", deprecated())
+def test_moved_name_still_works_and_warns(name: str) -> None:
+    place, _, now = deprecated()[name].rpartition(".")
+    with pytest.warns(DeprecationWarning, match=f"treeplex.{name} is now {place}.{now}"):
+        old = getattr(treeplex, name)
+    assert old is getattr(importlib.import_module(place), now)
+    assert name not in treeplex.__all__
+
+
+@pytest.mark.parametrize("package", ["treeplex.seqform", "treeplex.seqform.interchange", "treeplex.solvers"])
+def test_lazy_package_has_every_name_that_its_stub_lists(package: str) -> None:
+    module = importlib.import_module(package)
+    assert all(getattr(module, name) is not None for name in module.__all__)
 
 
 def test_facade_has_every_exception() -> None:
@@ -136,7 +164,7 @@ def test_facade_has_every_exception() -> None:
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'treeplex' has no attribute 'Hash'"):
+    with pytest.raises(AttributeError, match="No treeplex attribute Hash"):
         treeplex.Hash  # noqa: B018
 
 
@@ -186,13 +214,11 @@ def test_dependencies_are_what_the_library_imports() -> None:
     needed = distributions(table["dependencies"])
     optional = {
         name
-        for extra in ("plot", "frames", "openspiel", "gambit")
+        for extra in ("plot", "frames", "learning", "openspiel", "gambit")
         for name in distributions(table["optional-dependencies"][extra])
     }
     imported = {module.partition(".")[0] for file in library_files() for _, module in imports(file)}
     imported -= {*sys.stdlib_module_names, "treeplex"}
-    imported = {
-        {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow"}.get(module, module) for module in imported
-    }
+    imported = {DISTRIBUTIONS.get(module, module) for module in imported}
     assert needed - imported == set(), "declared and never imported"
     assert imported - needed - optional == set(), "imported and never declared"

@@ -2,15 +2,13 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..models.constraints import parse_constraint, parse_term
-from ..models.constraints.tokens import parse_number
-from ..models.problems import find_problem
-from ..models.problems.depth_limited import find_gadget
-from ..seqform.errors import UnsupportedProblemError, shown
+from ..models.problems import PROBLEMS, find_problem
+from ..seqform.errors import UnsupportedProblemError, nearest, shown
+from ..seqform.grammar import Grammar
+from ..seqform.parameters import About, Parameter, parameters_of
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -18,48 +16,42 @@ if TYPE_CHECKING:
 #: What is said of a question: one text, or several where an option may be repeated.
 Words = Mapping[str, str | tuple[str, ...]]
 
-
-@dataclass(frozen=True)
-class _Needs:
-    """What a problem takes beside the game, by the names of options."""
-
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    defaults: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        return (*self.required, *self.optional)
-
-
-_NEEDS = {
-    "nash": _Needs(),
-    "constrained": _Needs(("constrain",), ("penalty",)),
-    "best-response": _Needs(("opponent",), ("player",)),
-    "rnr": _Needs(("opponent", "p"), ("player",)),
-    "data-biased": _Needs(("opponent", "p"), ("player",)),
-    "epsilon-safe": _Needs(("opponent", "epsilon"), ("player",)),
-    "best-nash": _Needs(("opponent",), ("player",)),
-    "cdbr": _Needs(("opponent", "lookahead"), ("player",)),
-    "cdrnr": _Needs(("opponent", "p", "lookahead"), ("gadget", "player")),
-    "cdbr-ne": _Needs(("opponent", "p", "lookahead"), ("player",)),
-    "ses": _Needs(("opponent", "p"), ("level", "player")),
-    "lbr": _Needs(("opponent",), ("player",)),
-    "style": _Needs((), ("maximise", "minimise", "epsilon", "player"), (("epsilon", "0"),)),
-}
-#: Options that are numbers, and the most that they may be; the least is 0.
-_NUMBERS: Mapping[str, int | None] = {"p": 1, "epsilon": None, "penalty": None}
-#: Options that are whole numbers, and the least that they may be.
-_WHOLE: Mapping[str, int] = {"lookahead": 1, "level": 0}
-#: What options that a problem needs take, as is said where they are missing.
-_EXPECTED = {
+_GRAMMAR = Grammar("problem", UnsupportedProblemError, UnsupportedProblemError)
+#: The order in which words are said, whatever the order of a problem's fields.
+_ORDER = (
+    *("constrain", "penalty", "opponent", "maximise", "minimise", "p", "epsilon", "lookahead", "gadget", "level"),
+    "player",
+)
+_PREFERENCES = ("maximise", "minimise")
+#: Whose strategy is sought follows from the model of the opponent, where a problem has one.
+_PLAYER = Parameter("player", object, 0, About("whose strategy, where a problem solves for one", form="0|1"))
+#: What words that a problem needs are like, as is said where they are missing.
+_EXAMPLES = {
     "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
     "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N, another text of an opponent or a strategy file",
-    "p": ", a number from 0 to 1",
-    "epsilon": ", a number of at least 0, in payoff units",
-    "lookahead": ", a whole number of levels from 1 on",
 }
-_PREFERENCES = ("maximise", "minimise")
+
+
+def question_parameters(problem: str) -> dict[str, Parameter]:
+    """Return what a problem takes beside the game by the names of words, as the fields of its class declare.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such problem.
+
+    Examples
+    --------
+    >>> from treeplex.validation.questions import question_parameters
+    >>> {name: each.required for name, each in question_parameters("cdrnr").items()}
+    {'opponent': True, 'p': True, 'lookahead': True, 'gadget': False, 'player': False}
+    """
+    declared = {
+        each.about.alias or each.name: each for each in parameters_of(find_problem(problem)) if each.about.option
+    }
+    if "opponent" in declared:
+        declared["player"] = _PLAYER
+    return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
 
 
 class Question:
@@ -68,10 +60,11 @@ class Question:
     Parameters
     ----------
     problem : str
+        ``name`` or ``name:key=value,key=value``, such as ``rnr:opponent=uniform,p=1/2``.
     **words : str, int, sequence of str or None
         What the options of ``treeplex solve`` take, by their names: ``player``, ``opponent``, ``p``, ``epsilon``,
         ``constrain`` (a sequence), ``penalty``, ``maximise``, ``minimise``, ``lookahead``, ``gadget``, ``level``.
-        Nothing is said by ``None``.
+        Nothing is said by ``None``. They take precedence over those in `problem`.
 
     Attributes
     ----------
@@ -82,8 +75,8 @@ class Question:
     Raises
     ------
     UnsupportedProblemError
-        If there is no such problem, it does not take one of the words or needs one that is not said, or a number is
-        none.
+        If there is no such problem, it does not take one of the words or needs one that is missing, or a value is not
+        what it takes.
 
     Examples
     --------
@@ -94,44 +87,48 @@ class Question:
     'rnr --opponent uniform --p 1/2'
     >>> round(solve(question.pose(load_game("kuhn"))).objective, 6)
     0.138889
+    >>> Question("rnr:opponent=uniform,p=1/2").text
+    'rnr --opponent uniform --p 1/2'
     """
 
     def __init__(self, problem: str, **words: Any) -> None:
-        find_problem(problem)
-        if problem not in _NEEDS:
-            raise UnsupportedProblemError(f"{problem} cannot be posed in words: pose it in Python")
-        needs = _NEEDS[problem]
-        said = {name: word for name, word in words.items() if word is not None and word != () and word != []}
-        if "player" in said and "player" not in needs.known:
+        self.problem, text = _GRAMMAR.split(problem)
+        parameters = question_parameters(self.problem)
+        written = _GRAMMAR.texts(self.problem, text, list(parameters.values()))
+        said: dict[str, Any] = {name: written[each.name] for name, each in parameters.items() if each.name in written}
+        if "constrain" in said:
+            said["constrain"] = parameters["constrain"].convert(said["constrain"])
+        said |= {name: word for name, word in words.items() if word is not None and word != () and word != []}
+        self._check_known(said, parameters)
+        for name, each in parameters.items():
+            if each.required and name not in said:
+                example = _EXAMPLES.get(name, f", {each.expected}")
+                raise UnsupportedProblemError(f"{self.problem} needs --{name}{example}")
+        preferences = [name for name in _PREFERENCES if name in said]
+        if "maximise" in parameters and len(preferences) != 1:
+            received = "both" if preferences else "none"
+            raise UnsupportedProblemError(f"{self.problem} needs one of --maximise and --minimise, got {received}")
+        self.words: dict[str, str | tuple[str, ...]] = {name: _texts(said[name]) for name in parameters if name in said}
+        self._values: dict[str, Any] = {
+            name: _read(name, parameters[name], str(word))
+            for name, word in self.words.items()
+            if parameters[name].kind is not object
+        }
+
+    def _check_known(self, said: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> None:
+        """Refuse words that the problem does not take."""
+        if "player" in said and "player" not in parameters:
             raise UnsupportedProblemError(
-                f"--player {said['player']}: {problem} solves for all players at once, so leave it out"
+                f"--player {said['player']}: {self.problem} solves for all players at once, so leave it out"
             )
         if str(said.get("player", 0)) not in ("0", "1"):
             raise UnsupportedProblemError(f"--player {shown(said['player'], 60)}: expected 0 or 1")
         for name in said:
-            if name not in needs.known:
-                takers = ", ".join(other for other, needed in _NEEDS.items() if name in needed.known)
+            if name not in parameters:
+                takers = ", ".join(other for other in PROBLEMS if name in question_parameters(other))
                 raise UnsupportedProblemError(
-                    f"--{name} is not for {problem}; leave it out, or give a --problem that takes it: {takers}"
+                    f"--{name} is not for {self.problem}; leave it out, or give a --problem that takes it: {takers}"
                 )
-        for name in needs.required:
-            if name not in said:
-                raise UnsupportedProblemError(f"{problem} needs --{name}{_EXPECTED[name]}")
-        preferences = [name for name in _PREFERENCES if name in said]
-        if needs.known.count("maximise") and len(preferences) != 1:
-            received = "both" if preferences else "none"
-            raise UnsupportedProblemError(f"{problem} needs one of --maximise and --minimise, received {received}")
-        self.problem = problem
-        self.words: dict[str, str | tuple[str, ...]] = {
-            name: said[name] if isinstance(said[name], str) else _texts(said[name])
-            for name in needs.known
-            if name in said
-        }
-        numbers = dict(needs.defaults) | {name: str(word) for name, word in self.words.items() if name in _NUMBERS}
-        self._numbers: dict[str, Any] = {name: _number(name, text) for name, text in numbers.items()}
-        self._numbers |= {name: _whole(name, str(said[name])) for name in _WHOLE if name in said}
-        if "gadget" in self.words:
-            self._numbers["gadget"] = find_gadget(problem, str(self.words["gadget"])).name
 
     def __repr__(self) -> str:
         return f"Question({self.text!r})"
@@ -158,7 +155,7 @@ class Question:
             If the game has no such constraint, functional or opponent, or the problem is not for it.
         """
         make = find_problem(self.problem)
-        named: dict[str, Any] = dict(self._numbers)
+        named: dict[str, Any] = dict(self._values)
         if "constrain" in self.words:
             # The penalty is the price of a unit: a float, as multipliers are.
             named |= {name: float(number) for name, number in named.items()}
@@ -178,26 +175,13 @@ class Question:
 
 
 def _texts(word: Any) -> str | tuple[str, ...]:
-    return str(word) if isinstance(word, int) else tuple(map(str, word))
+    return str(word) if isinstance(word, int | str) else tuple(map(str, word))
 
 
-def _whole(name: str, text: str) -> int:
-    least = _WHOLE[name]
-    if not text.strip().isdecimal() or len(text) > 9 or int(text) < least:
-        raise UnsupportedProblemError(f"--{name} is {shown(text, 60)}, expected a whole number from {least} on")
-    return int(text)
-
-
-def _number(name: str, text: str) -> Fraction:
-    most = _NUMBERS[name]
+def _read(name: str, parameter: Parameter, text: str) -> Any:
+    """Return the value that a word says, refusing it by the name of its option."""
     try:
-        number = parse_number(text.strip())
-    except ValueError as error:
-        reason = "" if "no number" in str(error) else f" ({error})"
-        raise UnsupportedProblemError(
-            f"--{name} {shown(text, 60)}: expected a number, such as 0.25 or 1/4{reason}"
-        ) from None
-    if number < 0 or (most is not None and number > most):
-        expected = "a number of at least 0" if most is None else f"a number from 0 to {most}"
-        raise UnsupportedProblemError(f"--{name} is {text.strip()}, expected {expected}")
-    return number
+        return parameter.convert(text)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        hint = nearest(text, parameter.choices)
+        raise UnsupportedProblemError(f"--{name} {shown(text, 60)}{hint}: expected {parameter.expected}") from None

@@ -50,7 +50,8 @@ class KLDistance(Distance):
 
     Examples
     --------
-    >>> from treeplex import KLDistance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import KLDistance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})

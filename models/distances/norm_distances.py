@@ -87,7 +87,8 @@ class L1Distance(NormDistance):
 
     Examples
     --------
-    >>> from treeplex import L1Distance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L1Distance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
@@ -194,7 +195,8 @@ class L2Distance(NormDistance):
 
     Examples
     --------
-    >>> from treeplex import L2Distance, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L2Distance
     >>> game = load_game("kuhn")
     >>> uniform = Strategy.uniform(game, 0)
     >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}, "Q_": {"b": 1.0}})

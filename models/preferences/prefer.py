@@ -152,7 +152,8 @@ class PreferStrategy:
 
     Examples
     --------
-    >>> from treeplex import PreferStrategy, Strategy, load_game
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.preferences import PreferStrategy
     >>> cautious = Strategy.from_dict(load_game("kuhn"), 0, {"K_": {"p": 1, "b": 0}})
     >>> PreferStrategy(cautious, strength=4).degrees(0, "K_", ("p", "b"), is_first=True)
     [5.0, 1.0]

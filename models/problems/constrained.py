@@ -18,6 +18,7 @@ from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, collect_constraints
 from ..constraints.constraint import constraint_value, weighted_minorant
 from ..constraints.matrix import ConstraintMatrix, cvxpy_rows, excess_units, read_evidence, read_multipliers
+from ..declarations import Constraints, Penalty
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from ..programs.rational_program import RationalProgram
@@ -98,8 +99,8 @@ class ConstrainedNash:
     """
 
     game: Game
-    constraints: Any  # a tuple of Constraint, once they are collected
-    penalty: float | Fraction | None = field(default=None, kw_only=True)
+    constraints: Constraints  # a tuple of Constraint, once they are collected
+    penalty: Penalty = field(default=None, kw_only=True)
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
     name: ClassVar[str] = "constrained"

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ..declarations import Confidences
 from ..programs.program_blocks import ProgramBlocks
 from ..programs.rational_program import RationalProgram
 from .problem import Answer, Certificate
@@ -72,7 +73,7 @@ class DataBiasedResponse(ResponseProblem):
     (0.133333, 0.222222)
     """
 
-    p: Any = field(kw_only=True)
+    p: Confidences = field(kw_only=True)
     name: ClassVar[str] = "data-biased"
 
     def __post_init__(self) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Profile, check_same_game
+from ..declarations import Confidence, GadgetName
 from ..depth_limited import GADGETS, Continual, Found, Gadget
 from .one_player import checked_number
 from .problem import Certificate, StepBounds
@@ -137,8 +137,8 @@ class CDRNR(DepthLimitedResponse):
     (0.4365, True)
     """
 
-    p: float | Fraction = field(kw_only=True)
-    gadget: str = field(default="full", kw_only=True)
+    p: Confidence = field(kw_only=True)
+    gadget: GadgetName = field(default="full", kw_only=True)
     blueprint: Profile | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "cdrnr"
@@ -227,7 +227,7 @@ class CDBRNE(DepthLimitedResponse):
     True
     """
 
-    p: float | Fraction = field(kw_only=True)
+    p: Confidence = field(kw_only=True)
 
     name: ClassVar[str] = "cdbr-ne"
     needs_equilibrium: ClassVar[bool] = True

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, shown
 from ...seqform.strategy import Strategy, check_same_game
+from ..declarations import Confidence, Epsilon, Opponent
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from .one_player import OnePlayerProblem, checked_number
@@ -34,7 +35,7 @@ class ResponseProblem(OnePlayerProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    opponent: Strategy
+    opponent: Opponent
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -183,7 +184,7 @@ class RestrictedNash(ResponseProblem):
     (0.1388889, 0.4444444, 0.0555556)
     """
 
-    p: float | Fraction = field(kw_only=True)
+    p: Confidence = field(kw_only=True)
     name: ClassVar[str] = "rnr"
 
     def __post_init__(self) -> None:
@@ -285,7 +286,7 @@ class EpsilonSafeResponse(ResponseProblem):
     (0.4444444, 0.0555556)
     """
 
-    epsilon: float | Fraction = field(kw_only=True)
+    epsilon: Epsilon = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
 
     def __post_init__(self) -> None:

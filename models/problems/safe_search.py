@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.errors import UnsupportedProblemError, shown
+from ..declarations import Confidence, Level
 from ..depth_limited import Continual, Found, Search, SubgameRoots, roots_after_chance, roots_at_level
 from .one_player import checked_number
 from .problem import Certificate, StepBounds
@@ -60,8 +60,8 @@ class SES(SteppedResponse):
     (True, True)
     """
 
-    p: float | Fraction = field(kw_only=True)
-    level: int | None = field(default=None, kw_only=True)
+    p: Confidence = field(kw_only=True)
+    level: Level = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "ses"
     needs_equilibrium: ClassVar[bool] = True

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ..declarations import Along, Lookahead
 from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
-from ..depth_limited.decision_steps import Along
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from .problem import Answer, Certificate, StepBounds
@@ -163,7 +163,7 @@ class DepthLimitedResponse(SteppedResponse):
         The value of the game to the player who responds; found if it is not given.
     """
 
-    lookahead: int = field(kw_only=True)
+    lookahead: Lookahead = field(kw_only=True)
     along: Along = field(default="levels", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +14,7 @@ from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
+from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import Distance, L1Distance, check_distance
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
@@ -84,11 +84,11 @@ class StyledNash(OnePlayerProblem):
     0.504444
     """
 
-    epsilon: float | Fraction = field(kw_only=True)
-    maximise: Any = field(default=None, kw_only=True)
-    minimise: Any = field(default=None, kw_only=True)
+    epsilon: Epsilon = field(default=0, kw_only=True)
+    maximise: Maximised = field(default=None, kw_only=True)
+    minimise: Minimised = field(default=None, kw_only=True)
     nearest: Any = field(default=None, kw_only=True)
-    player: Any = field(default=None, kw_only=True)
+    player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
 

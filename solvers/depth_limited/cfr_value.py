@@ -57,7 +57,8 @@ class CFRValue:
     Examples
     --------
     >>> import numpy as np
-    >>> from treeplex import CFRValue, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import CFRValue
     >>> from treeplex.models.depth_limited import Border
     >>> kuhn = load_game("kuhn")
     >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)  # player 0 passed, player 1 bet

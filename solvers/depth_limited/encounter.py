@@ -50,7 +50,8 @@ def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: i
 
     Examples
     --------
-    >>> from treeplex import CDBR, Agent, Strategy, encounter, load_game
+    >>> from treeplex import CDBR, Agent, Strategy, load_game
+    >>> from treeplex.solvers import encounter
     >>> game = load_game("kuhn")
     >>> model = Strategy.uniform(game, 1)
     >>> agent = Agent(CDBR(game, model, lookahead=1), "lp")

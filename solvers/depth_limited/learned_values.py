@@ -245,7 +245,8 @@ class LinearValue(LearnedValue):
 
     Examples
     --------
-    >>> from treeplex import LinearValue, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import LinearValue
     >>> LinearValue.train(load_game("kuhn"), 1, player=0, examples=100, iterations=50).mean_error < 0.02
     True
     """
@@ -281,7 +282,8 @@ class NetworkValue(LearnedValue):
 
     Examples
     --------
-    >>> from treeplex import NetworkValue, load_game
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import NetworkValue
     >>> network = NetworkValue.train(load_game("kuhn"), 1, player=0, examples=100, iterations=50, updates=200)
     >>> network.mean_error < 0.05
     True

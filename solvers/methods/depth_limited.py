@@ -22,9 +22,9 @@ class DepthLimitedCFR(RegretMethod):
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-        :class:`~treeplex.CFRValue` by default, of 500 iterations a query; a learnt one
-        (:class:`~treeplex.LinearValue`, :class:`~treeplex.NetworkValue`), or a function of a border and both ranges
-        that returns the values of both players' ways in, see
+        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learnt one
+        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border and
+        both ranges that returns the values of both players' ways in, see
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
         As :class:`RegretMethod`; the iterate is the average. With alternating updates an iteration asks twice.
@@ -39,7 +39,8 @@ class DepthLimitedCFR(RegretMethod):
 
     Examples
     --------
-    >>> from treeplex import CDBR, CFRValue, DepthLimitedCFR, Strategy, load_game, solve
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> from treeplex.solvers import CFRValue, DepthLimitedCFR
     >>> game = load_game("kuhn")
     >>> method = DepthLimitedCFR("cfr+", CFRValue(iterations=50))
     >>> solution = solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), method, max_iterations=100)

@@ -52,7 +52,7 @@ def method_parameters(name: str) -> tuple[Parameter, ...]:
     --------
     >>> from treeplex.solvers.methods import method_parameters
     >>> [each.name for each in method_parameters("dcfr")]
-    ['updates', 'averaging', 'iterate', 'alpha', 'beta', 'precision', 'initial_regrets']
+    ['updates', 'averaging', 'iterate', 'precision', 'initial_regrets', 'alpha', 'beta']
     """
     return parameters_of(_class_of(name))
 

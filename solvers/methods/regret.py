@@ -276,7 +276,8 @@ class CFVFP(RegretMethod):
 
     Examples
     --------
-    >>> from treeplex import CFVFP, Nash, load_game, solve
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import CFVFP
     >>> solution = solve(Nash(load_game("kuhn")), CFVFP(), tol=0.01)
     >>> solution.status
     <Status.CONVERGED: 'converged'>

@@ -67,7 +67,8 @@ class ExternalSamplingMCCFR(MCCFR):
 
     Examples
     --------
-    >>> from treeplex import ExternalSamplingMCCFR, Nash, load_game, solve
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import ExternalSamplingMCCFR
     >>> solution = solve(Nash(load_game("kuhn")), ExternalSamplingMCCFR(), tol=0.02, seed=1)
     >>> solution.status, bool(solution.exploitability <= 0.02)
     (<Status.CONVERGED: 'converged'>, True)
@@ -103,7 +104,8 @@ class OutcomeSamplingMCCFR(MCCFR):
 
     Examples
     --------
-    >>> from treeplex import Nash, OutcomeSamplingMCCFR, load_game, solve
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import OutcomeSamplingMCCFR
     >>> solution = solve(Nash(load_game("kuhn")), OutcomeSamplingMCCFR(), tol=0.02, seed=1)
     >>> solution.status, bool(solution.exploitability <= 0.02)
     (<Status.CONVERGED: 'converged'>, True)
@@ -151,7 +153,8 @@ class ESPrefCFR(ExternalSamplingMCCFR):
 
     Examples
     --------
-    >>> from treeplex import ESPrefCFR, Nash, load_game, solve
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import ESPrefCFR
     >>> bold = ESPrefCFR("0/b@first:5")
     >>> solution = solve(Nash(load_game("kuhn")), bold, tol=0.01, seed=1)
     >>> solution.status, bool(solution.profile[0]["K_"]["b"] > 0.6)

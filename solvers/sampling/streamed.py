@@ -57,7 +57,7 @@ class StreamedMCCFR:
 
     Memory grows with the infosets that walks have met, some 200 bytes each and more with many actions. There is no
     certificate, which would need the whole game: see :meth:`regret_estimates` and
-    :func:`~treeplex.streamed_gain` for what can be said.
+    :func:`~treeplex.solvers.streamed_gain` for what can be said.
 
     Parameters
     ----------

@@ -71,7 +71,8 @@ def streamed_payoffs(
 
     Examples
     --------
-    >>> from treeplex import StreamedMCCFR, load_game, streamed_payoffs
+    >>> from treeplex import StreamedMCCFR, load_game
+    >>> from treeplex.solvers import streamed_payoffs
     >>> game = load_game("kuhn")
     >>> payoffs = streamed_payoffs(game, StreamedMCCFR(game).profile, games=5000)  # uniform: 1/8 in expectation
     >>> payoffs[0].lower < 1 / 8 < payoffs[0].upper
@@ -140,7 +141,8 @@ def streamed_gain(
 
     Examples
     --------
-    >>> from treeplex import StreamedMCCFR, load_game, streamed_gain
+    >>> from treeplex import StreamedMCCFR, load_game
+    >>> from treeplex.solvers import streamed_gain
     >>> game = load_game("kuhn")
     >>> found = streamed_gain(game, StreamedMCCFR(game).profile, 0, iterations=300, games=4000)
     >>> found.gain.lower > 0.2  # 3/8 in truth

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from treeplex import LinearValue, Profile, Strategy, load_game
+from treeplex import Profile, Strategy, load_game
 from treeplex.cli import main
+from treeplex.solvers import LinearValue
 
 CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
 CDRNR = ("solve", "leduc", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5")
@@ -80,16 +81,16 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((*CDBR, "--lookahead", "0"), "--lookahead is '0', expected a whole number from 1 on"),
-        ((*CDBR, "--lookahead", "two"), "--lookahead is 'two', expected a whole number from 1 on"),
-        ((*CDBR, "--lookahead", "9" * 5000), "--lookahead is '999"),
-        (CDBR, "cdbr needs --lookahead, a whole number of levels from 1 on"),
+        ((*CDBR, "--lookahead", "0"), "--lookahead '0': expected an integer of at least 1"),
+        ((*CDBR, "--lookahead", "two"), "--lookahead 'two': expected an integer of at least 1"),
+        ((*CDBR, "--lookahead", "9" * 5000), "--lookahead '999"),
+        (CDBR, "cdbr needs --lookahead, an integer of at least 1"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
         ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for iterative methods"),
-        ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "unknown gadget 'ful' (did you mean full?)"),
+        ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "--gadget 'ful' (did you mean full?): expected one of full"),
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
-        ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p is 2, expected a number from 0 to 1"),
+        ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p '2': expected a number from 0 to 1"),
         (("solve", "kuhn", "--problem", "ses", "--opponent", "uniform", "--p", "0"), "kuhn has no public chance event"),
         (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr is for poker, kuhn and leduc"),
         (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treeplex import Profile, best_response_values, load_game, read_play_log
+from treeplex import Profile, load_game, read_play_log
 from treeplex.cli import main
+from treeplex.seqform import best_response_values
 from treeplex.solvers.opponents import opponent_strategy
 
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from treeplex import StreamedMCCFR, StreamedProfile, load_game
+from treeplex import StreamedMCCFR, load_game
 from treeplex.cli import main
+from treeplex.solvers import StreamedProfile
 
 LARGE = "goofspiel:cards=13"
 

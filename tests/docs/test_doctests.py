@@ -1,13 +1,13 @@
 """The examples in docstrings, in the README and in the documentation run and print what they show."""
 
 import ast
+import contextlib
 import doctest
-import importlib
+import importlib.util
 import inspect
+import io
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 import treeplex
+from treeplex.cli import main
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGE = Path(treeplex.__file__).parent
@@ -30,32 +31,50 @@ def module_names() -> list[str]:
     return [".".join(("treeplex", *part)).removesuffix(".__init__") for part in parts]
 
 
-@pytest.mark.parametrize("name", module_names())
-def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    module = importlib.import_module(name)
-    for needed in getattr(module, "__doctest_requires__", ()):  # optional libraries that its examples need
-        pytest.importorskip(needed)
-    results = doctest.testmod(module, optionflags=FLAGS)
-    assert results.failed == 0, f"{results.failed} of {results.attempted} examples failed; see the output above"
+def modules_by_package() -> dict[str, list[str]]:
+    """Gather the modules that lie in one folder, by the name of its package."""
+    packages: dict[str, list[str]] = {}
+    for name in module_names():
+        file = PACKAGE.joinpath(*name.split(".")[1:])
+        packages.setdefault(name if file.is_dir() else name.rpartition(".")[0], []).append(name)
+    return packages
 
 
-@pytest.mark.parametrize("name", module_names())
-def test_docstrings_hold_no_bars_that_the_documentation_would_replace(name: str) -> None:
+@pytest.mark.parametrize("names", modules_by_package().values(), ids=modules_by_package())
+def test_docstrings(names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = []
+    for name in names:
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        module = importlib.import_module(name)
+        # Optional libraries that its examples need.
+        if all(importlib.util.find_spec(needed) for needed in getattr(module, "__doctest_requires__", ())):
+            results = doctest.testmod(module, optionflags=FLAGS)
+            if results.failed:
+                failures.append(
+                    f"{name}: {results.failed} of {results.attempted} examples failed; see the output above"
+                )
+    assert not failures, "examples failed; see the output above:\n" + "\n".join(failures)
+
+
+def test_docstrings_hold_no_bars_that_the_documentation_would_replace() -> None:
     """``|x|`` stands for something else in reStructuredText, and the build of the pages fails."""
-    tree = ast.parse(inspect.getsource(importlib.import_module(name)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            text = re.sub(r"``.*?``|>>> .*|^\s*\.\.\. .*", "", ast.get_docstring(node) or "")
-            assert not re.search(r"(?<![\w|])\|(?=\S)[^|\n]*\S?\|(?![\w|])", text), (
-                f"{name}: {getattr(node, 'name', 'module')}"
-            )
+    wrong = []
+    for name in module_names():
+        for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(name)))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = re.sub(r"``.*?``|>>> .*|^\s*\.\.\. .*", "", ast.get_docstring(node) or "")
+                if re.search(r"(?<![\w|])\|(?=\S)[^|\n]*\S?\|(?![\w|])", text):
+                    wrong.append(f"{name}: {getattr(node, 'name', 'module')}")
+    assert not wrong, "\n".join(wrong)
 
 
 def run_console(example: Example) -> str | None:
     """Run the commands ``$ treeplex …`` of a block and compare what they print with what is shown, if anything is.
 
-    Other commands (``$ pip install …``) are not run, and a block without prompts is left alone.
+    They run in this process; ``tests/cli`` has what takes one of its own. Other commands (``$ pip install …``) are not
+    run, and a block without prompts is left alone.
     """
     commands: list[tuple[str, list[str]]] = []
     for line in example.parsed.splitlines():
@@ -66,13 +85,14 @@ def run_console(example: Example) -> str | None:
     for command, shown in commands:
         if not command.startswith("treeplex "):
             continue
-        arguments = [sys.executable, "-P", "-m", *shlex.split(command, comments=True)]
-        ran = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
-        want = "\n".join(shown).strip()
-        if ran.returncode not in {0, 1} or (ran.returncode == 1 and not want):
-            return f"{command}: exit status {ran.returncode}\n{ran.stdout}{ran.stderr}"
-        if want and not doctest.OutputChecker().check_output(want + "\n", ran.stdout.strip() + "\n", FLAGS):
-            return f"{command}: expected\n{want}\nbut it printed\n{ran.stdout}{ran.stderr}"
+        printed, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+            status = main(shlex.split(command, comments=True)[1:])
+        want, got = "\n".join(shown).strip(), printed.getvalue()
+        if status not in {0, 1} or (status == 1 and not want):
+            return f"{command}: exit status {status}\n{got}{errors.getvalue()}"
+        if want and not doctest.OutputChecker().check_output(want + "\n", got.strip() + "\n", FLAGS):
+            return f"{command}: expected\n{want}\nbut it printed\n{got}{errors.getvalue()}"
     return None
 
 

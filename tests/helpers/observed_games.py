@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from treeplex import Game, ObserverTree, Profile, Strategy
+from treeplex import Game, Profile, Strategy
+from treeplex.seqform import ObserverTree
 from treeplex.solvers.opponents import opponent_strategy
 
 

@@ -16,13 +16,13 @@ from treeplex import (
     SequenceForm,
     Strategy,
     UnsupportedProblemError,
-    best_response_values,
     expected_payoffs,
     load_game,
     nash_conv,
     solve,
 )
 from treeplex.models.opponents import Abstraction, leduc_buckets
+from treeplex.seqform import best_response_values
 from treeplex.solvers.opponents import abstraction_profile
 
 KUHN = load_game("kuhn")

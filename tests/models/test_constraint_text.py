@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from effort import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treeplex import (
@@ -396,7 +397,7 @@ LABELS = st.one_of(
     st.lists(LABELS, min_size=2, max_size=2, unique_by=str),
     st.lists(LABELS, min_size=2, max_size=2, unique_by=str),
 )
-@settings(max_examples=30)
+@examples(30)
 @example(["a\nb", "a b"], ["<=", '"'])
 @example(["plan", "as"], ["1e+5", "\u200b"])
 def test_names_of_sequences_are_read_back(infosets, actions):

@@ -4,22 +4,15 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from random_flows import random_flow
 from random_trees import to_graph, trees
 
-from treeplex import (
-    Game,
-    InvalidStrategyError,
-    KLDistance,
-    L1Distance,
-    L2Distance,
-    SequenceForm,
-    Strategy,
-    load_game,
-)
+from treeplex import Game, InvalidStrategyError, SequenceForm, Strategy, load_game
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
 from treeplex.seqform.rationals import exact_plan
 
@@ -64,7 +57,7 @@ def by_definition(distance, plan):
     return np.sqrt(total) if distance.kind == "l2" else total
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.none() | trees(num_players=2), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.data())
 def test_minorants_lie_below_the_distance_whatever_the_slopes(tree, kind, seed, data):
     game, rng = draws(tree, seed)
@@ -82,7 +75,7 @@ def test_minorants_lie_below_the_distance_whatever_the_slopes(tree, kind, seed, 
         assert coefficients @ plan + constant <= distance.value(plan) + 1e-9 * scale
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.none() | trees(num_players=2), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1.0, 1e300))
 def test_slopes_that_point_the_right_way_but_too_far_prove_no_more_than_is_true(tree, kind, seed, factor):
     game, rng = draws(tree, seed)
@@ -100,7 +93,7 @@ def test_slopes_that_point_the_right_way_but_too_far_prove_no_more_than_is_true(
         assert coefficients @ plan + constant == pytest.approx(value, abs=1e-9 * (1.0 + value))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.none() | trees(num_players=2), st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
 def test_a_distance_is_what_its_definition_says_and_its_own_minorant_is_tight(tree, kind, seed):
     game, rng = draws(tree, seed)
@@ -118,7 +111,7 @@ def test_a_distance_is_what_its_definition_says_and_its_own_minorant_is_tight(tr
     assert distance.gradient(plan) @ plan == pytest.approx(value, abs=1e-9 * scale)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.none() | trees(num_players=2), st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
 def test_distances_are_convex(tree, kind, seed):
     game, rng = draws(tree, seed)
@@ -129,7 +122,7 @@ def test_distances_are_convex(tree, kind, seed):
     assert distance.value(0.5 * (one + other)) <= sum(ends) / 2 + 1e-9 * (1.0 + sum(ends))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.none() | trees(num_players=2), st.integers(0, 2**32 - 1))
 def test_the_best_slopes_of_a_divergence_solve_its_regularised_best_response(tree, seed):
     game, rng = draws(tree, seed)
@@ -211,7 +204,7 @@ def test_what_makes_no_distance_is_refused_in_one_line(make, message):
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tree=st.none() | trees(num_players=2), seed=st.integers(0, 2**32 - 1))
 def test_in_fractions_a_reference_is_at_no_distance_from_itself(tree, seed):
     game, rng = draws(tree, seed)

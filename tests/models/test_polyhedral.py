@@ -4,14 +4,16 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
-from treeplex import ConstrainedNash, InvalidConstraintError, L1Distance, Strategy, load_game, solve
+from treeplex import ConstrainedNash, InvalidConstraintError, Strategy, load_game, solve
 from treeplex.models.constraints import ConvexConstraint, LinearConstraint, distance_bound
 from treeplex.models.constraints.from_cvxpy import read_cvxpy
 from treeplex.models.constraints.lifted import lift
 from treeplex.models.constraints.polyhedral import PolyhedralConstraint
+from treeplex.models.distances import L1Distance
 from treeplex.models.problems import LeastViolation
 
 cp = pytest.importorskip("cvxpy")
@@ -289,7 +291,7 @@ def piecewise_linear(draw, plan):
     return draw(st.sampled_from([cp.sum, cp.max]))(cp.hstack(parts)) - 1.0
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_no_evidence_proves_a_wrong_bound(data):
     game = load_game("kuhn")

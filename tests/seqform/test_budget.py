@@ -14,7 +14,6 @@ import pytest
 from treeplex import (
     CHANCE,
     TERMINAL,
-    GameSize,
     GameTooLargeError,
     GameTree,
     InvalidGameError,
@@ -24,6 +23,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.games import families
+from treeplex.seqform import GameSize
 from treeplex.seqform import budget as budget_module
 from treeplex.seqform.budget import available_memory, memory_budget, read_memory, sequence_form_bytes, tree_bytes
 from treeplex.seqform.enumeration import enumerate_game

@@ -13,7 +13,8 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import NestedRules, seeded_tree, to_graph, trees
 
@@ -351,7 +352,7 @@ def test_random_trees_come_back_as_they_were(root):
 
 
 @given(trees(num_players=2))
-@settings(max_examples=25)
+@examples(25)
 def test_gambit_reads_random_trees_as_they_were(root):
     tree = GameTree(to_graph(root))
     assert described_by_gambit(format_efg(tree)) == described(tree)
@@ -705,7 +706,7 @@ SPARE = [
 
 
 @given(st.sampled_from([*ACCEPTED.values(), POKER, HORSE, STAGES]), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=600)
+@examples(600)
 def test_mutilated_files_are_read_or_refused_in_one_line(text, seed, by_token):
     source = random.Random(seed)
     parts = TOKEN.findall(text) if by_token else list(text)

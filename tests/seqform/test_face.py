@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import seeded_tree, to_game
@@ -26,7 +27,7 @@ def polytopes(draw):
     return to_game(seeded_tree(seed)).sequence_form.treeplexes[draw(st.integers(0, 1))], rng
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(polytopes(), st.booleans())
 def test_reduced_costs_tell_what_every_plan_costs(posed, ties):
     treeplex, rng = posed
@@ -44,7 +45,7 @@ def test_reduced_costs_tell_what_every_plan_costs(posed, ties):
     assert found.reduced[~found.attained].min(initial=1.0) > 0.0
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(polytopes())
 def test_plans_of_a_face_are_the_plans_of_least_cost(posed):
     treeplex, rng = posed

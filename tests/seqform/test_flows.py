@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from scipy.optimize import linprog
@@ -155,7 +156,7 @@ def test_factors_pay_what_their_product_pays(games, seed):
     assert pickle.loads(pickle.dumps(factored)).fingerprint == factored.fingerprint  # noqa: S301
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(factored_games())
 def test_linear_programs_in_factors_have_the_same_value(games):
     factored, explicit = (Game.from_sequence_form(form) for form in games)

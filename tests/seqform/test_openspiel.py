@@ -25,12 +25,12 @@ from treeplex import (
     TreeplexError,
     UnknownGameError,
     UnsupportedProblemError,
-    best_response_values,
     expected_payoffs,
     load_game,
     nash_conv,
     solve,
 )
+from treeplex.seqform import best_response_values
 from treeplex.seqform.enumeration import enumerate_game
 from treeplex.seqform.interchange.openspiel import OpenSpielRules, game_from_openspiel, openspiel_game
 from treeplex.seqform.interchange.openspiel_policies import (

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
@@ -16,8 +17,6 @@ from treeplex import (
     SES,
     Agent,
     BestResponse,
-    CFRValue,
-    DepthLimitedCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -26,12 +25,12 @@ from treeplex import (
     Strategy,
     UnknownMethodError,
     UnsupportedProblemError,
-    encounter,
     expected_payoffs,
     load_game,
     solve,
 )
 from treeplex.cli import main
+from treeplex.solvers import CFRValue, DepthLimitedCFR, encounter
 from treeplex.solvers.opponents import opponent_strategy
 
 KUHN = load_game("kuhn")
@@ -125,7 +124,7 @@ def test_two_agents_meet():
     assert abs(paid[:, 0].mean() - expected) <= 3.9 * paid[:, 0].std() / math.sqrt(len(paid))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 10**6), p=st.sampled_from([0.0, 0.25, 0.5, 0.9]), player=st.sampled_from([0, 1]))
 def test_an_agent_along_levels_is_as_safe_as_its_decisions_are_good(seed, p, player):
     game = to_game(seeded_tree(seed))
@@ -215,14 +214,20 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,p=P,lookahead=K"),
-        ("cdrnr:opponent=uniform,p=2,lookahead=3", "cdrnr: p is 2.0, expected a number from 0 to 1"),
-        ("cdbr:opponent=uniform,lookahead=0", "cdbr: lookahead is 0, expected a whole number from 1 on"),
+        ("cdrnr:opponent=uniform,p=0.5", "opponent cdrnr needs lookahead; expected cdrnr:opponent=O,lookahead=K,p=P"),
+        ("cdrnr:opponent=uniform,p=2,lookahead=3", "opponent cdrnr: p = 2; expected a number from 0 to 1"),
+        ("cdbr:opponent=uniform,lookahead=0", "opponent cdbr: lookahead = 0; expected an integer of at least 1"),
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
-        ("cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful", "unknown gadget 'ful' (did you mean full?)"),
+        (
+            "cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful",
+            "opponent cdrnr: gadget = ful; expected one of full, none",
+        ),
         ("cdbr:opponent=uniform,lookahead=1,method=highs", "method highs cannot solve cdbr"),
         ("cdbr:opponent=unifrm,lookahead=1", "unknown opponent 'unifrm' (did you mean uniform?)"),
-        ("cdbr:opponent=uniform,lookahead=1,seconds=-1", "an agent got seconds=-1.0"),
+        (
+            "cdbr:opponent=uniform,lookahead=1,seconds=-1",
+            "opponent cdbr: seconds = -1; expected a number of at least 0",
+        ),
         ("ses:opponent=uniform,p=0.5,level=40", "ses: level is 40, expected one from 0 to 2"),
     ],
 )

@@ -10,11 +10,9 @@ from treeplex import (
     InvalidGameError,
     Nash,
     PrefCFR,
-    PreferStrategy,
     Status,
     Strategy,
     UnsupportedProblemError,
-    calibrate_style,
     load_game,
     reach_style,
     solve,
@@ -22,7 +20,8 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.constraints import functional_bound, parse_constraint
-from treeplex.models.preferences import preference_on
+from treeplex.models.preferences import PreferStrategy, preference_on
+from treeplex.solvers import calibrate_style
 from treeplex.solvers.preferred_actions import preferences_for
 
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")

@@ -11,10 +11,6 @@ from treeplex import (
     DCFR,
     TERMINAL,
     CFRPlus,
-    EmpiricalPlay,
-    EmpiricalRun,
-    ESPrefCFR,
-    ExternalSamplingMCCFR,
     Game,
     InvalidStrategyError,
     Nash,
@@ -22,14 +18,14 @@ from treeplex import (
     Strategy,
     UnknownMethodError,
     UnsupportedProblemError,
-    best_response_values,
-    cce_gap,
     expected_payoffs,
     load_game,
     nash_conv,
     solve,
 )
+from treeplex.seqform import EmpiricalPlay, best_response_values, cce_gap
 from treeplex.seqform.evaluate import best_response_plan, best_response_value
+from treeplex.solvers import EmpiricalRun, ESPrefCFR, ExternalSamplingMCCFR
 from treeplex.solvers.sampling.sampler import Sampler, SamplingRule
 from treeplex.solvers.sampling.tree import history_tree
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -128,7 +129,7 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(constrained_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+", "cfr"]), st.integers(1, 300))
 def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     game, constraints = posed
@@ -149,7 +150,7 @@ def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
         assert bound >= -owed - hair
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(constrained_games(), st.floats(0.05, 5.0), st.sampled_from(["sum", "largest"]))
 def test_penalised_problems_reach_the_penalised_optimum(posed, penalty, penalise):
     game, constraints = posed
@@ -199,7 +200,7 @@ def test_constraints_that_exclude_each_other_are_found_out():
     assert solution.infeasibility.least_violation == pytest.approx(0.3)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(trees(size=10), st.integers(0, 2**32))
 def test_what_is_called_infeasible_is(root, seed):
     game = to_game(root)

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 from constrained_cases import CASES, KUHN, conflicting, constrained_games
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import to_game, trees
@@ -62,7 +63,7 @@ def flow_game(rng):
 # --- every bound holds ------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(constrained_games(), st.floats(0.02, 20.0), st.integers(1, 300), STEPS, st.floats(0.01, 3.0))
 def test_all_bounds_hold_under_constraints_that_can_be_met(posed, beta, iterations, steps, step):
     game, constraints = posed
@@ -75,7 +76,7 @@ def test_all_bounds_hold_under_constraints_that_can_be_met(posed, beta, iteratio
     assert "theorem 5" not in names
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(trees(size=10), st.integers(0, 2**32), st.floats(0.02, 20.0), st.integers(1, 300), STEPS)
 def test_all_bounds_hold_whether_or_not_constraints_exclude_each_other(root, seed, beta, iterations, steps):
     game, rng = to_game(root), np.random.default_rng(seed)
@@ -86,7 +87,7 @@ def test_all_bounds_hold_whether_or_not_constraints_exclude_each_other(root, see
     assert any(one.name == "theorem 5" for one in found.bounds) == infeasible
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32), st.floats(0.02, 20.0), st.integers(1, 200), STEPS)
 def test_all_bounds_hold_in_flows(seed, beta, iterations, steps):
     rng = np.random.default_rng(seed)
@@ -201,7 +202,7 @@ def test_measured_regrets_are_those_of_all_iterates(spec, steps):
         assert found.multiplier_regrets[player] == pytest.approx(of_multipliers, abs=1e-7)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(constrained_games(), st.floats(0.05, 5.0), st.integers(1, 200), STEPS)
 def test_all_regrets_together_are_the_gap_of_the_penalised_problem(posed, beta, iterations, steps):
     game, constraints = posed
@@ -273,7 +274,7 @@ def pure_plans(treeplex):
     return np.array(plans)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32), st.booleans())
 def test_constants_bound_what_pure_plans_attain(seed, flows):
     rng = np.random.default_rng(seed)
@@ -329,7 +330,7 @@ def draw(treeplex, rng):
     return behaviour[1:]
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(trees(size=10), st.integers(0, 2**32))
 def test_constrained_exploitability_is_that_of_dense_programs(root, seed):
     game, rng = to_game(root), np.random.default_rng(seed)
@@ -379,7 +380,7 @@ def test_the_papers_steps_give_the_papers_bound():
     assert bound.bound == pytest.approx(exploitability_bound(found.constants, beta, iterations))
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(constrained_games(), st.floats(0.1, 10.0))
 def test_no_other_step_promises_less_regret_of_multipliers(posed, beta):
     game, constraints = posed

@@ -3,7 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import to_game, trees
@@ -12,9 +13,6 @@ from treeplex import (
     CCFR,
     ConstrainedNash,
     Game,
-    KLDistance,
-    L1Distance,
-    L2Distance,
     Nash,
     SequenceForm,
     Status,
@@ -25,6 +23,7 @@ from treeplex import (
 )
 from treeplex.models.constraints import ConvexConstraint, LinearConstraint, collect_constraints, distance_bound
 from treeplex.models.constraints.recognised import recognise
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.solvers.regret import kernel as kernel_rules
 from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
 from treeplex.solvers.regret.driver import kernel_of
@@ -275,7 +274,7 @@ def _named(name, given, game):
     return [distance_bound(given.distance, at_most=given.bound, name=name)]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(curved_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+"]), st.integers(1, 200))
 def test_the_bracket_always_holds_the_optimum(posed, base, iterations):
     game, constraints = posed

@@ -5,7 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 from constrained_cases import KUHN, bet
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
 from random_trees import seeded_tree, to_game, trees
@@ -221,7 +222,7 @@ def constraint_on(player, costs, bound, name):
     return LinearConstraint(player, dict(enumerate(costs.tolist())), bound, name)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(games(), st.sampled_from([(0,), (1,), (0, 1)]))
 def test_a_function_bounded_by_its_least_value_has_the_value_of_the_linear_program(posed, players):
     game, rng = posed
@@ -246,7 +247,7 @@ def test_a_function_bounded_by_its_least_value_has_the_value_of_the_linear_progr
     assert abs(solution.objective - exact.objective) <= tolerance + hair
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(games(), st.integers(2, 3))
 def test_nested_faces_have_the_values_of_the_linear_program(posed, depth):
     game, rng = posed
@@ -281,7 +282,7 @@ def test_the_order_of_nested_constraints_does_not_matter():
     assert len(found) == 1
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(games())
 def test_no_smaller_multiplier_makes_breaking_a_constraint_worthless(posed):
     game, rng = posed

@@ -17,7 +17,8 @@ from constrained_cases import (
     random_plan,
     sequence,
 )
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 from scipy.optimize import linprog
@@ -28,7 +29,6 @@ from treeplex import (
     InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
     Nash,
     Profile,
     SequenceForm,
@@ -46,6 +46,7 @@ from treeplex.models.constraints import (
     payoff_bound,
     reach_bound,
 )
+from treeplex.models.distances import KLDistance
 from treeplex.models.problems import LeastViolation
 from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
@@ -146,7 +147,7 @@ def _dense(form, constraints):
     return -solved.fun
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(constrained_games())
 def test_both_formulations_agree_with_a_dense_program_and_prove_it(posed):
     game, constraints = posed
@@ -162,7 +163,7 @@ def test_both_formulations_agree_with_a_dense_program_and_prove_it(posed):
             assert solution.multipliers[one.name] * slack == pytest.approx(0.0, abs=1e-6 * scale)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(constrained_games(), st.integers(0, 2**32))
 def test_any_multipliers_and_plans_that_meet_the_constraints_prove_valid_bounds(posed, seed):
     game, constraints = posed
@@ -185,7 +186,7 @@ def test_any_multipliers_and_plans_that_meet_the_constraints_prove_valid_bounds(
         assert certificate.upper >= optimal.lower - slack
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(constrained_games())
 def test_seats_are_alike(posed):
     game, constraints = posed
@@ -196,7 +197,7 @@ def test_seats_are_alike(posed):
     assert here.objective == pytest.approx(-there.objective, abs=1e-7 * form.payoff_scale)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(constrained_games(), st.floats(0.01, 100.0), st.sampled_from(["sum", "largest"]))
 def test_a_penalty_changes_nothing_where_it_exceeds_the_multipliers_and_bounds_them_elsewhere(posed, penalty, penalise):
     game, constraints = posed
@@ -225,7 +226,7 @@ def test_the_penalty_form_of_a_known_case_is_the_penalised_optimum():
     assert sum(max(0.0, one) for one in both.certificate.violations.values()) == pytest.approx(0.3)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(trees(size=10), st.integers(0, 2**32), st.integers(2, 6))
 def test_a_conflict_is_irreducible_and_its_least_violation_is_proven(root, seed, count):
     game = to_game(root)

@@ -16,8 +16,6 @@ from treeplex import (
     Status,
     Strategy,
     UnknownMethodError,
-    best_response_values,
-    counter_profile,
     counter_strategy,
     frequency_model,
     load_game,
@@ -26,6 +24,8 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.problems import LeastViolation
+from treeplex.seqform import best_response_values
+from treeplex.solvers import counter_profile
 from treeplex.solvers.counter_strategies import DEFAULT_PENALTY
 
 LEDUC = "leduc:merge_suits=true"

@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -36,7 +37,7 @@ def test_no_trust_gives_an_equilibrium_and_full_trust_a_best_response(game, meth
     assert best.objective == pytest.approx(solve(BestResponse(game, model)).objective, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(trees(size=10), st.integers(0, 2**32), st.integers(0, 1))
 def test_it_is_the_equilibrium_against_opponents_bound_to_the_model(root, seed, player):
     game = to_game(root)

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import Chance, Decision, Leaf, random_behaviour, to_graph, trees
 from scipy.optimize import linprog
@@ -19,7 +20,6 @@ from treeplex import (
     SES,
     BestNash,
     BestResponse,
-    DepthLimitedLP,
     Game,
     InvalidGameError,
     InvalidStrategyError,
@@ -36,6 +36,7 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.depth_limited import decision_steps
+from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.opponents import opponent_strategy
 
 KUHN, LEDUC, FIGURE_10 = load_game("kuhn"), load_game("leduc:merge_suits=true"), load_game("depth_limited_figure_10")
@@ -214,7 +215,7 @@ def posed_on(tree, seed, player):
     return game, Strategy.from_dict(game, 1 - player, model)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     trees(depth=6, size=24),
     st.integers(0, 2**16),
@@ -248,7 +249,7 @@ def test_steps_never_fall_and_the_response_is_worth_the_last_at_least(tree, seed
             assert solution.exploitability <= solution.safety_bound + 1e-6
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(trees(depth=5, size=20), st.integers(0, 2**16), st.sampled_from([0, 1]), st.sampled_from([0.3, 0.7]))
 def test_who_sees_the_whole_game_plays_a_restricted_nash_response(tree, seed, player, p):
     game, model = posed_on(tree, seed, player)
@@ -258,7 +259,7 @@ def test_who_sees_the_whole_game_plays_a_restricted_nash_response(tree, seed, pl
     assert best.objective == pytest.approx(solve(BestResponse(game, model)).objective, abs=1e-7)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(trees(depth=5, size=20), st.integers(0, 2**16), st.sampled_from([0, 1]), st.integers(1, 3))
 def test_with_a_sure_model_it_is_the_best_response_with_an_unsure_one_an_equilibrium(tree, seed, player, lookahead):
     game, model = posed_on(tree, seed, player)

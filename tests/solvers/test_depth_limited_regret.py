@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
@@ -92,7 +93,7 @@ def test_paths_are_solved_too(along):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 4), st.integers(0, 1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_steps_of_random_games_are_those_of_the_linear_programs(seed, p, lookahead, player):
     game = to_game(seeded_tree(seed))
     try:

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -122,7 +123,7 @@ def test_player_one_changes_its_response_165_times_in_leduc():
     assert np.diff(frontier.breakpoints).min() == pytest.approx(5.85e-6, rel=1e-2)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(trees(), st.integers(0, 1), st.integers(0, 99))
 def test_frontiers_of_random_trees_obey_the_laws(root, seat, seed):
     game = to_game(root)

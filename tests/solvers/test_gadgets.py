@@ -4,25 +4,16 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
 
-from treeplex import (
-    CDRNR,
-    DepthLimitedLP,
-    Game,
-    Nash,
-    Profile,
-    Strategy,
-    UnsupportedProblemError,
-    load_game,
-    solve,
-    worst_case,
-)
+from treeplex import CDRNR, Game, Nash, Profile, Strategy, UnsupportedProblemError, load_game, solve, worst_case
 from treeplex.models.depth_limited import GADGETS, DecisionStep, Found, SubgameRoots
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
 from treeplex.models.problems.side import Side
+from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.exact.highs import load, objective_factor
 
 COIN, FIGURE_2 = load_game("coin"), load_game("depth_limited_figure_2")
@@ -270,7 +261,7 @@ def counted(game, player, states, plan, found, model, modelled, p, kind):
     return total
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     trees(depth=6, size=26),
     st.integers(0, 2**16),

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from constrained_cases import CASES, KUHN, KUHN_CASES, TRANSIT, conflicting, constrained_games
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -62,7 +63,7 @@ def test_a_transit_game_is_solved_from_any_bound(beta):
     assert solution.multipliers["risk"] == pytest.approx(multiplier, abs=1e-2)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(constrained_games(), st.sampled_from(BETAS), st.sampled_from(["dcfr", "cfr+"]))
 def test_random_games_are_solved_from_any_bound(posed, beta, base):
     game, constraints = posed
@@ -78,7 +79,7 @@ def test_random_games_are_solved_from_any_bound(posed, beta, base):
         assert max(exact.multipliers.values()) > 0.0
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(trees(size=8), st.integers(0, 2**32), st.sampled_from(BETAS))
 def test_constraints_at_random_are_called_infeasible_only_if_they_are(root, seed, beta):
     game = to_game(root)

@@ -605,7 +605,7 @@ def test_unknown_methods(method, message):
             lambda: find_method("cfr", step=1),
             "cfr: unknown parameter 'step'; expected one of updates, averaging, iterate",
         ),
-        (lambda: find_method("highs-ipm", tol=1), "highs-ipm: unknown parameter 'tol'; expected one of algorithm"),
+        (lambda: find_method("highs-ipm", tol=1), "highs-ipm: unknown parameter 'tol'; expected algorithm"),
         (lambda: find_method("cfrr"), "did you mean cfr?"),
     ],
 )

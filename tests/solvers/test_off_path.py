@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from random_trees import to_game, trees
 
 from treeplex import InvalidGameError, InvalidStrategyError, Nash, Profile, Strategy, exploitability, load_game, solve
@@ -39,7 +40,7 @@ def test_mistakes_of_the_opponent_are_punished_where_the_plan_leaves_them_alone(
     assert earned[1] > earned[0]
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(trees(size=10))
 def test_only_infosets_that_are_not_reached_change(root):
     game = to_game(root)

@@ -6,7 +6,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import (
     Chance,
@@ -86,7 +87,7 @@ def normal_form(root) -> np.ndarray:
     return np.array([[float(expected(root, [row, column])[0]) for column in other] for row in own])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(trees(depth=4, size=12))
 def test_the_value_is_that_of_the_normal_form(root):
     assume(count_pure_strategies(root, 0) * count_pure_strategies(root, 1) <= 400)

@@ -4,20 +4,19 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
     CFR,
-    CFVFP,
     DCFR,
     CFRPlus,
     Nash,
     PCFRPlus,
     PrefCFR,
     Prefer,
-    PreferStrategy,
     Profile,
     Strategy,
     UnknownMethodError,
@@ -29,8 +28,9 @@ from treeplex import (
     solve,
     style_range,
 )
-from treeplex.models.preferences import preference_on
+from treeplex.models.preferences import PreferStrategy, preference_on
 from treeplex.seqform.functional import Functional, reach_matrix, reach_of_others
+from treeplex.solvers import CFVFP
 from treeplex.solvers.regret.loop import BLOCK, EARLY, LATE_BLOCK
 from treeplex.solvers.regret.preference_bounds import preference_bound
 
@@ -351,7 +351,7 @@ def test_three_players_can_have_styles():
     st.integers(0, 10**6), st.sampled_from(["counterfactual", "conditional"]), st.sampled_from(["cfr", "cfr+"]),
     st.sampled_from([1, 7, 100, 1000]), st.sampled_from(["alternating", "simultaneous"]),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_nash_conv_is_within_the_bound(seed, units, base, iterations, updates):
     game = to_game(seeded_tree(seed))
     method = PrefCFR(random_preference(game, seed, units), units=units, base=base, updates=updates)

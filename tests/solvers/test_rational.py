@@ -10,7 +10,8 @@ import flint
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import grow, to_game, trees
 
@@ -159,7 +160,7 @@ def zero_sum(game):
     return Game.from_sequence_form(SequenceForm(form.treeplexes, payoff_matrices=[form.A, -form.A]))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(trees(num_players=2), st.fractions(0, 1, max_denominator=7), st.integers(0, 1))
 def test_random_games_have_the_values_that_floats_find(tree, p, seat):
     game = zero_sum(to_game(tree))
@@ -177,7 +178,7 @@ def test_random_games_have_the_values_that_floats_find(tree, p, seat):
     assert (1 - p) * restricted.exact.exploitability <= p * restricted.exact.gain
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(1, 9))
 def test_every_strategy_bounds_the_value_exactly(tree, seat, weight):
     game = zero_sum(to_game(tree))
@@ -237,7 +238,7 @@ def test_what_is_infeasible_by_a_hair_is_infeasible(above):
         solve(problem, "rational")
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_the_simplest_fraction_rounds_to_its_float(number):
     found = simplest_fraction(number)
@@ -246,13 +247,13 @@ def test_the_simplest_fraction_rounds_to_its_float(number):
     assert float(intended_fraction(number)) == number
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.fractions(-10, 10, max_denominator=10**7))
 def test_fractions_come_back_from_floats(fraction):
     assert simplest_fraction(float(fraction)) == fraction
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.floats(1e-6, 1e6))
 def test_no_fraction_of_smaller_denominator_rounds_to_the_float(number):
     found = simplest_fraction(number)
@@ -303,7 +304,7 @@ def test_problems_write_the_same_program_in_floats_and_fractions():
         assert floats.matrix.indices.tolist() == exact.matrix.to_sparse().indices.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_sparse_systems_are_solved_exactly_both_ways(size, seed):
     rng = np.random.default_rng(seed)

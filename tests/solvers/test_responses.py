@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 
@@ -18,12 +19,12 @@ from treeplex import (
     Status,
     Strategy,
     UnsupportedProblemError,
-    best_response_values,
     gain,
     load_game,
     solve,
     worst_case,
 )
+from treeplex.seqform import best_response_values
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 
@@ -118,7 +119,7 @@ def test_flows_and_factors_are_taken(seat):
         assert exact.gain >= 0.0
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(trees(num_players=2), st.floats(0.0, 1.0), st.integers(0, 1), st.integers(0, 2**32 - 1))
 def test_random_games_obey_the_laws(tree, p, seat, seed):
     game = Game.from_tree(to_graph(tree))

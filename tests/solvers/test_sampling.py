@@ -12,11 +12,9 @@ from whole_walks import least_p_value, whole_walk
 from treeplex import (
     CHANCE,
     TERMINAL,
-    ExternalSamplingMCCFR,
     Game,
     InvalidStrategyError,
     Nash,
-    OutcomeSamplingMCCFR,
     Profile,
     SequenceForm,
     Status,
@@ -28,6 +26,7 @@ from treeplex import (
     solve,
 )
 from treeplex.seqform.errors import GameTooLargeError, InvalidGameError
+from treeplex.solvers import ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 from treeplex.solvers.sampling.sampler import Sampler, SamplingRule
 from treeplex.solvers.sampling.tree import CHILD, COUNT, MOVER, PLACE, history_tree
 

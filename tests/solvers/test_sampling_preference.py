@@ -7,19 +7,9 @@ from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 from whole_walks import least_p_value, whole_walk
 
-from treeplex import (
-    ESPrefCFR,
-    ExternalSamplingMCCFR,
-    Nash,
-    Prefer,
-    Status,
-    UnknownMethodError,
-    exploitability,
-    load_game,
-    nash_conv,
-    solve,
-)
+from treeplex import Nash, Prefer, Status, UnknownMethodError, exploitability, load_game, nash_conv, solve
 from treeplex.seqform.errors import InvalidPreferenceError
+from treeplex.solvers import ESPrefCFR, ExternalSamplingMCCFR
 from treeplex.solvers.sampling.sampler import LocalPreference, Sampler, SamplingRule
 from treeplex.solvers.sampling.tree import history_tree
 

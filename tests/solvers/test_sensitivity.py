@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -99,7 +100,7 @@ def test_the_price_of_safety_in_leduc_changes_where_the_restricted_response_does
     check_shape(function, concave=True)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(trees(), st.data())
 def test_safe_responses_agree_with_cold_solves(root, data):
     game = to_game(root)
@@ -113,7 +114,7 @@ def test_safe_responses_agree_with_cold_solves(root, data):
     check_against_cold_solves(problem, function, data.draw(st.lists(st.floats(0.01, 1), min_size=3, max_size=3)), 1e-7)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(trees(), st.data())
 def test_constrained_equilibria_of_either_player_agree_with_cold_solves(root, data):
     game = to_game(root)

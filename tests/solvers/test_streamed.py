@@ -12,32 +12,34 @@ from random_trees import seeded_tree, to_game
 from treeplex import (
     CHANCE,
     TERMINAL,
-    ESPrefCFR,
-    ExternalSamplingMCCFR,
     Game,
     GameTooLargeError,
     ImperfectRecallError,
     InvalidGameError,
     InvalidStrategyError,
-    OutcomeSamplingMCCFR,
     Prefer,
     Profile,
     SequenceForm,
     Strategy,
     StreamedMCCFR,
-    StreamedProfile,
     UnknownMethodError,
     UnsupportedProblemError,
-    best_response_values,
     expected_payoffs,
     exploitability,
     load_game,
     nash_conv,
+)
+from treeplex.seqform import best_response_values
+from treeplex.seqform.evaluate import best_response_value
+from treeplex.seqform.interchange.files import read_archive, write_archive
+from treeplex.solvers import (
+    ESPrefCFR,
+    ExternalSamplingMCCFR,
+    OutcomeSamplingMCCFR,
+    StreamedProfile,
     streamed_gain,
     streamed_payoffs,
 )
-from treeplex.seqform.evaluate import best_response_value
-from treeplex.seqform.interchange.files import read_archive, write_archive
 from treeplex.solvers.sampling.driver import preference_of, rule_of
 from treeplex.solvers.sampling.sampler import Sampler
 from treeplex.solvers.sampling.tree import history_tree

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 from scipy.optimize import linprog
@@ -17,9 +18,6 @@ from treeplex import (
     Game,
     InvalidGameError,
     InvalidStrategyError,
-    KLDistance,
-    L1Distance,
-    L2Distance,
     SequenceForm,
     SolverError,
     Status,
@@ -32,6 +30,7 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
 from treeplex.solvers.styles import style_range
 
@@ -104,7 +103,7 @@ def by_linprog(game, player, coefficients, floor):
     ).fun
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(0, 2**32 - 1), st.floats(0.01, 0.5))
 def test_linear_styles_of_random_games_are_those_of_an_independent_program(tree, player, seed, share):
     game = Game.from_tree(to_graph(tree))
@@ -380,7 +379,7 @@ def test_frequencies_count_what_chance_and_the_others_allow():
     assert both.value(UNIFORM) == pytest.approx(1.0)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(0, 2**32 - 1))
 def test_reaches_sum_to_what_a_walk_of_the_tree_says(tree, player, seed):
     game = Game.from_tree(to_graph(tree))

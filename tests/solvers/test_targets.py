@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 from scipy.optimize import linprog
@@ -224,7 +225,7 @@ def test_trade_offs_are_drawn_with_what_was_asked(tmp_path):
         reach_style(KUHN, ["bet@first >= 0.4", "bet@J_ <= 0.2"]).figure()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(trees(num_players=2), st.integers(0, 1), st.integers(0, 2**32 - 1), st.floats(0.0, 1.0), st.floats(0.0, 0.5))
 def test_random_games_agree_with_their_trade_offs(tree, player, seed, place, share):
     game = Game.from_tree(to_graph(tree))

@@ -6,25 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
-from treeplex import (
-    CDBR,
-    CDBRNE,
-    CDRNR,
-    SES,
-    CFRValue,
-    DepthLimitedCFR,
-    LinearValue,
-    NetworkValue,
-    Status,
-    Strategy,
-    UnknownMethodError,
-    load_game,
-    solve,
-)
+from treeplex import CDBR, CDBRNE, CDRNR, SES, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS, Border, depth_limit
 from treeplex.seqform.errors import (
     GameFileError,
@@ -34,6 +21,7 @@ from treeplex.seqform.errors import (
     UnsupportedProblemError,
 )
 from treeplex.seqform.evaluate import infoset_values, sequence_values
+from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValue
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.step_solver import StepSolver
@@ -268,7 +256,7 @@ class Witness(ValueStepSolver):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.4, 1.0]), st.integers(1, 3), st.sampled_from([2, 20]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_gap_of_averages_is_at_most_their_regrets_and_the_errors_of_queries(seed, p, lookahead, queried):
     game = to_game(seeded_tree(seed))
     try:
@@ -319,7 +307,7 @@ def test_values_without_strategies_are_completed_for_the_certificate():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(1, 3), st.integers(0, 1))
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_gain_and_safety_hold_up_to_measured_errors(seed, p, lookahead, player):
     game = to_game(seeded_tree(seed))
     try:

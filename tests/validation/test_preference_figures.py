@@ -5,13 +5,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
     CFR,
-    ESPrefCFR,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -21,12 +21,12 @@ from treeplex import (
     load_game,
     nash_conv,
     solve,
-    style_efficiency,
     style_range,
     trade_off,
     worst_case,
 )
 from treeplex.seqform.functional import Functional
+from treeplex.solvers import ESPrefCFR, style_efficiency
 from treeplex.solvers.style_efficiency import efficiency_at, share_of_way
 from treeplex.validation.papers import (
     PrefCFREfficiency,
@@ -45,7 +45,7 @@ from treeplex.validation.papers.preference_runs import Band, exact_range, full_r
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 5.0]), st.sampled_from([0.0, 0.1]), st.sampled_from(["rm", "br"]))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_ratios_are_between_zero_and_one(seed, degree, beta, rule):
     game = to_game(seeded_tree(seed))
     random = np.random.default_rng(seed)

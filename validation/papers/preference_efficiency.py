@@ -92,8 +92,8 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
 
     Notes
     -----
-    The styles of figures 3 and 4, through the whole game in place of samples: see :func:`~treeplex.style_efficiency`.
-    The paper has no such numbers: it compares styles with each other alone.
+    The styles of figures 3 and 4, through the whole game in place of samples: see
+    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers: it compares styles with each other alone.
 
     References
     ----------
