@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...solvers.solution import json_ready
-from ..table import Row
+from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
 from .runs import Tell
 
 if TYPE_CHECKING:
