@@ -14,7 +14,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError
 from ...seqform.evaluate import worst_case
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import BLACK, BLUE, ORANGE, Look, legend, panels
+from ...seqform.interchange.pictures import Look, legend, panels
 from ...solvers import CCFR, Solution, Status
 from ..table import Column, Row, fields, verdict
 from .experiment import Claim, Experiment, Limits, Paper, largest
@@ -216,10 +216,10 @@ class CCFRFigure2a(Experiment[FrontierRow]):
         figure, axes = panels(1, 1, (5.8, 4.0))
         if rows:
             bounds, least, most = band(rows)
-            Look(BLACK).plot(axes, bounds, most, linewidth=1.1, label="exact: linear programs, and chords between")
-            Look(ORANGE).shade(axes, bounds, least, most, alpha=0.6, label="room left by their tangents")
+            Look("black").plot(axes, bounds, most, linewidth=1.1, label="exact: linear programs, and chords between")
+            Look("orange").shade(axes, bounds, least, most, alpha=0.6, label="room left by their tangents")
             label = f"constrained CFR, {rows[0].iterations:,} iterations"
-            Look(BLUE, "o", "").plot(axes, *fields(rows, "risk", "exploitability"), label=label)
+            Look("blue", "o", "").plot(axes, *fields(rows, "risk", "exploitability"), label=label)
         legend(axes, "upper right")
         axes.set(
             xlabel="risk: probability that the patroller is not back at its base",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from ...seqform.interchange.pictures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, Look, legend_below, panels
+from ...seqform.interchange.pictures import Look, legend_below, panels
 from ...solvers import CCFR, Solution, Status
 from ..table import Column, Row, fields, verdict
 from .ccfr_figure_2a import (
@@ -191,20 +191,20 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
     def draw(self, rows: Sequence[ConvergenceRow]) -> "Figure":
         """Draw difference and violation against time, linear and logarithmic."""
         figure, both = panels(1, 2, (8.8, 4.2), sharey=True)
-        looks = {"default": (Look(BLUE), "defaults here"), "paper": (Look(RED), "the paper's recipe")}
+        looks = {"default": (Look("blue"), "defaults here"), "paper": (Look("red"), "the paper's recipe")}
         for axes in both:
             for recipe, (look, words) in looks.items():
                 points = [row for row in rows if row.recipe == recipe]
                 seconds, difference, violation = map(np.array, fields(points, "seconds", "difference", "violation"))
                 look.plot(axes, seconds, _positive(np.abs(difference)), label=f"difference, {words}")
                 # What is below the exact optimum is so because it violates its bound.
-                for chosen, fill in ((difference > 0.0, look.colour), (difference < 0.0, "white")):
+                for chosen, fill in ((difference > 0.0, look.hexadecimal), (difference < 0.0, "white")):
                     dots = Look(look.colour, "o", "")
                     dots.plot(axes, seconds[chosen], np.abs(difference[chosen]), markerfacecolor=fill, markersize=4)
                 Look(look.colour, "x", "").plot(axes, seconds, _positive(violation), label=f"violation, {words}")
             for row in rows:
                 if row.recipe == "exact":
-                    axes.axvline(row.seconds, color=BLACK, linewidth=1.4, label="time of the linear program")
+                    Look("black").upright(axes, row.seconds, linewidth=1.4, label="time of the linear program")
             axes.set(xlabel="seconds", yscale="log")
         both[0].set_ylabel("difference (payoff units)\nviolation (probability)")
         both[0].set_xlim(left=0.0)
@@ -427,8 +427,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
     def draw(self, rows: Sequence[TimeRow]) -> "Figure":
         """Draw time against width, logarithmic: a line a method, hollow where the time limit came first."""
         figure, axes = panels(1, 1, (5.8, 4.2))
-        looks = [Look(*look) for look in zip((GREEN, BLUE, RED, ORANGE, GREY), "os^Dv", strict=True)]
-        methods = [(None, Look(BLACK, "x"), "linear program, HiGHS")] + [
+        looks = [Look(*look) for look in zip(("green", "blue", "red", "orange", "grey"), "os^Dv", strict=True)]
+        methods = [(None, Look("black", "x"), "linear program, HiGHS")] + [
             (precision, looks[place % len(looks)], f"constrained CFR to {precision:g}")
             for place, precision in enumerate(self.precisions)
         ]

@@ -15,7 +15,7 @@ from ...models.play import simulate
 from ...models.problems import BestNash, ConstrainedNash
 from ...seqform.evaluate import best_response, best_response_values, expected_payoffs
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, Look, legend_below, panels
+from ...seqform.interchange.pictures import Look, legend_below, panels
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
@@ -288,20 +288,20 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
-        looks = map(Look, cycle((BLUE, ORANGE, GREEN, RED, PINK)), cycle("os^Dv"))
+        looks = map(Look, cycle(("blue", "orange", "green", "red", "pink")), cycle("os^Dv"))
         for confidence, look in zip(self.confidences, looks, strict=False):
             own = [row for row in rows if row.confidence == confidence]
             look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
-            Look(BLACK, "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
+            Look("black", "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
             if confidence in (self.confidences[0], self.confidences[-1]):
                 look.shade(spread, *fields(own, "games", "low", "high"), alpha=0.2)
                 look.plot(spread, *fields(own, "games", "expected"))
         first = [row for row in rows if row.confidence == self.confidences[0]]
         for axes in (averages, spread):
-            Look(GREY, line="--").plot(axes, *fields(first, "games", "naive"), label="best response to frequencies")
+            Look("grey", line="--").plot(axes, *fields(first, "games", "naive"), label="best response to frequencies")
             if rows:
-                axes.axhline(rows[0].best_response, color=BLACK, linewidth=1.0, label="best response")
-                axes.axhline(rows[0].equilibrium, color=BLACK, linewidth=1.0, linestyle=":", label="best equilibrium")
+                Look("black").level(axes, rows[0].best_response, label="best response")
+                Look("black", line=":").level(axes, rows[0].equilibrium, label="best equilibrium")
                 # What frequencies lose at first would press all else together.
                 lowest = min(rows[0].equilibrium, *(row.low for row in rows))
                 axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)

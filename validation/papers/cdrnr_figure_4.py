@@ -205,19 +205,21 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         for game, (curve, intervals) in zip(games, axes, strict=True):
             own = [row for row in rows if row.game == game]
             frontier = [row for row in own if row.gadget == gadgets[0]]
-            Look("#bbbbbb").plot(curve, *fields(frontier, "exploitability", "gain"))
+            Look("silver").plot(curve, *fields(frontier, "exploitability", "gain"))
             for place, gadget in enumerate(gadgets):
-                colour = LOOKS[gadget].colour
+                look = LOOKS[gadget]
                 played = [row for row in own if row.gadget == gadget and row.recovered]
                 # Rings of growing size, so that those at the same point can all be seen.
                 ring = {"fillstyle": "none", "markersize": 5 + 4 * place, "markeredgewidth": 1.8, "label": gadget}
-                Look(colour, "o", "").plot(curve, *fields(played, "exploitability", "gain"), **ring)
+                Look(look.colour, "o", "").plot(curve, *fields(played, "exploitability", "gain"), **ring)
                 for row in played:
                     assert row.least_p is not None
                     assert row.most_p is not None
                     shade = 0.35 + 0.65 * int(row.action[1:]) / 5
                     width, middle = row.most_p - row.least_p, (row.least_p + row.most_p) / 2
-                    intervals.barh(place, width, 0.62, row.least_p, color=colour, alpha=shade, edgecolor="white")
+                    intervals.barh(
+                        place, width, 0.62, row.least_p, color=look.hexadecimal, alpha=shade, edgecolor="white"
+                    )
                     if width > 0.03:
                         intervals.text(middle, place, row.action, ha="center", va="center", fontsize="small")
             beside: dict[str, Any] = {"xytext": (9, -13), "textcoords": "offset points", "fontsize": "small"}
@@ -225,7 +227,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
                 curve.annotate(row.action, (row.exploitability, row.gain), **beside)
             # Where the frontier changes: what a gadget's own changes should be.
             for row in frontier[1:]:
-                intervals.axvline(row.best_least_p, color="#666666", linewidth=1.0, linestyle=(0, (2, 2)), zorder=0)
+                Look("slate", line=(0, (2, 2))).upright(intervals, row.best_least_p, zorder=0)
             curve.set(xlabel="exploitability", ylabel="gain", title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
             intervals.set_yticks(range(len(gadgets)), gadgets)
             intervals.invert_yaxis()

@@ -10,20 +10,7 @@ import numpy as np
 from ...models.games import load_game
 from ...models.problems import CDBR, CDBRNE, CDRNR, LBR, SES, BestNash, BestResponse, Nash, RestrictedNash
 from ...seqform.errors import SolverError
-from ...seqform.interchange.pictures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    Look,
-    legend,
-    legend_below,
-    panels,
-)
+from ...seqform.interchange.pictures import Look, legend, legend_below, panels
 from ...seqform.strategy import Strategy
 from ...solvers import Solution, solve
 from ...solvers.opponents import opponent_strategy
@@ -45,25 +32,25 @@ CONTINUAL_RESPONSES = Paper(
 ROUND_OFF = 1e-6
 #: How each method looks.
 LOOKS = {
-    "RNR": Look(BLACK, "."),
-    "CDRNR1": Look(SKY, "v"),
-    "CDRNR3": Look(BLUE, "o"),
-    "CDRNR5": Look(GREEN, "s"),
-    "CDBR3-NE": Look(RED, "x", "--"),
-    "SES": Look(PINK, "^", ":"),
-    "BNE": Look(ORANGE, "*", ""),
-    "full": Look(BLUE, "o"),
-    "none": Look(SKY, "v"),
-    "resolving": Look(GREEN, "s"),
-    "max-margin": Look(ORANGE, "d"),
-    "reach-max-margin": Look("#8C6BB1", "p"),
-    "CDBR-NE": Look(RED, "x", "--"),
-    "second round only": Look(GREY, "P", "-."),
-    "best response": Look(BLACK, "."),
-    "CDBR1": Look(SKY, "v"),
-    "CDBR3": Look(BLUE, "o"),
-    "CDBR5": Look(GREEN, "s"),
-    "LBR": Look(RED, "x", "--"),
+    "RNR": Look("black", "."),
+    "CDRNR1": Look("sky", "v"),
+    "CDRNR3": Look("blue", "o"),
+    "CDRNR5": Look("green", "s"),
+    "CDBR3-NE": Look("red", "x", "--"),
+    "SES": Look("pink", "^", ":"),
+    "BNE": Look("orange", "*", ""),
+    "full": Look("blue", "o"),
+    "none": Look("sky", "v"),
+    "resolving": Look("green", "s"),
+    "max-margin": Look("orange", "d"),
+    "reach-max-margin": Look("purple", "p"),
+    "CDBR-NE": Look("red", "x", "--"),
+    "second round only": Look("grey", "P", "-."),
+    "best response": Look("black", "."),
+    "CDBR1": Look("sky", "v"),
+    "CDBR3": Look("blue", "o"),
+    "CDBR5": Look("green", "s"),
+    "LBR": Look("red", "x", "--"),
 }
 #: How a response is posed: its problem, and what that takes beside the opponent and p.
 Response = tuple[Any, Mapping[str, Any]]
@@ -347,7 +334,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                 points = _averages([row for row in own if row.method == method])
                 if method == "BNE":
                     for _, gain, loss in points:
-                        gains.axhline(gain, color=look.colour, linewidth=1.2, linestyle=(0, (4, 2)))
+                        replace(look, line=(0, (4, 2))).level(gains, gain, linewidth=1.2)
                         look.plot(curve, [loss], [gain], markersize=11, label=method, zorder=3)
                     continue
                 ps, found, lost = ([point[part] for point in points] for part in range(3))
@@ -518,7 +505,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                 places = [int(row.opponent.partition("=")[2]) for row in own]
                 shares = [100.0 * row.gain / best[row.opponent] for row in own]
                 look.plot(one, places, shares, markersize=6, label=method)
-            one.axhline(0.0, color="#666666", linewidth=1.0)
+            Look("slate").level(one, 0.0)
         axes[0].set(xlabel="iterations of CFR of the opponent", title="opponents from CFR")
         axes[0].set_ylabel("gain, percent of a best response's")
         if any(row.opponent.startswith("cfr") for row in rows):

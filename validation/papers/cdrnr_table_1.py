@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDBR, BestNash, BestResponse, Nash, RestrictedNash
-from ...seqform.interchange.pictures import BLACK, BLUE, GREY, ORANGE, RED, SKY, legend, panels
+from ...seqform.interchange.pictures import COLOURS, legend, panels
 from ...seqform.strategy import Strategy
 from ...solvers import HiGHS, Solution, Status
 from ..table import Column, Row, verdict
@@ -28,7 +28,7 @@ PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "IIGS5": ("goofspiel:cards=5", {"ABR": "95", "CDBR1": "93.5", "CDBR3": "100", "CDBR5": "100", "BNE": "50.4"}),
     "IIGS6": ("goofspiel:cards=6", {"ABR": "97", "CDBR1": "90.7", "CDBR3": "100", "CDBR5": "100", "BNE": "45.9"}),
 }
-_COLOURS = {"ABR": GREY, "CDBR1": SKY, "CDBR3": BLUE, "CDBR5": BLACK, "BNE": ORANGE}
+_COLOURS = {"ABR": "grey", "CDBR1": "sky", "CDBR3": "blue", "CDBR5": "black", "BNE": "orange"}
 #: How far the model is believed in the restricted Nash response that stands for the best equilibrium of a large game.
 _LITTLE = 1e-5
 
@@ -157,10 +157,10 @@ class CDRNRTable1(Experiment[GainRow]):
             own = [row for row in rows if row.method == method]
             where = np.array([games.index(row.game) for row in own]) + (place - (len(methods) - 1) / 2) * width
             label = "best response" if method == "ABR" else method
-            axes.bar(where, [row.percent for row in own], width, color=_COLOURS.get(method), label=label)
+            axes.bar(where, [row.percent for row in own], width, color=COLOURS[_COLOURS[method]], label=label)
             printed = [float(row.paper) for row in own]
             marked = "printed in the paper (left: learnt)" if method == methods[-1] else None
-            axes.plot(where, printed, "_", color=RED, markersize=11, markeredgewidth=1.6, label=marked)
+            axes.plot(where, printed, "_", color=COLOURS["red"], markersize=11, markeredgewidth=1.6, label=marked)
         axes.set_xticks(range(len(games)), games)
         axes.set(
             xlabel="game",

@@ -6,7 +6,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Annotated
 
 from ...models.problems import Nash
-from ...seqform.interchange.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, Look, legend_below, panels
+from ...seqform.interchange.pictures import COLOURS, Look, legend_below, panels
 from ...solvers import PrefCFR
 from ...solvers.style_efficiency import style_efficiency
 from ..table import Column, Row
@@ -176,14 +176,23 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
         """Draw runs by what they lose and how often they raise, between the exact limits; a panel a rule."""
         figure, grid = panels(1, len(self.rules), (5.2 * len(self.rules), 4.9), squeeze=False, sharey=True)
         # Degrees differ by little: marks are hollow, and smaller ones lie in larger ones.
-        marks = zip(map(Look, cycle((GREEN, BLUE, RED, ORANGE, PINK)), cycle("osD^v")), cycle((10, 7, 4)), strict=False)
+        marks = zip(
+            map(Look, cycle(("green", "blue", "red", "orange", "pink")), cycle("osD^v")),
+            cycle((10, 7, 4)),
+            strict=False,
+        )
         looks = dict(zip(sorted(self.degrees), marks, strict=False))
         curve = exact_range(MERGED[self.cards], *RAISES) if rows else None
         for rule, axes in zip(self.rules, grid[0], strict=True):
             if curve is not None:
-                how = {"color": GREY, "alpha": 0.22, "linewidth": 0, "label": "what the loss allows, exactly"}
+                how = {
+                    "color": COLOURS["grey"],
+                    "alpha": 0.22,
+                    "linewidth": 0,
+                    "label": "what the loss allows, exactly",
+                }
                 axes.fill_betweenx(curve.knots, curve.losses, 10.0, **how)
-                axes.axhline(rows[0].equilibrium, **EQUILIBRIA)
+                EQUILIBRIA.level(axes, rows[0].equilibrium, label="equilibria")
                 axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
             for degree, (look, size) in looks.items():
                 for style in self.styles:

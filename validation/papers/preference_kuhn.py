@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...seqform.interchange.pictures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    Look,
-    legend_below,
-    log_scale_of_few,
-    panels,
-)
+from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
 from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
 from ...solvers.style_efficiency import Towards
@@ -112,13 +99,13 @@ class Setting:
 #: The settings of appendix C, in the order in which α is expected to fall. Degrees are of the first decisions. Bets are
 #: drawn in warm colours, passes in cold ones; what plays by the rule RM is dashed.
 SETTINGS = (
-    Setting("(1)", "0/b@first:10", "br", (0.27, 0.32), Look(RED)),
-    Setting("(2)", "0/b@first:5", "br", (0.22, 0.32), Look(ORANGE)),
-    Setting("(3)", "0/b@first:5", "rm", (0.21, 0.25), Look(PINK, line="--")),
-    Setting("CFR", "", "rm", (0.18, 0.22), Look(BLACK)),
-    Setting("(4)", "0/p@first:5", "rm", (0.16, 0.19), Look(GREEN, line="--")),
-    Setting("(5)", "0/p@first:5", "br", (0.09, 0.14), Look(SKY)),
-    Setting("(6)", "0/p@first:10", "br", (0.03, 0.11), Look(BLUE)),
+    Setting("(1)", "0/b@first:10", "br", (0.27, 0.32), Look("red")),
+    Setting("(2)", "0/b@first:5", "br", (0.22, 0.32), Look("orange")),
+    Setting("(3)", "0/b@first:5", "rm", (0.21, 0.25), Look("pink", line="--")),
+    Setting("CFR", "", "rm", (0.18, 0.22), Look("black")),
+    Setting("(4)", "0/p@first:5", "rm", (0.16, 0.19), Look("green", line="--")),
+    Setting("(5)", "0/p@first:5", "br", (0.09, 0.14), Look("sky")),
+    Setting("(6)", "0/p@first:10", "br", (0.03, 0.11), Look("blue")),
 )
 #: Settings that are not to be in that order: where the ranges of (2) and (3) overlap either may be above.
 UNORDERED = ("(3)",)
@@ -282,23 +269,23 @@ class KuhnRuns(Experiment[BluffRow]):
             for row in own:
                 look = settings[row.setting].look
                 # Ranges differ by little: where all agree the grey is darkest.
-                Look(GREY).shade(bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0)
+                Look("grey").shade(
+                    bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0
+                )
                 look.plot(bluffs, row.points, row.bluff.mean)
                 look.shade(bluffs, row.points, row.bluff.low, row.bluff.high)
-            bluffs.axhline(1 / 3, color=BLACK, linestyle=":", linewidth=1.0)
+            Look("black", line=":").level(bluffs, 1 / 3)
             bluffs.set(title=title, ylim=(0.0, 0.7), ylabel="α: probability of a bet with the jack")
         for axes in (errors, *panes):
             axes.set(xlabel="iterations", xscale="log")
             if rows:
                 axes.set_xlim(rows[0].points[0], rows[0].points[-1])
-        errors.axhline(
-            EXPLOITABILITY, color=BLACK, linestyle="--", linewidth=0.9, label=f"exploitability {EXPLOITABILITY:g}"
-        )
+        Look("black", line="--").level(errors, EXPLOITABILITY, label=f"exploitability {EXPLOITABILITY:g}")
         errors.set_ylabel("exploitability (NashConv / 2)")
         log_scale_of_few(errors)
         last = panes[-1]
-        last.plot([], [], color=GREY, alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
-        last.plot([], [], color=BLACK, linestyle=":", linewidth=1.0, label="largest α of an equilibrium, 1/3")
+        Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
+        Look("black", line=":").plot(last, [], [], linewidth=1.0, label="largest α of an equilibrium, 1/3")
         legend_below(figure, self.legend_columns, errors, last)
         return figure
 
@@ -356,7 +343,7 @@ class PrefCFRFigure1(KuhnRuns):
     @property
     def settings_of_runs(self) -> list[Setting]:
         """Each start with both players at once, and in turn."""
-        colours = cycle((BLUE, RED, GREEN, ORANGE, PINK, SKY))
+        colours = cycle(("blue", "red", "green", "orange", "pink", "sky"))
         return [
             Setting(
                 f"{words}, first regrets up to {start:g}",

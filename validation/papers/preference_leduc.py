@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ...seqform.interchange.pictures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    Look,
-    legend_below,
-    log_scale_of_few,
-    panels,
-)
+from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
 from ...solvers import ESPrefCFR
 from ...solvers.style_efficiency import Towards
 from ..table import Column, Row, verdict
@@ -99,18 +86,18 @@ class Style:
 
 
 _LOOKS = {
-    "offensive 10, beta 0.05": Look(RED),
-    "offensive 5, beta 0.05": Look(ORANGE),
-    "offensive 10, beta 0": Look(PINK, line="--"),
-    "normal": Look(BLACK),
-    "defensive 10, beta 0": Look(GREEN, line="--"),
-    "defensive 5, beta 0.05": Look(SKY),
-    "defensive 10, beta 0.05": Look(BLUE),
-    "offensive 5, beta 0.5": Look(PINK),
-    "offensive 5, beta 0.2": Look(RED),
-    "offensive 5, beta 0.1": Look(BLUE),
+    "offensive 10, beta 0.05": Look("red"),
+    "offensive 5, beta 0.05": Look("orange"),
+    "offensive 10, beta 0": Look("pink", line="--"),
+    "normal": Look("black"),
+    "defensive 10, beta 0": Look("green", line="--"),
+    "defensive 5, beta 0.05": Look("sky"),
+    "defensive 10, beta 0.05": Look("blue"),
+    "offensive 5, beta 0.5": Look("pink"),
+    "offensive 5, beta 0.2": Look("red"),
+    "offensive 5, beta 0.1": Look("blue"),
 }
-EQUILIBRIA: dict[str, Any] = {"color": BLACK, "linestyle": (0, (5, 3)), "linewidth": 0.9, "label": "equilibria"}
+EQUILIBRIA = Look("black", line=(0, (5, 3)))
 
 
 @dataclass(frozen=True)
@@ -342,9 +329,9 @@ class LeducStyles(Experiment[StyleRow]):
             if rows:
                 axes.set_xlim(rows[0].points[0], rows[0].points[-1])
         last = grid[0][2]
-        last.plot([], [], **EQUILIBRIA)
-        last.plot([], [], color=GREY, alpha=0.5, linewidth=7, label="all that the runs' NashConv allows")
-        last.plot([], [], color=BLACK, linestyle=":", linewidth=1.2, label="furthest at the strategy's own loss")
+        EQUILIBRIA.plot(last, [], [], linewidth=1.0, label="equilibria")
+        Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="all that the runs' NashConv allows")
+        Look("black", line=":").plot(last, [], [], linewidth=1.2, label="furthest at the strategy's own loss")
         legend_below(figure, 4, grid[0][0], last)
         return figure
 
@@ -360,14 +347,14 @@ class LeducStyles(Experiment[StyleRow]):
                 (calls, row.calls, row.allowed_calls, row.calls_by_loss_curve),
                 (raises, row.raises, row.allowed_raises, row.raises_by_loss_curve),
             ):
-                Look(GREY).shade(axes, points, allowed.low, allowed.high, alpha=0.28 / len(rows), zorder=0)
+                Look("grey").shade(axes, points, allowed.low, allowed.high, alpha=0.28 / len(rows), zorder=0)
                 look.shade(axes, points, found.low, found.high)
                 look.plot(axes, points, found.mean)
                 if furthest:
                     look.plot(axes, points, furthest, linestyle=":", linewidth=1.2)
         if rows:
-            calls.axhline(rows[0].equilibrium_calls, **EQUILIBRIA | {"label": None})
-            raises.axhline(rows[0].equilibrium_raises, **EQUILIBRIA | {"label": None})
+            EQUILIBRIA.level(calls, rows[0].equilibrium_calls)
+            EQUILIBRIA.level(raises, rows[0].equilibrium_raises)
         for axes in line:
             axes.set_xscale("log")
         for axes in (calls, raises):
