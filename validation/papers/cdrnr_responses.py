@@ -343,9 +343,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                 look.plot(curve, lost, found, label=method)
                 if method.startswith("CDRNR") and method == max(name for name in methods if name.startswith("CDRNR")):
                     bounds = [(p, p / (1.0 - p) * gain) for p, gain in zip(ps, found, strict=True) if p < 1.0]
-                    losses.plot(
-                        *zip(*bounds, strict=True), "-", color="#bbbbbb", linewidth=1.2, label=f"bound of {method}"
-                    )
+                    Look("silver").plot(losses, *zip(*bounds, strict=True), label=f"bound of {method}")
             opponents = list(dict.fromkeys(row.opponent for row in own))
             named = opponents[0] if len(opponents) == 1 else f"{kind}, mean of {len(opponents)}"
             gains.set(title=f"{game}: {named}", xlabel="p", ylabel="gain", xlim=(0.0, 1.03))
