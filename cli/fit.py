@@ -96,7 +96,7 @@ def fit(
         with deferring_interrupts():
             from ..models.observations import Observations, OpponentModel
             from ..models.observations.intervals import find_intervals
-            from ..models.problems.side import check_two_players
+            from ..models.saddle import check_two_players
             from ..solvers.counter_strategies import counter_strategy
 
         find_intervals(interval)

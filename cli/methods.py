@@ -43,7 +43,7 @@ def usual_method(problem: str) -> str:
     """
     from ..models.problems import PROBLEMS
 
-    return str(getattr(PROBLEMS.get(problem), "default_method", "highs"))
+    return PROBLEMS[problem].usual_method if problem in PROBLEMS else "highs"
 
 
 def choose_method(name: str, options: Mapping[str, Any], start: str | None) -> "Method":

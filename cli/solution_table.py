@@ -174,11 +174,12 @@ def _print_constraints(solution: "Solution") -> None:
     table.add_column("constraint", overflow="fold")
     table.add_column("player", justify="right", no_wrap=True)
     table.add_column("violation", justify="right", no_wrap=True)
-    feasible = solution.infeasibility is None
+    infeasibility = solution.infeasibility
+    feasible = infeasibility is None
     if feasible:
         table.add_column("price", justify="right", no_wrap=True)
-    violations = solution.certificate.violations if feasible else solution.infeasibility.violations  # type: ignore[union-attr]
-    for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
+    violations = solution.certificate.violations if infeasibility is None else infeasibility.violations
+    for constraint in solution.problem.constraints:
         name = constraint.name
         if name in violations:
             price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []

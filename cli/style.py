@@ -109,7 +109,7 @@ def style(
     }  # fmt: skip
     try:
         with deferring_interrupts():
-            from ..models.problems.side import check_two_players
+            from ..models.saddle import check_two_players
             from ..solvers.calibration import calibrate_style
             from ..solvers.targets import reach_style
 

@@ -13,7 +13,7 @@ from ..models.constraints import LinearConstraint
 from ..models.preferences import Prefer, PreferStrategy
 from ..models.problems import Nash
 from ..models.problems.one_player import checked_number
-from ..models.problems.side import check_two_players
+from ..models.saddle import check_two_players
 from ..seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ..seqform.game import Game
 from ..seqform.polytope import Treeplex

@@ -147,7 +147,7 @@ class _Responses:
     """The linear program of a restricted Nash response, whose objective alone depends on p."""
 
     def __init__(self, problem: RestrictedNash) -> None:
-        self._side = problem.side
+        self._side = problem.view()
         self._model = problem.opponent.plan
         self._against = self._side.paid(self._model)
         first, last = (replace(problem, p=p).linear_program() for p in (0.0, 1.0))

@@ -99,7 +99,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     if isinstance(problem, LeastViolation):
         return None  # it can always be solved: where a solver says otherwise, there is nothing to learn from it
     game: Game = problem.game
-    constraints: Sequence[Constraint] = getattr(problem, "constraints", ())
+    constraints: Sequence[Constraint] = problem.constraints
     for player in range(game.num_players):
         own = [constraint for constraint in constraints if constraint.player == player]
         if not own:

@@ -41,7 +41,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         equilibrium strategy of the game in which all players see so much of the cards, see :func:`abstraction_profile`;
         ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
         ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise, see
-        :func:`~treeplex.models.opponents.perturbation.perturbed`. ``cdbr:opponent=O,lookahead=K``,
+        :func:`~treeplex.models.opponents.perturbed`. ``cdbr:opponent=O,lookahead=K``,
         ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and ``ses:opponent=O,p=P``: what an
         :class:`~treeplex.Agent` plays whose model of the other player is O; ``,method=``, ``,tolerance=``,
         ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a file (.npz) that holds a
@@ -81,7 +81,7 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     Parameters
     ----------
     text : str
-        The buckets, such as ``JQ.K/pair.nopair``; see :func:`~treeplex.models.opponents.leduc_buckets.leduc_buckets`.
+        The buckets, such as ``JQ.K/pair.nopair``; see :func:`~treeplex.models.opponents.leduc_buckets`.
     game : Game
         Leduc poker.
     iterations : int

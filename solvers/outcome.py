@@ -77,7 +77,7 @@ class Outcome:
     build_seconds: float
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
-    evidence: Mapping[str, Floats] = field(default_factory=dict)
+    dual_certificate: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None
@@ -121,7 +121,7 @@ def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
 
 def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
     """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
-    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
+    if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
     ratio = options.tol / options.violation
     violations = {name: violation * ratio for name, violation in certificate.violations.items()}

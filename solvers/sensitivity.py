@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.problems import Certificate
+from ..models.problems import Certificate, SaddleProblem
+from ..models.saddle import read_solution
 from ..seqform.arrays import Floats
 from ..seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
 from ..seqform.interchange.pictures import Drawn
@@ -188,10 +189,9 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
     >>> function.values.round(6), round(function.at(0.1), 6), round(function.price(0.1), 6)
     (array([0.166667, 0.388889, 0.5     , 0.5     ]), 0.411111, 0.5)
     """
-    if not hasattr(problem, "with_bound"):
+    if not isinstance(problem, SaddleProblem):
         raise UnsupportedProblemError(
-            f"{getattr(problem, 'name', shown(problem))} has no bound to move: expected a problem with constraints, "
-            "such as ConstrainedNash or EpsilonSafeResponse"
+            f"expected a problem with constraints, such as ConstrainedNash or EpsilonSafeResponse, got {shown(problem)}"
         )
     for what, number in (("lower", lower), ("upper", upper)):
         if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
@@ -199,7 +199,7 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
     if not lower < upper:
         raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
     checked_accuracy = checked_number(accuracy, "accuracy")
-    if getattr(problem, "game_value", 0.0) is None:
+    if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem)
     return _Bounds(problem, name, float(lower), float(upper)).function(checked_accuracy)
 
@@ -268,9 +268,9 @@ class _Bounds:
         """Return what plans and multipliers for one bound prove for every bound."""
         problem = self.problem.with_bound(self.name, bound)
         optimum = self.optimum(bound)
-        answer = problem.read_linear_program(optimum.primal, optimum.dual)
+        answer = read_solution(problem.canonical, optimum.primal, optimum.dual)
         profile = nearest_profile(problem.game, answer.plans)
-        certificate = problem.certify(profile, answer.multipliers, answer.evidence)
+        certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
         price = math.copysign(self.multiplier(answer.multipliers), optimum.slope) + 0.0
         value = certificate.upper if self.concave else certificate.lower
         first, last = self.feasible

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..models.problems import LeastViolation, Nash, Problem
+from ..models.problems import Nash, Problem
 from ..seqform.errors import SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.strategy import Profile
 from .infeasibility import Infeasibility, find_infeasibility
-from .methods import Method, check_served, default_method, find_method
+from .methods import Method, check_served, find_method
 from .outcome import Options, Outcome, Progress, certified_error, nearest_profile
 from .solution import Solution
 from .status import Status
@@ -88,12 +88,12 @@ def solve(
     >>> solution.exploitability <= 1e-3
     True
     """
-    method = default_method(problem) if method is None else method
+    if not isinstance(problem, Problem):
+        raise UnsupportedProblemError(f"expected a problem posed on a game, such as Nash(game), got {shown(problem)}")
+    method = problem.default_method if method is None else method
     chosen = find_method(method) if isinstance(method, str) else method
     if isinstance(chosen, type) or not hasattr(chosen, "run"):
-        raise UnknownMethodError(f"method is {shown(method)}, expected a name or hyper-parameters, such as CFR()")
-    if isinstance(problem, type) or not hasattr(problem, "certify"):
-        raise UnsupportedProblemError(f"{shown(problem)} is no problem: pose one on a game, such as Nash(game)")
+        raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
     check_served(chosen, problem)
     options = Options(
         tol=_default_tolerance(chosen, problem) if tol is None else checked_number(tol, "tol"),
@@ -105,7 +105,7 @@ def solve(
         callback=callback,
         seed=seed,
     )
-    if getattr(problem, "game_value", 0.0) is None:
+    if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem, chosen)
     outcome = chosen.run(problem, options)
     if outcome.plans is None and outcome.stopped in _LIMITS:
@@ -160,7 +160,7 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         profile, certificate = outcome.proof
     else:
         profile = nearest_profile(problem.game, outcome.plans)
-        certificate = problem.certify(profile, outcome.multipliers, outcome.evidence)
+        certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
     exact = outcome.exact
     if exact is not None:
         # Fractions prove the optimum; only rounded are they the certificate's, whose other entries are of the floats.
@@ -203,7 +203,8 @@ def _certified(problem: Problem, method: Method, options: Options, outcome: Outc
         seconds=outcome.seconds,
         build_seconds=outcome.build_seconds,
         history=outcome.history,
-        multipliers=outcome.multipliers,
+        # A row that states an objective is not a constraint, and has no price.
+        multipliers={name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
         state=outcome.state,
         exact=exact,
     )
@@ -225,7 +226,7 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
         If it cannot be found and certified.
     """
     exact = getattr(method, "is_exact", False)
-    solution = solve(Nash(problem.game), method if exact else getattr(problem, "preferred_method", "highs"))
+    solution = solve(Nash(problem.game), method if exact else problem.value_method)
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.status is not Status.OPTIMAL:
@@ -238,8 +239,6 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0
     value = value if problem.player == 0 else -value
-    if not hasattr(problem, "slack"):
-        return problem.with_game_value(value)
     guaranteed = solution.lower if problem.player == 0 else -solution.upper
     return problem.with_game_value(value, slack=max(0.0, value - guaranteed))
 
@@ -247,13 +246,11 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
 def _relative_tolerance(method: Method, problem: Problem) -> float:
     """Return the default tolerance relative to the largest payoff, which is that of violations too."""
     tolerance = method.default_tolerance
-    return tolerance if getattr(problem, "is_linear", True) else max(tolerance, CONIC)
+    return tolerance if problem.is_linear else max(tolerance, CONIC)
 
 
 def _default_tolerance(method: Method, problem: Problem) -> float:
-    # The least violation is no payoff.
-    unit = 1.0 if isinstance(problem, LeastViolation) else problem.game.sequence_form.payoff_scale
-    return _relative_tolerance(method, problem) * unit
+    return _relative_tolerance(method, problem) * problem.unit
 
 
 def _checked_count(number: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from ..models.constraints import LinearConstraint
 from ..models.problems import ConstrainedNash, LeastViolation, Nash
 from ..models.problems.one_player import checked_number
-from ..models.problems.side import check_two_players
+from ..models.saddle import check_two_players
 from ..seqform.errors import InvalidGameError, SolverError, shown
 from ..seqform.evaluate import best_response_value, worst_case
 from ..seqform.game import Game

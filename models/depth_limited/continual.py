@@ -12,7 +12,7 @@ from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
 if TYPE_CHECKING:
-    from ..problems.side import Side
+    from ..saddle import PlayerView
 
 
 class Continual:
@@ -20,7 +20,7 @@ class Continual:
 
     Parameters
     ----------
-    side : Side
+    view : PlayerView
     model : ndarray of float64
         The realization plan of the model of the other player.
     p : float
@@ -55,20 +55,20 @@ class Continual:
 
     def __init__(
         self,
-        side: "Side",
+        view: "PlayerView",
         model: Floats,
         p: float,
         steps: tuple[DecisionStep, ...],
         gadget: Gadget,
         blueprint: Found | None = None,
     ) -> None:
-        self.side, self.model, self.p, self.steps = side, model, p, steps
+        self.view, self.model, self.p, self.steps = view, model, p, steps
         self.gadget = gadget
         self.blueprint = blueprint
-        self.behaviour = side.own.uniform_behaviour()
+        self.behaviour = view.own.uniform_behaviour()
         self._found: dict[int, Found] = {}
-        payoffs = side.game.sequence_form.A
-        self._matrix = payoffs if side.player == 0 else sp.csr_array(-payoffs.T)
+        payoffs = view.game.sequence_form.A
+        self._matrix = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
 
     @property
     def whole(self) -> bool:
@@ -87,20 +87,20 @@ class Continual:
     @property
     def plan(self) -> Floats:
         """The realization plan of what is decided so far."""
-        return self.side.own.plan(self.behaviour)
+        return self.view.own.plan(self.behaviour)
 
     def program(self, number: int) -> StepProgram:
         """Return a step's program; the step that it goes on from has been decided."""
         step, plan = self.steps[number], self.plan
         found = self.blueprint if step.before is None else self._found.get(step.before)
         if self.whole or found is None:
-            return whole_game_program(self.side, self._matrix, self.model, self.p, step, plan)
-        roots = SubgameRoots.of(self.side.game, self.side.player, step.states.tolist())
-        return subgame_program(self.side, self.model, self.p, step, plan, self.gadget, roots, found)
+            return whole_game_program(self.view, self._matrix, self.model, self.p, step, plan)
+        roots = SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
+        return subgame_program(self.view, self.model, self.p, step, plan, self.gadget, roots, found)
 
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
-        step, own = self.steps[number], self.side.own
+        step, own = self.steps[number], self.view.own
         decided = np.append(False, np.repeat(step.decided, own.num_actions))
         self.behaviour[decided] = own.behaviour(answer.plan)[decided]
         if not self.whole:
@@ -111,20 +111,20 @@ class Continual:
         before = self.blueprint if step.before is None else self._found.get(step.before)
         if before is None:
             return plan
-        own = self.side.own
-        inside = self._inside(step, self.side.player)
+        own = self.view.own
+        inside = self._inside(step, self.view.player)
         return own.plan(np.where(inside, own.behaviour(plan), own.behaviour(before.plan)))
 
     def _free(self, step: DecisionStep, program: StepProgram, reply: Floats) -> Floats:
         """Return the other player's plan in which the reply stands for what it plays where it is free."""
-        other = self.side.other
+        other = self.view.other
         if program.reply is other:
             weights = reply.copy()
             weights[0] = 1.0
             return other.plan(other.behaviour(weights))
         before = self.blueprint if step.before is None else self._found[step.before]
         assert before is not None
-        inside = self._inside(step, 1 - self.side.player)
+        inside = self._inside(step, 1 - self.view.player)
         behaviour = other.behaviour(before.free)
         # The gadget's decisions come first in the reply.
         behaviour[inside] = program.reply.behaviour(reply)[len(reply) - int(inside.sum()) :]
@@ -132,6 +132,6 @@ class Continual:
 
     def _inside(self, step: DecisionStep, player: int) -> Flags:
         """Return which of a player's sequences lie in the subgames of a step, shape (num_sequences,)."""
-        public = self.side.game.public_tree
+        public = self.view.game.public_tree
         infosets = subgames_of(public, step.states)[public.infoset_states[player]] >= 0
-        return np.append(False, np.repeat(infosets, self.side.game.sequence_form.treeplexes[player].num_actions))
+        return np.append(False, np.repeat(infosets, self.view.game.sequence_form.treeplexes[player].num_actions))

@@ -56,33 +56,33 @@ def depth_limit(steps: Continual, number: int, program: StepProgram) -> DepthLim
     program : StepProgram
         The step's.
     """
-    step, side = steps.steps[number], steps.side
-    public = side.game.public_tree
-    seen, player = step.seen, side.player
+    step, view = steps.steps[number], steps.view
+    public = view.game.public_tree
+    seen, player = step.seen, view.player
     if seen is None or seen.all():
         return None
-    whole = program.reply is side.other
+    whole = program.reply is view.other
     if not whole:
         seen = seen | (subgames_of(public, step.states) < 0)  # elsewhere the program has nothing
-    border = Border.of(side.game, seen)
+    border = Border.of(view.game, seen)
     if not len(border.states):
         return None
     own = seen[public.infoset_states[player]]
     ways, below = border.way_sequences[1 - player], border.sequences[1 - player]
     if whole:
         return DepthLimit(border, player, own, seen[public.infoset_states[1 - player]], ways, below)
-    roots = SubgameRoots.of(side.game, player, step.states.tolist())
+    roots = SubgameRoots.of(view.game, player, step.states.tolist())
     stops = steps.gadget.stops
     _, _, entries = roots.reply(stops)
-    sizes = side.other.num_actions[roots.infosets].astype(np.int64)
+    sizes = view.other.num_actions[roots.infosets].astype(np.int64)
     first = program.reply.num_sequences - int(sizes.sum())
-    moved = np.full(side.other.num_sequences, -1, dtype=np.int64)
-    inner = np.repeat(side.other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    moved = np.full(view.other.num_sequences, -1, dtype=np.int64)
+    inner = np.repeat(view.other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
     moved[inner] = first + np.arange(len(inner))
     # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
     subgames = subgames_of(public, roots.states)[border.states][border.way_states[1 - player]]
-    keys = roots.way_subgames * side.other.num_sequences + roots.way_sequences
-    entry = np.searchsorted(keys, subgames * side.other.num_sequences + ways)
+    keys = roots.way_subgames * view.other.num_sequences + roots.way_sequences
+    entry = np.searchsorted(keys, subgames * view.other.num_sequences + ways)
     columns = np.where(moved[ways] >= 0, moved[ways], entries[np.minimum(entry, len(entries) - 1)])
     gadget = program.reply.num_infosets - len(roots.infosets)
     above = np.append(np.ones(gadget, dtype=bool), seen[public.infoset_states[1 - player][roots.infosets]])

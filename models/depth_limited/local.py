@@ -17,7 +17,7 @@ from .gadgets import GADGETS
 from .step_program import StepAnswer, StepProgram
 
 if TYPE_CHECKING:
-    from ..problems.side import Side
+    from ..saddle import PlayerView
 
 
 class Local(Continual):
@@ -25,7 +25,7 @@ class Local(Continual):
 
     Parameters
     ----------
-    side : Side
+    view : PlayerView
     model : ndarray of float64
         The model's realization plan.
     steps : sequence of DecisionStep
@@ -36,15 +36,15 @@ class Local(Continual):
 
     def __init__(
         self,
-        side: "Side",
+        view: "PlayerView",
         model: Floats,
         steps: tuple[DecisionStep, ...],
         folds: tuple[Flags, Flags],
         calls: tuple[Flags, Flags],
     ) -> None:
-        super().__init__(side, model, 1.0, steps, GADGETS["full"])
+        super().__init__(view, model, 1.0, steps, GADGETS["full"])
         self._folds, self._calls = folds, calls
-        self._other_behaviour = side.other.behaviour(model)
+        self._other_behaviour = view.other.behaviour(model)
 
     def goes_on(self, number: int) -> bool:
         """Return false: what a step assumes of both players is its own."""
@@ -52,11 +52,11 @@ class Local(Continual):
 
     def program(self, number: int) -> StepProgram:
         """Return a step's program, in which nothing is left to the other player."""
-        step, side, own = self.steps[number], self.side, self.side.own
+        step, view, own = self.steps[number], self.view, self.view.own
         upper = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
-        values = side.paid(side.other.plan(self._answers(step)))
+        values = view.paid(view.other.plan(self._answers(step)))
         # What follows the step's decisions is worth what calling to the end is.
-        calling = np.append(True, self._calls[side.player][1:]).astype(np.float64)
+        calling = np.append(True, self._calls[view.player][1:]).astype(np.float64)
         below = np.where(upper, 0.0, calling)
         for level in reversed(own.levels):
             after = np.add.reduceat(below[level.sequences] * values[level.sequences], level.starts)
@@ -77,9 +77,9 @@ class Local(Continual):
 
         It folds only in answer to the step's own action, one level further down.
         """
-        other, public = self.side.other, self.side.game.public_tree
-        levels = np.append(-1, np.repeat(public.infoset_levels(1 - self.side.player), other.num_actions))
-        folds, calls = self._folds[1 - self.side.player], self._calls[1 - self.side.player]
+        other, public = self.view.other, self.view.game.public_tree
+        levels = np.append(-1, np.repeat(public.infoset_levels(1 - self.view.player), other.num_actions))
+        folds, calls = self._folds[1 - self.view.player], self._calls[1 - self.view.player]
         model = self._other_behaviour
         folded = np.where(folds, model, 0.0)
         some = np.add.reduceat(folded[1:], other.offsets[:-1] - 1) if other.num_infosets else np.zeros(0)
@@ -90,7 +90,7 @@ class Local(Continual):
 
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
-        own = self.side.own
+        own = self.view.own
         decided = np.append(False, np.repeat(self.steps[number].decided, own.num_actions))
         self.behaviour[decided] = own.behaviour(answer.plan)[decided]
 

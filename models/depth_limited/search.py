@@ -12,7 +12,7 @@ from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
 if TYPE_CHECKING:
-    from ..problems.side import Side
+    from ..saddle import PlayerView
 
 
 class Search(Continual):
@@ -20,7 +20,7 @@ class Search(Continual):
 
     Parameters
     ----------
-    side : Side
+    view : PlayerView
     model : ndarray of float64
         The realization plan of the model, of which the reach of subgames is read.
     p : float
@@ -29,21 +29,21 @@ class Search(Continual):
         What is played above the subgames, and what is resolved.
     """
 
-    def __init__(self, side: "Side", model: Floats, p: float, roots: SubgameRoots, blueprint: Found) -> None:
-        public = side.game.public_tree
+    def __init__(self, view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, blueprint: Found) -> None:
+        public = view.game.public_tree
         inside = subgames_of(public, roots.states)
-        decided = inside[public.infoset_states[side.player]] >= 0
+        decided = inside[public.infoset_states[view.player]] >= 0
         step = DecisionStep(
             level=int(public.levels[roots.states].min()),
             states=roots.states,
             decided=decided,
             settled=~decided,
-            modelled=np.zeros(side.other.num_infosets, dtype=bool),
+            modelled=np.zeros(view.other.num_infosets, dtype=bool),
             before=None,
         )
-        super().__init__(side, model, p, (step,), GADGETS["max-margin"], blueprint)
+        super().__init__(view, model, p, (step,), GADGETS["max-margin"], blueprint)
         self.roots = roots
-        self.behaviour = side.own.behaviour(blueprint.plan)
+        self.behaviour = view.own.behaviour(blueprint.plan)
 
     def goes_on(self, number: int) -> bool:
         """Return false: the step is the first."""
@@ -52,10 +52,10 @@ class Search(Continual):
     def program(self, number: int) -> StepProgram:
         """Return the step's program."""
         assert self.blueprint is not None
-        return search_program(self.side, self.model, self.p, self.roots, self.blueprint)
+        return search_program(self.view, self.model, self.p, self.roots, self.blueprint)
 
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take the step's decisions from its answer."""
-        own = self.side.own
+        own = self.view.own
         decided = np.append(False, np.repeat(self.steps[0].decided, own.num_actions))
         self.behaviour[decided] = own.behaviour(answer.plan)[decided]

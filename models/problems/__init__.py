@@ -1,15 +1,14 @@
-"""Questions about games, as data that know their exact formulation."""
+"""Problems on games, as data; each says which canonical program it is."""
 
-from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR
 from .least_violation import LeastViolation
 from .local_best_response import LBR
 from .nash import Nash
-from .problem import Answer, Certificate, Problem, StepBounds
+from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem
-from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
+from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
 from .safe_search import SES
 from .style import StyledNash
 
@@ -20,7 +19,6 @@ __all__ = [
     "LBR",
     "PROBLEMS",
     "SES",
-    "Answer",
     "BestNash",
     "BestResponse",
     "Certificate",
@@ -31,6 +29,7 @@ __all__ = [
     "Nash",
     "Problem",
     "RestrictedNash",
+    "SaddleProblem",
     "StepBounds",
     "StyledNash",
     "find_problem",

@@ -68,7 +68,7 @@ class CDBR(DepthLimitedResponse):
 
     def start(self, equilibrium: Found | None = None) -> Continual:
         """Return the steps, none of them decided yet."""
-        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+        return Continual(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
@@ -158,25 +158,16 @@ class CDRNR(DepthLimitedResponse):
         if self.blueprint is not None:
             blueprint = Found(self.blueprint[self.player].plan, self.blueprint[1 - self.player].plan)
         return Continual(
-            self.side, self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
+            self.view(), self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
         )
 
-    def safety_bound(self, gain: float) -> float:
-        """Return what exploitability is at most, for a response with this gain: p / (1 − p) times it.
+    def safety_bound(self, gain: float) -> float | None:
+        """Return what the exploitability of a response with this gain is at most: p / (1 − p) times it.
 
-        Raises
-        ------
-        UnsupportedProblemError
-            If there is no bound: with p = 1, with gadgets that bound nothing, and along paths.
+        ``None`` where there is no such bound: with p = 1, with a gadget that bounds nothing, and along paths.
         """
-        if self.p == 1:
-            raise UnsupportedProblemError(f"{self.name} bounds no exploitability with p = 1: expected p below 1")
-        if not GADGETS[self.gadget].safe:
-            raise UnsupportedProblemError(
-                f"{self.name} bounds no exploitability with the gadget {self.gadget}: expected the gadget full"
-            )
-        if self.along != "levels":
-            raise UnsupportedProblemError(f"{self.name} bounds no exploitability along paths: expected along levels")
+        if self.p == 1 or not GADGETS[self.gadget].safe or self.along != "levels":
+            return None
         return float(self.p) / (1.0 - float(self.p)) * gain
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
@@ -238,7 +229,7 @@ class CDBRNE(DepthLimitedResponse):
 
     def start(self, equilibrium: Found | None = None) -> Continual:
         """Return the steps of the best response, none of them decided yet."""
-        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+        return Continual(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""

@@ -60,7 +60,7 @@ class LBR(SteppedResponse):
         """Return the steps, none of them decided yet."""
         (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
         steps = decision_steps(self.game.public_tree, self.player, 1)
-        return Local(self.side, self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
+        return Local(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None

@@ -92,7 +92,7 @@ class SES(SteppedResponse):
     def start(self, equilibrium: Found | None = None) -> Continual:
         """Return the one step."""
         assert equilibrium is not None
-        return Search(self.side, self.opponent.plan, float(self.p), self.roots, equilibrium)
+        return Search(self.view(), self.opponent.plan, float(self.p), self.roots, equilibrium)
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         if not steps:

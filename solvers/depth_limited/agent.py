@@ -202,7 +202,7 @@ class Agent:
         SolverError
             If a linear program had no answer within the limits.
         """
-        own = self.problem.side.own
+        own = self.problem.view().own
         number = own.find_infoset(infoset)
         if number is None:
             raise InvalidStrategyError(f"player {self.player} has no infoset {shown(infoset)}")
@@ -236,7 +236,7 @@ class Agent:
         profile = Profile([own, model] if self.player == 0 else [model, own])
         run = self._started()
         answers = [self._answers[number] for number in range(len(run.steps))]
-        return self.problem.certify(profile, None, self.problem.evidence(answers, run.plan, self._equilibrium))
+        return self.problem.certify(profile, None, self.problem.dual_certificate(answers, run.plan, self._equilibrium))
 
     def _forget(self) -> None:
         self._run: Continual | None = None
@@ -252,7 +252,7 @@ class Agent:
             self._run = self.problem.start(self._equilibrium)
             self._followed = {step.before for step in self._run.steps}
             # Which step decides at each infoset; none where an equilibrium strategy is kept to.
-            self._step_of = np.full(self.problem.side.own.num_infosets, -1, dtype=np.int32)
+            self._step_of = np.full(self.problem.view().own.num_infosets, -1, dtype=np.int32)
             for number, step in enumerate(self._run.steps):
                 self._step_of[step.decided] = number
         return self._run
@@ -262,7 +262,7 @@ class Agent:
         if self._kept is None:
             run = self._started()
             if self.problem.needs_equilibrium:
-                self._kept = run.side.own.behaviour(self.problem.response(run.plan, self._equilibrium))
+                self._kept = run.view.own.behaviour(self.problem.response(run.plan, self._equilibrium))
             else:
                 self._kept = run.behaviour.copy()
         return self._kept
@@ -305,7 +305,7 @@ class Agent:
         if isinstance(self.method, DepthLimitedCFR):
             return self._by_value(self.method, program)
         if self._solver is None:
-            self._solver = _WarmSolver(self.method, self.problem.side, self.tolerance)
+            self._solver = _WarmSolver(self.method, self.problem.view(), self.tolerance)
         solver, run = self._solver, self._started()
         assert isinstance(solver, _WarmSolver)
         before = run.steps[number].before
@@ -321,7 +321,7 @@ class Agent:
         """Decide with a value function below the depth limit, which remembers what it was asked."""
         if self._solver is None:
             value = method.value.anew() if hasattr(method.value, "anew") else method.value
-            self._solver = ValueStepSolver(method, self.problem.side, self.tolerance, value)
+            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, value)
         solver = self._solver
         assert isinstance(solver, ValueStepSolver)
         done = solver.iterations
@@ -356,7 +356,7 @@ class _WarmSolver(RegretStepSolver):
     def begin_with(self, state: KernelState | None) -> None:
         """Take up a state; without one, the next step begins with nothing."""
         self._state = None if state is None else state.copy()
-        self._kernel = None if state is None else kernel_of(self.side.game.sequence_form)
+        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
 
     def reached(self) -> KernelState:
         """Return the state in which the last step ended."""

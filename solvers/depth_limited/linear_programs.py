@@ -49,7 +49,7 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
         iterations=solver.iterations,
         seconds=ended - begun,
         build_seconds=begun - built,
-        evidence=problem.evidence(answers, steps.plan, equilibrium),
+        dual_certificate=problem.dual_certificate(answers, steps.plan, equilibrium),
     )
 
 
@@ -78,7 +78,7 @@ def _solve_steps(
 
 def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
     """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
-    own = steps.side.own
+    own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
     kept = np.append(True, np.repeat(decided, own.num_actions))
     return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))

@@ -37,9 +37,9 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
     solver: RegretStepSolver
     if isinstance(method, DepthLimitedCFR):
         value = method.value.anew() if hasattr(method.value, "anew") else method.value
-        solver = ValueStepSolver(method, problem.side, options.tol, value)
+        solver = ValueStepSolver(method, problem.view(), options.tol, value)
     else:
-        solver = RegretStepSolver(method, problem.side, options.tol)
+        solver = RegretStepSolver(method, problem.view(), options.tol)
     compile_loop()
     begun = time.perf_counter()
     answers: list[StepAnswer] = []
@@ -62,7 +62,7 @@ def run(method: "RegretMethod", problem: SteppedResponse, options: Options) -> O
         iterations=solver.iterations,
         seconds=ended - begun,
         build_seconds=begun - built,
-        evidence=problem.evidence(answers, steps.plan, equilibrium),
+        dual_certificate=problem.dual_certificate(answers, steps.plan, equilibrium),
         state=solver.kept,
     )
 
@@ -110,4 +110,4 @@ def compile_loop() -> None:
 
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
-    RegretStepSolver(CFRPlus(), problem.side, 0.0).solve(problem.start().program(0), 0.0, 1)
+    RegretStepSolver(CFRPlus(), problem.view(), 0.0).solve(problem.start().program(0), 0.0, 1)

@@ -18,7 +18,7 @@ from ..status import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -53,7 +53,7 @@ class RegretStepSolver:
     Parameters
     ----------
     method : RegretMethod
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
 
@@ -65,8 +65,8 @@ class RegretStepSolver:
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float) -> None:
-        self.method, self.side, self.tolerance = method, side, tolerance
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float) -> None:
+        self.method, self.view, self.tolerance = method, view, tolerance
         self.rule = rule_of(method)
         self.iterations, self.stopped = 0, Status.CONVERGED
         self._kernel: Kernel | None = None
@@ -139,10 +139,10 @@ class RegretStepSolver:
 
     def _place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
-        whole = program.reply is self.side.other
-        own = self.side.player if whole else 0
+        whole = program.reply is self.view.other
+        own = self.view.player if whole else 0
         if whole:
-            kernel = kernel_of(self.side.game.sequence_form)
+            kernel = kernel_of(self.view.game.sequence_form)
         else:
             treeplexes = program.own, program.reply
             parents, offsets = [each.parents for each in treeplexes], [each.offsets for each in treeplexes]

@@ -19,7 +19,7 @@ from .value_functions import BorderValues, ValueFunction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ValueStepSolver(RegretStepSolver):
     ----------
     method : RegretMethod
         Above the limit.
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
@@ -91,8 +91,8 @@ class ValueStepSolver(RegretStepSolver):
     the mean of ε.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, side, tolerance)
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float, value: ValueFunction) -> None:
+        super().__init__(method, view, tolerance)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []

@@ -3,7 +3,7 @@
 from .base import Method
 from .depth_limited import DepthLimitedCFR
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
-from .registry import check_served, default_method, find_method, method_names, method_parameters
+from .registry import check_served, find_method, method_names, method_parameters
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -28,7 +28,6 @@ __all__ = [
     "Rational",
     "RegretMethod",
     "check_served",
-    "default_method",
     "find_method",
     "method_names",
     "method_parameters",

@@ -1,7 +1,7 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
@@ -67,7 +67,7 @@ class HiGHS:
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's linear program."""
         from ..exact.highs import run
 
@@ -98,7 +98,7 @@ class CVXPY:
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's cvxpy formulation."""
         from ..exact.through_cvxpy import run
 
@@ -148,7 +148,7 @@ class Rational:
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
+    def run(self, problem: Any, options: "Options") -> "Outcome":
         """Solve the problem's linear program exactly."""
         from ..exact.rational import run
 

@@ -116,18 +116,5 @@ def check_served(method: Method, problem: "Problem") -> None:
         )
 
 
-def default_method(problem: "Problem") -> str:
-    """Return the name of the method for a problem where none is asked for: ``highs``, or ``cvxpy`` for conic programs.
-
-    A problem may prefer another one.
-    """
-    linear = getattr(problem, "is_linear", True)
-    usual = getattr(problem, "default_method", "highs" if linear else "cvxpy")
-    return str(getattr(problem, "preferred_method", usual))
-
-
 def _serves(method: Method, problem: "Problem") -> bool:
-    linear = getattr(problem, "is_linear", True)
-    if getattr(method, "is_exact", False) and not hasattr(problem, "rational_program"):
-        return False
-    return problem.name in method.problems and (linear or getattr(method, "is_conic", False))
+    return problem.name in method.problems and (problem.is_linear or getattr(method, "is_conic", False))

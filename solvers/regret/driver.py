@@ -13,7 +13,7 @@ from ...models.constraints.constraint import weighted_minorant
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
 from ...models.problems import ConstrainedNash, LeastViolation, Problem
-from ...models.problems.side import Side
+from ...models.saddle import PlayerView
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
@@ -155,7 +155,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Run the compiled loop on a problem as it is."""
     begun = time.perf_counter()
-    curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
+    curved = not all(isinstance(one, LinearConstraint) for one in problem.constraints)
     kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
     build_seconds = time.perf_counter() - begun
     warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
@@ -259,7 +259,7 @@ def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcom
         stopped=stopped,
         detail=f"after {state.iteration} iterations",
         multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
-        evidence={} if constraints is None else constraints.evidence(state.multipliers),
+        dual_certificate={} if constraints is None else constraints.evidence(state.multipliers),
         iterations=state.iteration,
         seconds=ended - begun,
         build_seconds=build_seconds,
@@ -323,7 +323,7 @@ def _excluded(
             shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
             weights = [shares[constraint.name] for constraint in own]
             slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-            if Side(problem.game, player).most(-slopes) >= offset:
+            if PlayerView(problem.game, player).most(-slopes) >= offset:
                 continue  # a plan exists that these proportions do not exclude
             profile = nearest_profile(problem.game, plans)
             lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower

@@ -9,7 +9,7 @@ import numpy as np
 from ...models.constraints import LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import ConstrainedNash, LeastViolation
-from ...models.problems.side import Side
+from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
@@ -131,7 +131,7 @@ class PrunedProblem:
             left = [one for one in self.original.of_player(player) if one.name in outcome.multipliers]
             weights = [max(0.0, outcome.multipliers[one.name]) for one in left]
             tilt, _ = weighted_minorant(left, weights, played[player], {})
-            multipliers |= prices(cuts, Side(game, player).paid(played[1 - player]) - tilt)
+            multipliers |= prices(cuts, PlayerView(game, player).paid(played[1 - player]) - tilt)
         return replace(
             outcome,
             plans=plans,

@@ -33,7 +33,7 @@ def run(method: "RegretMethod", problem: RestrictedNash, options: Options) -> Ou
     kernel = kernel_for(method, problem.game.sequence_form, options.tol)
     warm(kernel.layout.number)
     player, p = problem.player, float(problem.p)
-    tilt = kernel.layout.from_user(player, p * problem.side.paid(problem.opponent.plan))
+    tilt = kernel.layout.from_user(player, p * problem.view().paid(problem.opponent.plan))
     scales = np.ones(2)
     scales[player] = 1.0 - p
     rule, state = rule_of(method), kernel.initial_state()

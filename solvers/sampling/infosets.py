@@ -5,8 +5,7 @@ from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from ...models.preferences import Prefer, PreferStrategy
-from ...models.preferences.preference import iterate_degrees
+from ...models.preferences import Prefer, PreferStrategy, iterate_degrees
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
 

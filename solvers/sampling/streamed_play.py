@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
-from ...models.play.results import MeanResult
+from ...models.play import MeanResult
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnknownMethodError, shown
 from ...seqform.game import Game
 from ...seqform.rules import Rules

@@ -396,11 +396,11 @@ MISTAKES = {
             "--sensitivity",
             "x=0:1",
         ),
-        "epsilon-safe has no constraint 'x': it has safety",
+        "epsilon-safe has no constraint 'x'; it has safety",
     ),
     "a sensitivity to nothing": (
         (*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "queen=0:1"),
-        "there is no constraint 'queen': there are 0/K_:b <= 0.5, jack",
+        "constrained has no constraint 'queen'; it has 0/K_:b <= 0.5, jack",
     ),
     "a sensitivity without bounds": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack"), "expected NAME=LOW:HIGH"),
     "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),

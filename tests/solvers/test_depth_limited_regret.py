@@ -24,7 +24,7 @@ ITERATIONS = 100_000
 def solved_both_ways(problem, method, tolerance):
     """Yield what regret minimisation proves of each step, and the optimum of the same program."""
     steps = problem.start()
-    solver = RegretStepSolver(find_method(method), problem.side, tolerance)
+    solver = RegretStepSolver(find_method(method), problem.view(), tolerance)
     exact = StepSolver("simplex", interruptible=False)
     for number, step in enumerate(steps.steps):
         program = steps.program(number)

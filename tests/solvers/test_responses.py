@@ -147,13 +147,13 @@ def test_random_games_obey_the_laws(tree, p, seat, seed):
 UNIFORM = Strategy.uniform(KUHN, 1)
 GENERAL_SUM = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2]], [[3, 0]]))
 REFUSED = [
-    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr needs a Game"),
+    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr: expected a Game"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=1.5), InvalidGameError, "p is 1.5, expected a number from 0 to 1"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=float("nan")), InvalidGameError, "p is nan, expected"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p="half"), InvalidGameError, "p is 'half', expected"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=-1), InvalidGameError, "expected a number of at least 0"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=float("inf")), InvalidGameError, "epsilon is inf"),
-    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "the opponent is 'uniform', expected a Strategy"),
+    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "expected a Strategy as the opponent, got 'uniform'"),
     (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
     (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),
     (lambda: BestResponse(GENERAL_SUM, UNIFORM), UnsupportedProblemError, "needs a zero-sum game"),

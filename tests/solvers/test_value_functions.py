@@ -160,7 +160,7 @@ def test_a_tolerance_ends_a_query_early():
 def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
-    solver = ValueStepSolver(find_method(method), problem.side, 0.0, value)
+    solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
     exact = StepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
@@ -282,7 +282,7 @@ def check_regrets(problem, queried):
     if limit is None:
         return None
     iterations = 40
-    solver = Witness(find_method("cfr", updates="simultaneous"), problem.side, 0.0, CFRValue(queried, warm=False))
+    solver = Witness(find_method("cfr", updates="simultaneous"), problem.view(), 0.0, CFRValue(queried, warm=False))
     answer = solver.solve_to(limit, program, math.inf, iterations)
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
     assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
