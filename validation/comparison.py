@@ -151,12 +151,9 @@ def _compare(
 ) -> Comparison:
     """Hold a solution against an exact one, or without it against a value."""
     problem, objective = solution.problem, _objective(solution)
-    if exact is None:
-        target, lower, upper = value, value, value
-        owed = _owed(solution, solution)
-    else:
-        target, lower, upper = _objective(exact), exact.lower, exact.upper
-        owed = _owed(solution, exact) + _owed(exact, solution)
+    target = value if exact is None else _objective(exact)
+    lower, upper = (value, value) if exact is None else (exact.lower, exact.upper)
+    owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     return Comparison(
         objective=objective,
