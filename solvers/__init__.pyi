@@ -6,6 +6,7 @@ from .depth_limited.cfr_value import CFRValue as CFRValue
 from .depth_limited.encounter import encounter as encounter
 from .depth_limited.learned_values import LinearValue as LinearValue
 from .depth_limited.learned_values import NetworkValue as NetworkValue
+from .depth_limited.method import DepthLimitedCFR as DepthLimitedCFR
 from .empirical_run import EmpiricalRun as EmpiricalRun
 from .frontier import restricted_nash_frontier as restricted_nash_frontier
 from .methods import CCFR as CCFR
@@ -14,7 +15,6 @@ from .methods import CFVFP as CFVFP
 from .methods import CVXPY as CVXPY
 from .methods import DCFR as DCFR
 from .methods import CFRPlus as CFRPlus
-from .methods import DepthLimitedCFR as DepthLimitedCFR
 from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
@@ -26,10 +26,10 @@ from .methods import Rational as Rational
 from .methods import find_method as find_method
 from .methods import method_names as method_names
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
+from .sampling.streamed_play import StreamedProfile as StreamedProfile
+from .sampling.streamed_play import StreamedStrategy as StreamedStrategy
 from .sampling.streamed_play import streamed_gain as streamed_gain
 from .sampling.streamed_play import streamed_payoffs as streamed_payoffs
-from .sampling.streamed_strategy import StreamedProfile as StreamedProfile
-from .sampling.streamed_strategy import StreamedStrategy as StreamedStrategy
 from .sensitivity import value_function as value_function
 from .solution import History as History
 from .solution import Solution as Solution

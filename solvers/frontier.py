@@ -13,7 +13,8 @@ from ..seqform.interchange.pictures import Drawn
 from ..seqform.strategy import Strategy
 from .envelope import Line, find_envelope
 from .exact.parametric import ParametricProgram
-from .solve import checked_number, with_game_value
+from .outcome import checked_number
+from .solve import with_game_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,8 +15,8 @@ from ..seqform.errors import InvalidConstraintError, SolverError, UnsupportedPro
 from ..seqform.interchange.pictures import Drawn
 from .envelope import Envelope, Line, find_envelope
 from .exact.parametric import Optimum, ParametricProgram
-from .outcome import nearest_profile
-from .solve import checked_number, with_game_value
+from .outcome import checked_number, nearest_profile
+from .solve import with_game_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,10 @@ from ..seqform.game import Game
 from ..seqform.polytope import Treeplex
 from ..seqform.rationals import to_fraction
 from ..seqform.strategy import Profile, Strategy, checked_player
+from .certification import ROUND_OFF
 from .methods import Method, find_method
 from .solution import Solution
-from .solve import ROUND_OFF, solve
+from .solve import solve
 from .status import Status
 from .style_answer import StyleAnswer, TargetOutcome
 from .styles import StyleRange, style_range

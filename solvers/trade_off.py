@@ -14,8 +14,9 @@ from ..seqform.evaluate import best_response_value
 from ..seqform.functional import Functional
 from ..seqform.game import Game
 from ..seqform.interchange.pictures import Drawn
+from .outcome import checked_number
 from .sensitivity import ValueFunction, value_function
-from .solve import checked_number, with_game_value
+from .solve import with_game_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..depth_limited import Continual, Found, Local, decision_steps, folds_and_calls
+from .features import Feature
 from .problem import Certificate, StepBounds
 from .stepped import SteppedResponse
 
@@ -51,6 +52,7 @@ class LBR(SteppedResponse):
     """
 
     name: ClassVar[str] = "lbr"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
     def __post_init__(self) -> None:
         super().__post_init__()

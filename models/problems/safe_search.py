@@ -8,6 +8,7 @@ from typing import ClassVar
 from ...seqform.errors import UnsupportedProblemError, shown
 from ..declarations import Confidence, Level
 from ..depth_limited import Continual, Found, Search, SubgameRoots, roots_after_chance, roots_at_level
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, StepBounds
 from .stepped import SteppedResponse
@@ -64,6 +65,7 @@ class SES(SteppedResponse):
     level: Level = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "ses"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH})
     needs_equilibrium: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

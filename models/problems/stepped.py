@@ -15,6 +15,7 @@ from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
 from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
+from .features import Feature
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
 
@@ -36,6 +37,7 @@ class SteppedResponse(ResponseProblem):
     """
 
     usual_method: ClassVar[str] = "lp"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
     #: Whether the first thing needed is an equilibrium to resolve from.
     needs_equilibrium: ClassVar[bool] = False
 

@@ -15,15 +15,14 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.driver import kernel_of
-from ..regret.kernel import KernelState
+from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..regret.kernel import KernelState, kernel_of
 from ..solve import with_game_value
 from ..status import Status
-from .linear_programs import equilibrium_of
-from .regret_minimisation import compile_loop
-from .regret_steps import RegretStepSolver
-from .step_solver import StepSolver
+from .linear_programs import ProgramStepSolver
+from .method import DepthLimitedCFR
+from .regret_steps import RegretStepSolver, compile_loop
+from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
 #: By default a decision by regret minimisation is as good as this share of the range of payoffs.
@@ -144,7 +143,7 @@ class Agent:
         self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
         self._equilibrium: Found | None = None
-        self._solver: _WarmSolver | ValueStepSolver | StepSolver | None = None
+        self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -312,7 +311,7 @@ class Agent:
         state = self._last_root if before is None else self._states.get(before)
         solver.begin_with(state if run.whole else None)
         done = solver.iterations
-        answer = solver.solve(program, self.seconds, self.max_iterations)
+        answer = self._by(solver, program)
         if run.whole and (number in self._followed or number == 0):
             self._states[number] = solver.reached()
         return answer, solver.iterations - done, run.whole and state is not None
@@ -320,13 +319,19 @@ class Agent:
     def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         """Decide with a value function below the depth limit, which remembers what it was asked."""
         if self._solver is None:
-            value = method.value.anew() if hasattr(method.value, "anew") else method.value
-            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, value)
+            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, method.fresh_value())
         solver = self._solver
         assert isinstance(solver, ValueStepSolver)
         done = solver.iterations
+        return self._by(solver, program), solver.iterations - done, False
+
+    def _by(self, solver: RegretStepSolver, program: StepProgram) -> StepAnswer:
+        """Return a solver's answer, unless it was interrupted."""
+        solver.stopped = Status.CONVERGED
         answer = solver.solve(program, self.seconds, self.max_iterations)
-        return answer, solver.iterations - done, False
+        if solver.stopped is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return answer
 
     def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         assert isinstance(self.method, DepthLimitedLP)
@@ -335,9 +340,9 @@ class Agent:
             form = self.problem.game.sequence_form
             large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
             algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
-            self._solver = StepSolver(algorithm, interruptible=large)
+            self._solver = ProgramStepSolver(algorithm, interruptible=large)
         solver = self._solver
-        assert isinstance(solver, StepSolver)
+        assert isinstance(solver, ProgramStepSolver)
         done = solver.iterations
         answer = solver.solve(program, self.seconds, self.max_iterations)
         if answer is Status.INTERRUPTED:

@@ -8,7 +8,6 @@ from ...models.depth_limited import Border
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, shown
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
-from ..regret.driver import rule_of
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
@@ -81,7 +80,7 @@ class CFRValue:
             raise UnknownMethodError(f"CFRValue got method={shown(method)}, expected cfr, cfr+, dcfr or pcfr+")
         self.iterations, self.warm, self.tolerance = iterations, bool(warm), float(tolerance)
         self.method: RegretMethod = found  # type: ignore[assignment]
-        self.rule = rule_of(self.method)
+        self.rule = self.method.local_rule
         self.queries = self.answered = self.iterations_done = 0
         self._rest: _Rest | None = None
         self._answers = Remembered(_KEPT)

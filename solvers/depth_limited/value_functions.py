@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.depth_limited import Border
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError, UnknownMethodError, shown
+from ...seqform.errors import SolverError, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,15 @@ class ValueFunction(Protocol):
         ranges : tuple of ndarray of float64, shape (num_ways,)
             By seat; not normalised.
         """
+        ...
+
+
+@runtime_checkable
+class RememberingValue(ValueFunction, Protocol):
+    """A value function whose answers depend on what it was asked before."""
+
+    def anew(self) -> ValueFunction:
+        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
         ...
 
 
@@ -144,22 +153,3 @@ class Remembered:
     @staticmethod
     def _key(ranges: tuple[Floats, Floats]) -> bytes:
         return ranges[0].tobytes() + b"|" + ranges[1].tobytes()
-
-
-def as_value_function(value: Any) -> ValueFunction:
-    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
-
-    Raises
-    ------
-    UnknownMethodError
-        If it is none of these.
-    """
-    from .cfr_value import CFRValue
-
-    if value is None:
-        return CFRValue()
-    if isinstance(value, ValueFunction):
-        return value
-    if callable(value):
-        return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

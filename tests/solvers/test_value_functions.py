@@ -24,7 +24,7 @@ from treeplex.seqform.evaluate import infoset_values, sequence_values
 from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValue
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
-from treeplex.solvers.depth_limited.step_solver import StepSolver
+from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.value_steps import ValueStepSolver
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents import opponent_strategy
@@ -161,7 +161,7 @@ def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
     solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
-    exact = StepSolver("simplex", interruptible=False)
+    exact = ProgramStepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
         answer = solver.solve_to(depth_limit(steps, number, program), program, math.inf, iterations)

@@ -4,10 +4,13 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...seqform.errors import UnknownMethodError
+from ...models.problems import Feature
+from ...seqform.errors import UnknownMethodError, shown
 from ...seqform.parameters import check_parameters
-from .base import STEPPED, Averaging, Base, Iterate, Updates
-from .regret import BASES, RegretMethod
+from ..methods.base import Averaging, Base, Iterate, Updates
+from ..methods.regret import BASES, RegretMethod
+from ..methods.rules import Rule
+from .value_functions import CallableValue, RememberingValue, ValueFunction
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,11 @@ class DepthLimitedCFR(RegretMethod):
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     #: The one step of ses sees the game to its end.
-    problems: ClassVar[frozenset[str]] = STEPPED - {"ses"}
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
     default_iterations: ClassVar[int] = 1_000
+    backend: ClassVar[str] = "step-values"
 
     def __post_init__(self) -> None:
-        from ..depth_limited import as_value_function
-
         object.__setattr__(self, "value", as_value_function(self.value))
         check_parameters(self, UnknownMethodError)
         if self.iterate != "average":
@@ -78,3 +80,32 @@ class DepthLimitedCFR(RegretMethod):
     def base_method(self) -> RegretMethod:
         """The method above the limit."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+    def fresh_value(self) -> ValueFunction:
+        """Return the value function without a memory of other solves."""
+        value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
+        return value
+
+
+def as_value_function(value: Any) -> ValueFunction:
+    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is none of these.
+    """
+    from .cfr_value import CFRValue
+
+    if value is None:
+        return CFRValue()
+    if isinstance(value, ValueFunction):
+        return value
+    if callable(value):
+        return CallableValue(value, str(getattr(value, "__name__", "callable")))
+    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")
