@@ -98,9 +98,12 @@ class Rows:
     def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
         """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
 
-        They are known of functions with a conjugate in closed form, by constraint.
+        They are known of functions with a conjugate in closed form, by constraint, and sought where an objective is
+        stated by them.
         """
         found: dict[str, Floats] = {}
+        if self.price is None:
+            return found
         for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
             if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:
                 best = one.distance.best_slopes(gradient / multiplier)

@@ -19,7 +19,7 @@ from ...seqform.interchange.pictures import Look, legend_below, panels
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
-from ...solvers.opponents import abstraction_profile
+from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
 from .ccfr_figure_2a import CONSTRAINED_CFR
 from .experiment import Claim, Experiment, Limits, largest
@@ -124,10 +124,10 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     Notes
     -----
     The target plays, in both seats, an equilibrium of the abstract Leduc poker ``JQ.K/pair.nopair``, see
-    :func:`~treeplex.solvers.opponents.abstraction_profile`. The probe plays all actions alike but never folds. What it
-    observes bounds the target's plan (equations 50 and 51, by Wilson's intervals), and the counter-profile is the best
-    in each seat against the worst opponent within these bounds. Where observations exclude each other, the opponent
-    pays for each unit of violation 100 times the largest payoff.
+    :func:`~treeplex.solvers.opponents.strategies.abstraction_profile`. The probe plays all actions alike but never
+    folds. What it observes bounds the target's plan (equations 50 and 51, by Wilson's intervals), and the
+    counter-profile is the best in each seat against the worst opponent within these bounds. Where observations exclude
+    each other, the opponent pays for each unit of violation 100 times the largest payoff.
 
     References
     ----------

@@ -12,7 +12,7 @@ from ...models.problems import CDRNR, Nash
 from ...seqform.interchange.pictures import Look, legend, panels
 from ...seqform.strategy import Strategy
 from ...solvers import Solution
-from ...solvers.frontier import restricted_nash_frontier
+from ...solvers.parametric.frontier import restricted_nash_frontier
 from ..table import Column, Row, fields, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
 from .experiment import Claim, Experiment, Limits, largest

@@ -13,7 +13,7 @@ from ...seqform.errors import SolverError
 from ...seqform.interchange.pictures import Look, legend, legend_below, panels
 from ...seqform.strategy import Strategy
 from ...solvers import Solution, solve
-from ...solvers.opponents import opponent_strategy
+from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, Paper, largest
 from .runs import Tell, completed

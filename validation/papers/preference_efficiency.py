@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from ...models.problems import Nash
 from ...seqform.interchange.pictures import COLOURS, Look, legend_below, panels
 from ...solvers import PrefCFR
-from ...solvers.style_efficiency import style_efficiency
+from ...solvers.style.efficiency import style_efficiency
 from ..table import Column, Row
 from .experiment import Claim, Experiment, Limits, largest
 from .preference_leduc import EQUILIBRIA, MERGED, RAISES, Rule, Style, StyleName

@@ -10,7 +10,7 @@ import numpy as np
 from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
 from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
-from ...solvers.style_efficiency import Towards
+from ...solvers.style.efficiency import Towards
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, largest
 from .preference_runs import (

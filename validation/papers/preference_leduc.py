@@ -8,7 +8,7 @@ import numpy as np
 
 from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
 from ...solvers import ESPrefCFR
-from ...solvers.style_efficiency import Towards
+from ...solvers.style.efficiency import Towards
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, largest
 from .preference_runs import (

@@ -15,8 +15,8 @@ from ...seqform.evaluate import nash_conv, worst_case
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
 from ...solvers import Solution
-from ...solvers.style_efficiency import Towards, efficiency_at
-from ...solvers.trade_off import TradeOff, trade_off
+from ...solvers.parametric.trade_off import TradeOff, trade_off
+from ...solvers.style.efficiency import Towards, efficiency_at
 from ..table import Curve
 from .experiment import Paper
 from .runs import completed

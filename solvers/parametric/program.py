@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError, UnsupportedProblemError
-from .highs import load
+from ..exact.highs import load
 
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
 _BOUNDS = ("row_lower", "row_upper", "column_lower", "column_upper")
@@ -66,7 +66,7 @@ class ParametricProgram:
 
     >>> import scipy.sparse as sp
     >>> from treeplex.models.programs.program_blocks import ProgramBlocks
-    >>> from treeplex.solvers.exact.parametric import ParametricProgram
+    >>> from treeplex.solvers.parametric.program import ParametricProgram
     >>> def program(t):
     ...     blocks = ProgramBlocks()
     ...     blocks.add_columns("x", 1, objective=1.0, lower=0.0)

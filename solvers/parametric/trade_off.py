@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.constraints import functional_bound
-from ..models.problems import ConstrainedNash, StyledNash
-from ..seqform.arrays import Floats
-from ..seqform.errors import InvalidConstraintError, shown
-from ..seqform.evaluate import best_response_value
-from ..seqform.functional import Functional
-from ..seqform.game import Game
-from ..seqform.interchange.pictures import Drawn
-from .outcome import checked_number
+from ...models.constraints import functional_bound
+from ...models.problems import ConstrainedNash, StyledNash
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.evaluate import best_response_value
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Drawn
+from ..outcome import checked_number
+from ..solve import with_game_value
 from .sensitivity import ValueFunction, value_function
-from .solve import with_game_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,7 +128,7 @@ class TradeOff(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from .pictures import draw_trade_off
+        from ..pictures import draw_trade_off
 
         return draw_trade_off(self)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..models.constraints import LinearConstraint, collect_constraints, parse_constraint
-from ..seqform.errors import InvalidConstraintError, shown
-from ..seqform.functional import Functional
-from ..seqform.game import Game
-from ..seqform.rationals import to_fraction
-from ..seqform.strategy import Profile, Strategy
+from ...models.constraints import LinearConstraint, collect_constraints, parse_constraint
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.rationals import to_fraction
+from ...seqform.strategy import Profile, Strategy
 
 
 def read_targets(

@@ -9,16 +9,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
-from ..models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
-from ..seqform.errors import InvalidStrategyError, SolverError, shown
-from ..seqform.game import Game
-from ..seqform.grammar import Grammar, usage, without_parentheses
-from ..seqform.parameters import About, Parameter, parameters_of
-from ..seqform.strategy import Profile, Strategy, checked_player
-from .methods import HiGHS, find_method
-from .solve import solve
-from .status import Status
+from ...models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
+from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
+from ...seqform.errors import InvalidStrategyError, SolverError, shown
+from ...seqform.game import Game
+from ...seqform.grammar import Grammar, usage, without_parentheses
+from ...seqform.parameters import About, Parameter, parameters_of
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..methods import HiGHS, find_method
+from ..solve import solve
+from ..status import Status
 
 #: Iterations of PCFR+ that solve an abstract game.
 ABSTRACTION_ITERATIONS = 10_000
@@ -65,7 +65,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Examples
     --------
     >>> from treeplex import load_game
-    >>> from treeplex.solvers.opponents import opponent_strategy
+    >>> from treeplex.solvers.opponents.strategies import opponent_strategy
     >>> game = load_game("kuhn")
     >>> opponent_strategy("random:seed=1", game, player=1)
     Strategy(game='kuhn', player=1, num_infosets=6)
@@ -110,7 +110,7 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     --------
     >>> from treeplex import expected_payoffs, load_game
     >>> from treeplex.seqform import best_response_values
-    >>> from treeplex.solvers.opponents import abstraction_profile
+    >>> from treeplex.solvers.opponents.strategies import abstraction_profile
     >>> game = load_game("leduc:merge_suits=true")
     >>> target = abstraction_profile("JQ.K/pair.nopair", game)
     >>> expected_payoffs(game, target).round(6), best_response_values(game, target).round(4)
@@ -153,7 +153,7 @@ class _Seat:
         return _Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
 
     def _agent(self, problem: Any, values: dict[str, Any]) -> Strategy:
-        from .depth_limited.agent import Agent
+        from ..depth_limited.agent import Agent
 
         model = self.within(other_player=True).strategy(values.pop("opponent"))
         limits = {name: values.pop(name) for name in ("tolerance", "seconds") if name in values}
@@ -322,7 +322,7 @@ def opponent_forms() -> list[str]:
 
     Examples
     --------
-    >>> from treeplex.solvers.opponents import opponent_forms
+    >>> from treeplex.solvers.opponents.strategies import opponent_forms
     >>> opponent_forms()[:3]
     ['uniform[:without=ACTION]', 'random:seed=S', 'nash']
     """

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..models.problems import RestrictedNash
-from ..seqform.arrays import Floats
-from ..seqform.errors import SolverError
-from ..seqform.game import Game
-from ..seqform.interchange.pictures import Drawn
-from ..seqform.strategy import Strategy
+from ...models.problems import RestrictedNash
+from ...seqform.arrays import Floats
+from ...seqform.errors import SolverError
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Drawn
+from ...seqform.strategy import Strategy
+from ..outcome import checked_number
+from ..solve import with_game_value
 from .envelope import Line, find_envelope
-from .exact.parametric import ParametricProgram
-from .outcome import checked_number
-from .solve import with_game_value
+from .program import ParametricProgram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ class Frontier(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from .pictures import draw_frontier
+        from ..pictures import draw_frontier
 
         return draw_frontier(self)
 
@@ -100,11 +100,11 @@ def restricted_nash_frontier(
     Notes
     -----
     The optimum is φ(p) = max over x of p G(x) + (1 − p) W(x), with G what x earns against the model and W what it
-    guarantees: convex and piecewise linear in p. :func:`~treeplex.solvers.envelope.find_envelope` finds the pieces;
-    only the objective of the linear program changes, so the simplex method goes on from the basis of the neighbouring
-    p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W differ by
-    less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not told apart
-    from them.
+    guarantees: convex and piecewise linear in p. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds the
+    pieces; only the objective of the linear program changes, so the simplex method goes on from the basis of the
+    neighbouring p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W
+    differ by less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not
+    told apart from them.
 
     Examples
     --------

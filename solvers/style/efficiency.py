@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
-from ..seqform.evaluate import nash_conv, worst_case
-from ..seqform.functional import Functional
-from .trade_off import TradeOff, trade_off
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.evaluate import nash_conv, worst_case
+from ...seqform.functional import Functional
+from ..parametric.trade_off import TradeOff, trade_off
 
 if TYPE_CHECKING:
-    from .solution import Solution
+    from ..solution import Solution
 
 #: Which end of a functional's values a style leans to.
 Towards = Literal["high", "low"]

@@ -1,8 +1,9 @@
-"""Where play passes a depth limit, and the game that is left below it: what a value function is asked about."""
+"""The public states right below a depth limit, and the game left below: what a value function is asked about."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,11 +13,15 @@ from ...seqform.evaluate import sequence_values
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from .decision_steps import Flags
-from .subgame_roots import Numbers, SubgameRoots
+from .step_program import StepProgram
+from .subgame_roots import Numbers, SubgameRoots, subgames_of
+
+if TYPE_CHECKING:
+    from .runs import ResolvingRun
 
 
 @dataclass(frozen=True, eq=False)
-class Border:
+class LeafStates:
     """The public states right below a depth limit, the ways in to them, and the rest of the game below.
 
     A *way in* is a public state with one sequence of a player that leads to histories there, the player's augmented
@@ -52,7 +57,7 @@ class Border:
     payoffs: sp.csr_array
 
     @classmethod
-    def of(cls, game: Game, seen: Flags) -> "Border":
+    def of(cls, game: Game, seen: Flags) -> "LeafStates":
         """Return the border below the public states that are seen.
 
         Parameters
@@ -70,10 +75,10 @@ class Border:
         Examples
         --------
         >>> from treeplex import load_game
-        >>> from treeplex.models.depth_limited import Border
+        >>> from treeplex.models.depth_limited import LeafStates
         >>> kuhn = load_game("kuhn")
-        >>> Border.of(kuhn, kuhn.public_tree.levels <= 1)
-        Border(states=1, ways=(3, 3), sequences=(6, 0))
+        >>> LeafStates.of(kuhn, kuhn.public_tree.levels <= 1)
+        LeafStates(states=1, ways=(3, 3), sequences=(6, 0))
         """
         public = game.public_tree
         parents = public.parents
@@ -100,7 +105,7 @@ class Border:
 
     def __repr__(self) -> str:
         ways = tuple(map(len, self.way_sequences))
-        return f"Border(states={len(self.states)}, ways={ways}, sequences={tuple(map(len, self.sequences))})"
+        return f"LeafStates(states={len(self.states)}, ways={ways}, sequences={tuple(map(len, self.sequences))})"
 
     @property
     def num_ways(self) -> tuple[int, int]:
@@ -122,9 +127,9 @@ class Border:
         Examples
         --------
         >>> from treeplex import load_game
-        >>> from treeplex.models.depth_limited import Border
+        >>> from treeplex.models.depth_limited import LeafStates
         >>> kuhn = load_game("kuhn")
-        >>> Border.of(kuhn, kuhn.public_tree.levels <= 1).way_labels(1)
+        >>> LeafStates.of(kuhn, kuhn.public_tree.levels <= 1).way_labels(1)
         [('Q_p', 'b'), ('K_p', 'b'), ('J_p', 'b')]
         """
         treeplex = self.game.sequence_form.treeplexes[player]
@@ -180,3 +185,80 @@ def _rest_of(roots: SubgameRoots) -> tuple[Treeplex, Numbers, Numbers]:
     rest = Treeplex([*[0] * ways, *parents.tolist()], [*[1] * ways, *sizes.tolist()])
     places = np.where(roots.leaf_ways >= 0, 1 + roots.leaf_ways, moved[roots.leaf_sequences])
     return rest, inner.astype(np.int64), places
+
+
+@dataclass(frozen=True, eq=False)
+class DepthLimit:
+    """The depth limit of a step's program.
+
+    Attributes
+    ----------
+    border : LeafStates
+    player : int
+        The seat of the player who decides.
+    own : ndarray of bool, shape (num_infosets of the program's own,)
+        The player's infosets above the limit.
+    reply : ndarray of bool, shape (num_infosets of the program's reply,)
+        Those of the reply, decisions of a gadget included.
+    columns : ndarray of int64, shape (num_ways of the other player,)
+        The sequence of the reply that leads along each of its ways in.
+    below : ndarray of int64
+        The sequence of the reply for each of ``border.sequences`` of the other player.
+    """
+
+    border: LeafStates
+    player: int
+    own: Flags
+    reply: Flags
+    columns: Numbers
+    below: Numbers
+
+    def ranges(self, program: StepProgram, plan: Floats, reply: Floats) -> tuple[Floats, Floats]:
+        """Return both players' ranges, by seat: what the model does and what the reply adds come in together."""
+        own = plan[self.border.way_sequences[self.player]]
+        other = program.held[self.columns] + np.where(self.columns == 0, 0.0, reply[self.columns])
+        return (own, other) if self.player == 0 else (other, own)
+
+
+def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> DepthLimit | None:
+    """Return the depth limit of a step; ``None`` if it sees the game to its end.
+
+    Parameters
+    ----------
+    steps : ResolvingRun
+    number : int
+        Of the step.
+    program : StepProgram
+        The step's.
+    """
+    step, view = steps.steps[number], steps.view
+    public = view.game.public_tree
+    seen, player = step.seen, view.player
+    if seen is None or seen.all():
+        return None
+    whole = program.reply is view.other
+    if not whole:
+        seen = seen | (subgames_of(public, step.states) < 0)  # elsewhere the program has nothing
+    border = LeafStates.of(view.game, seen)
+    if not len(border.states):
+        return None
+    own = seen[public.infoset_states[player]]
+    ways, below = border.way_sequences[1 - player], border.sequences[1 - player]
+    if whole:
+        return DepthLimit(border, player, own, seen[public.infoset_states[1 - player]], ways, below)
+    roots = SubgameRoots.of(view.game, player, step.states.tolist())
+    stops = steps.gadget.stops
+    _, _, entries = roots.reply(stops)
+    sizes = view.other.num_actions[roots.infosets].astype(np.int64)
+    first = program.reply.num_sequences - int(sizes.sum())
+    moved = np.full(view.other.num_sequences, -1, dtype=np.int64)
+    inner = np.repeat(view.other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    moved[inner] = first + np.arange(len(inner))
+    # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
+    subgames = subgames_of(public, roots.states)[border.states][border.way_states[1 - player]]
+    keys = roots.way_subgames * view.other.num_sequences + roots.way_sequences
+    entry = np.searchsorted(keys, subgames * view.other.num_sequences + ways)
+    columns = np.where(moved[ways] >= 0, moved[ways], entries[np.minimum(entry, len(entries) - 1)])
+    gadget = program.reply.num_infosets - len(roots.infosets)
+    above = np.append(np.ones(gadget, dtype=bool), seen[public.infoset_states[1 - player][roots.infosets]])
+    return DepthLimit(border, player, own, above, columns, moved[below])

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..models.constraints import LinearConstraint
-from ..models.preferences import Prefer, PreferStrategy
-from ..seqform.errors import InvalidConstraintError, shown
-from ..seqform.game import Game
-from ..seqform.polytope import Treeplex
-from ..seqform.strategy import Strategy
+from ...models.constraints import LinearConstraint
+from ...models.preferences import Prefer, PreferStrategy
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Strategy
 
 # The least share of a preferred action among several, so that none is left out for good.
 _LEAST_SHARE = 1e-6
@@ -58,7 +58,7 @@ def preferences_for(
     --------
     >>> from treeplex import Strategy, load_game
     >>> from treeplex.models.constraints import parse_constraint
-    >>> from treeplex.solvers.preferred_actions import preferences_for
+    >>> from treeplex.solvers.style.actions import preferences_for
     >>> game = load_game("leduc")
     >>> for player, text in ((0, "raise@first >= 0.6"), (1, "1/raise@first <= 0.3")):
     ...     targets = parse_constraint(text, game)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..models.problems import StyledNash
-from ..seqform.functional import Functional
-from ..seqform.game import Game
-from .methods import Method, find_method
-from .solution import Solution
-from .solve import solve, with_game_value
+from ...models.problems import StyledNash
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ..methods import Method, find_method
+from ..solution import Solution
+from ..solve import solve, with_game_value
 
 
 @dataclass(frozen=True, eq=False)

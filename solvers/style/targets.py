@@ -5,24 +5,24 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ..models.constraints import LinearConstraint
-from ..models.problems import ConstrainedNash, LeastViolation, Nash
-from ..models.problems.one_player import checked_number
-from ..models.saddle import check_two_players
-from ..seqform.errors import InvalidGameError, SolverError, shown
-from ..seqform.evaluate import best_response_value, worst_case
-from ..seqform.game import Game
-from ..seqform.polytope import Treeplex
-from ..seqform.rationals import to_fraction
-from ..seqform.strategy import Profile, Strategy, checked_player
-from .certification import ROUND_OFF
-from .methods import Method, find_method
-from .solution import Solution
-from .solve import solve
-from .status import Status
-from .style_answer import StyleAnswer, TargetOutcome
-from .styles import StyleRange, style_range
-from .target_bounds import divided, loosened, probability, read_targets, target_functionals
+from ...models.constraints import LinearConstraint
+from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...models.problems.one_player import checked_number
+from ...models.saddle import check_two_players
+from ...seqform.errors import InvalidGameError, SolverError, shown
+from ...seqform.evaluate import best_response_value, worst_case
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import to_fraction
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..certification import ROUND_OFF
+from ..methods import Method, find_method
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
+from .answer import StyleAnswer, TargetOutcome
+from .bounds import divided, loosened, probability, read_targets, target_functionals
+from .ranges import StyleRange, style_range
 
 
 def reach_style(

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..models.constraints import LinearConstraint
-from ..models.preferences import Prefer, PreferStrategy
-from ..models.problems import Nash
-from ..models.problems.one_player import checked_number
-from ..models.saddle import check_two_players
-from ..seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
-from ..seqform.game import Game
-from ..seqform.polytope import Treeplex
-from ..seqform.strategy import Profile, Strategy, checked_player
-from .methods import PrefCFR
-from .preferred_actions import preferences_for
-from .solution import Solution
-from .solve import solve
-from .status import Status
-from .style_answer import TargetOutcome
-from .target_bounds import probability, read_targets, target_functionals
+from ...models.constraints import LinearConstraint
+from ...models.preferences import Prefer, PreferStrategy
+from ...models.problems import Nash
+from ...models.problems.one_player import checked_number
+from ...models.saddle import check_two_players
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..methods import PrefCFR
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
+from .actions import preferences_for
+from .answer import TargetOutcome
+from .bounds import probability, read_targets, target_functionals
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
@@ -190,7 +190,7 @@ def calibrate_style(
     -----
     Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
     at an infoset, in the shares in which the last run within the loss played them
-    (:func:`~treeplex.solvers.preferred_actions.preferences_for`). A run without a preference comes first, then one with
+    (:func:`~treeplex.solvers.style.actions.preferences_for`). A run without a preference comes first, then one with
     δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
     and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
     again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from ..seqform.arrays import Floats
+from ...seqform.arrays import Floats
 
 Payload = TypeVar("Payload")
 
@@ -122,7 +122,7 @@ def find_envelope(
     --------
     The largest of three lines on the interval from 0 to 1:
 
-    >>> from treeplex.solvers.envelope import Line, find_envelope
+    >>> from treeplex.solvers.parametric.envelope import Line, find_envelope
     >>> lines = [Line(1.0, 0.0, "falling"), Line(0.75, 0.75, "level"), Line(0.0, 1.5, "rising")]
     >>> def support(t):
     ...     return max(lines, key=lambda line: (1 - t) * line.first + t * line.last)

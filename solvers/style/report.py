@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.preferences import Preference, preference_on
-from ..seqform.errors import UnsupportedProblemError
-from ..seqform.functional import reach_of_others
+from ...models.preferences import Preference, preference_on
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.functional import reach_of_others
 
 if TYPE_CHECKING:
-    from ..seqform.game import Game
-    from ..seqform.strategy import Profile
-    from .solution import Solution
+    from ...seqform.game import Game
+    from ...seqform.strategy import Profile
+    from ..solution import Solution
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def preferred_shares(game: "Game", prefer: Any, profile: "Profile") -> tuple[Pre
     Examples
     --------
     >>> from treeplex import Profile, load_game
-    >>> from treeplex.solvers.preference_report import preferred_shares
+    >>> from treeplex.solvers.style.report import preferred_shares
     >>> game = load_game("kuhn")
     >>> preferred_shares(game, "0/b@first:5", Profile.uniform(game))
     (PreferredShare(preference='0/b@first:5', player=0, share=0.5),)
@@ -107,7 +107,7 @@ def preference_record(solution: "Solution") -> dict[str, Any] | None:
             {"preference": each.preference, "player": each.player, "share": each.share} for each in shares
         ]
     try:
-        from .regret.preference_bounds import preference_bound
+        from ..regret.preference_bounds import preference_bound
 
         bound = preference_bound(solution)
     except UnsupportedProblemError:

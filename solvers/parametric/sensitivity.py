@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.problems import Certificate, SaddleProblem
-from ..models.saddle import read_solution
-from ..seqform.arrays import Floats
-from ..seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
-from ..seqform.interchange.pictures import Drawn
+from ...models.problems import Certificate, SaddleProblem
+from ...models.saddle import read_solution
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
+from ...seqform.interchange.pictures import Drawn
+from ..outcome import checked_number, nearest_profile
+from ..solve import with_game_value
 from .envelope import Envelope, Line, find_envelope
-from .exact.parametric import Optimum, ParametricProgram
-from .outcome import checked_number, nearest_profile
-from .solve import with_game_value
+from .program import Optimum, ParametricProgram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,7 +124,7 @@ class ValueFunction(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from .pictures import draw_value_function
+        from ..pictures import draw_value_function
 
         return draw_value_function(self)
 
@@ -168,10 +168,10 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
 
     Notes
     -----
-    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective;
-    the optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for
-    one h prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal:
-    weak duality. :func:`~treeplex.solvers.envelope.find_envelope` finds all pieces from such lines. They are the
+    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective; the
+    optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for one h
+    prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal: weak
+    duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces from such lines. They are the
     ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the certificate at each breakpoint
     proves that the function is nowhere else: nothing is read from the solver but plans and multipliers. See E. Gal,
     "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995, chapter 3.

@@ -6,13 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..seqform.errors import InvalidConstraintError, shown
-from ..seqform.functional import Functional
-from ..seqform.game import Game
-from ..seqform.strategy import Profile, Strategy
-from .solution import Solution
-from .status import Status
-from .trade_off import TradeOff, trade_off
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.strategy import Profile, Strategy
+from ..parametric.trade_off import TradeOff, trade_off
+from ..solution import Solution
+from ..status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,7 +169,7 @@ class StyleAnswer:
         MissingExtraError
             If matplotlib is not installed.
         """
-        from .pictures import draw_trade_off
+        from ..pictures import draw_trade_off
 
         target = self.targets[0]
         reached = None if target.reached is None else (target.reached, self.loss)
@@ -185,6 +185,6 @@ class StyleAnswer:
         GameFileError
             If the suffix is another one, or the file cannot be written.
         """
-        from ..seqform.interchange.pictures import write_picture
+        from ...seqform.interchange.pictures import write_picture
 
         write_picture(lambda: self.figure(curve), path)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..models.observations import OpponentModel
-from ..models.problems import ConstrainedNash, LeastViolation, Nash
-from ..seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
-from ..seqform.evaluate import expected_payoffs, worst_case
-from ..seqform.strategy import Profile, Strategy
-from .infeasibility import Infeasibility, find_infeasibility
-from .methods import Method
-from .outcome import Progress
-from .solution import Solution
-from .solve import solve
-from .status import Status
+from ...models.observations import OpponentModel
+from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
+from ...seqform.evaluate import expected_payoffs, worst_case
+from ...seqform.strategy import Profile, Strategy
+from ..infeasibility import Infeasibility, find_infeasibility
+from ..methods import Method
+from ..outcome import Progress
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ..models.constraints import LinearConstraint
-from ..models.constraints.builders import behaviour_terms
-from ..models.problems import ConstrainedNash
-from ..seqform.errors import InvalidGameError, InvalidStrategyError, SolverError, shown
-from ..seqform.game import Game
-from ..seqform.polytope import Treeplex
-from ..seqform.strategy import Profile, Strategy, check_same_game
-from .solve import solve
-from .status import Status
+from ...models.constraints import LinearConstraint
+from ...models.constraints.builders import behaviour_terms
+from ...models.problems import ConstrainedNash
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, SolverError, shown
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..solve import solve
+from ..status import Status
 
 #: Below this reach an infoset counts as not reached: what solvers leave of a zero.
 REACHED = 1e-9
@@ -62,7 +62,7 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
     In Kuhn poker's equilibrium with α = 1/3 player 0 always bets a King, and so never has to answer a bet with it:
 
     >>> from treeplex import Strategy, load_game
-    >>> from treeplex.solvers.off_path import trembling_off_path
+    >>> from treeplex.solvers.opponents.off_path import trembling_off_path
     >>> game = load_game("kuhn")
     >>> strategy = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
     >>> refined = trembling_off_path(game, strategy)
