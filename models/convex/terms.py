@@ -154,7 +154,11 @@ class _Atom(Term):
 
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
         """Return the term as a convex cvxpy expression of a plan."""
-        return self._of(self.matrix @ plan - self.shifts)
+        return self.of_arguments(self.matrix @ plan - self.shifts)
+
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ as a cvxpy expression of z."""
+        return self._of(arguments)
 
     @abstractmethod
     def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...

@@ -258,12 +258,11 @@ class ConstraintMatrix:
         """Return the slopes of the functions of constraints that are not affine, by the multipliers of the rows."""
         given = of_rows / self.units
         parts = zip(self.names, self.functions, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
-        slopes = {
+        return {
             name: function.slopes_of(given[start:stop])
             for name, function, start, stop in parts
-            if not function.is_affine
+            if not function.is_affine and given[start] > 0
         }
-        return {name: one for name, one in slopes.items() if one is not None}
 
 
 def cvxpy_rows(
@@ -280,7 +279,7 @@ def cvxpy_rows(
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
         By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
     """
-    functions = [one.function.cvxpy_parts(plan) for one in constraints]
+    functions = [one.function.cvxpy_parts(plan, lengths=excess is not None) for one in constraints]
     units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
     heads = []
     for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
@@ -306,7 +305,10 @@ def read_multipliers(
 
 
 def read_subgradients(
-    constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+    constraints: Sequence[Constraint],
+    multipliers: Mapping[str, float],
+    solved: "Sequence[cp.Constraint]",
+    soft: bool = False,
 ) -> dict[str, Floats]:
     """Return the slopes of constraints' functions, from a solved cvxpy program.
 
@@ -318,13 +320,14 @@ def read_subgradients(
         Of the functions that are to be at most 0, by constraint.
     solved : sequence of cvxpy.Constraint
         Its last ones are those that functions are defined by, in the order of the constraints.
+    soft : bool
+        Whether the constraints may be violated.
     """
-    start = len(solved) - sum(one.function.num_definitions for one in constraints)
-    found = {}
-    for one in constraints:
-        stop = start + one.function.num_definitions
-        slopes = one.function.cvxpy_slopes(solved[start:stop], multipliers[one.name])
-        start = stop
+    counts = [one.function.num_definitions(lengths=soft) for one in constraints]
+    start, found = len(solved) - sum(counts), {}
+    for one, count in zip(constraints, counts, strict=True):
+        slopes = one.function.cvxpy_slopes(solved[start : start + count], multipliers[one.name], lengths=soft)
+        start += count
         if slopes is not None:
             found[one.name] = slopes
     return found
