@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.depth_limited import Continual, Found, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems.problem import Certificate
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
@@ -142,7 +142,7 @@ class Agent:
         self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
         self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
-        self._equilibrium: Found | None = None
+        self._equilibrium: TrunkSolution | None = None
         self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
@@ -238,13 +238,13 @@ class Agent:
         return self.problem.certify(profile, None, self.problem.dual_certificate(answers, run.plan, self._equilibrium))
 
     def _forget(self) -> None:
-        self._run: Continual | None = None
+        self._run: ResolvingRun | None = None
         self._answers: dict[int, StepAnswer] = {}
         self._decisions: list[Decision] = []
         self._states: dict[int, KernelState] = {}
         self._kept: Floats | None = None
 
-    def _started(self) -> Continual:
+    def _started(self) -> ResolvingRun:
         if self._run is None:
             if self.problem.needs_equilibrium and self._equilibrium is None:
                 self._equilibrium = equilibrium_of(self.problem)

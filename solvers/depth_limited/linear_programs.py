@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import highspy
 import numpy as np
 
-from ...models.depth_limited import Continual, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
 from ...models.problems.stepped import SteppedResponse
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Integers
@@ -105,7 +105,7 @@ class ProgramStepSolver(StepSolver):
         )
 
     def solve_next(
-        self, steps: Continual, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
     ) -> StepAnswer | None:
         """Solve a step; the steps share the limit of iterations."""
         answer = self.solve(program, seconds, max(0, iterations - self.iterations))
@@ -158,7 +158,7 @@ def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) ->
     form = problem.game.sequence_form
     size = sum(treeplex.num_sequences for treeplex in form.treeplexes)
 
-    def solver_of(steps: Continual) -> ProgramStepSolver:
+    def solver_of(steps: ResolvingRun) -> ProgramStepSolver:
         needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
         Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
         algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"

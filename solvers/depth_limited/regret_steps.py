@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import Continual, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
 from ...models.games import load_game
 from ...models.problems import CDBR
 from ...models.problems.stepped import SteppedResponse
@@ -76,7 +76,7 @@ class RegretStepSolver(StepSolver):
         self._state: KernelState | None = None
 
     def solve_next(
-        self, steps: Continual, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
     ) -> StepAnswer:
         """Solve a step in its share of the time; each step has the limit of iterations for itself."""
         return self.solve(program, seconds / (len(steps.steps) - number), iterations, listen)

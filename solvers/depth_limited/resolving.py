@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.depth_limited import Continual, Found, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
@@ -40,13 +40,13 @@ class StepSolver(ABC):
 
     @abstractmethod
     def solve_next(
-        self, steps: Continual, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
     ) -> StepAnswer | None:
         """Solve a step, as far as it gets in the time that all steps have left; ``None`` if that is nowhere.
 
         Parameters
         ----------
-        steps : Continual
+        steps : ResolvingRun
         number : int
             Which of the steps it is.
         program : StepProgram
@@ -68,7 +68,7 @@ class StepSolver(ABC):
 
 
 def resolve(
-    method: Method, problem: SteppedResponse, options: Options, solver_of: Callable[[Continual], StepSolver]
+    method: Method, problem: SteppedResponse, options: Options, solver_of: Callable[[ResolvingRun], StepSolver]
 ) -> Outcome:
     """Solve a response step by step; steps that are not reached play as the last one would have gone on.
 
@@ -140,7 +140,7 @@ def resolve(
     )
 
 
-def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
+def rest_of(steps: ResolvingRun, answers: list[StepAnswer]) -> Floats:
     """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
     own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
@@ -148,7 +148,7 @@ def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
     return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))
 
 
-def equilibrium_of(problem: SteppedResponse) -> Found:
+def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
     """Return the equilibrium that a response needs, from the simplex method."""
     nash, simplex = Nash(problem.game), HiGHS("simplex")
     tolerance = simplex.default_tolerance * problem.game.sequence_form.payoff_scale
@@ -160,4 +160,4 @@ def equilibrium_of(problem: SteppedResponse) -> Found:
         raise SolverError(
             f"no equilibrium of {problem.game.spec}, which {problem.name} needs, was found: {solution.message}"
         )
-    return Found(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)
+    return TrunkSolution(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import Continual, DepthLimit, StepAnswer, StepProgram, depth_limit
+from ...models.depth_limited import DepthLimit, ResolvingRun, StepAnswer, StepProgram, depth_limit
 from ...models.depth_limited.decision_steps import Flags
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
@@ -114,7 +114,7 @@ class ValueStepSolver(RegretStepSolver):
         return f"{super().said(answered, steps)}, {self.queries} queries of value function {self.value.name}{error}"
 
     def solve_next(
-        self, steps: Continual, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
     ) -> StepAnswer:
         """Solve a step down to its depth limit in its share of the time."""
         limit = depth_limit(steps, number, program)
@@ -287,7 +287,7 @@ def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> 
     check_double(method, problem)
     compile_loop()
 
-    def solver_of(steps: Continual) -> ValueStepSolver:
+    def solver_of(steps: ResolvingRun) -> ValueStepSolver:
         return ValueStepSolver(method, problem.view(), options.tol, method.fresh_value())
 
     return resolve(method, problem, options, solver_of)

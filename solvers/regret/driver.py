@@ -14,6 +14,7 @@ from ...models.constraints import Constraint, DistanceConstraint
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
 from ...models.problems import ConstrainedNash
+from ...models.saddle import SAFETY
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
@@ -24,6 +25,8 @@ from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..solution import Solution
 from ..status import Status
 from .constraints import KernelConstraints
+from .floors import NEAR as NEAR_STAKE
+from .floors import RAISE
 from .kernel import Kernel, KernelState
 from .layout import build_layout
 from .posing import PosedProblem, posed
@@ -120,6 +123,7 @@ class RegretState:
     state: KernelState
     problem: tuple[object, ...]  # what identifies it beside the game: multipliers and regrets are of that alone
     bound: MultiplierBound | None = None
+    stake: float | None = None  # of the floor, where there is one
 
 
 class RegretStepper(Stepper):
@@ -133,6 +137,8 @@ class RegretStepper(Stepper):
         Changed in place.
     bound : MultiplierBound, optional
         What bounds the multipliers, where nothing else does.
+    stake : float, optional
+        Of the floor; by default its first one.
     last : int, optional
         The last iteration of the run: after it no bound is doubled.
 
@@ -148,6 +154,7 @@ class RegretStepper(Stepper):
         problem: PosedProblem,
         state: KernelState,
         bound: MultiplierBound | None = None,
+        stake: float | None = None,
         last: int = NEVER,
     ) -> None:
         self.method, self.problem, self.state, self.bound = method, problem, state, bound
@@ -155,6 +162,7 @@ class RegretStepper(Stepper):
         self.rows = problem.rows
         if self.rows is not None and bound is not None:
             self.rows = self.rows.bounded(bound.beta)
+        self.stake = (1.0 if problem.floor is None else problem.floor.first_stake) if stake is None else stake
         self.first_step = 32 if self.kernel.layout.size < 100_000 else 1
         self.next_check = None if problem.is_certified_within else 1
         # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions,
@@ -162,7 +170,7 @@ class RegretStepper(Stepper):
         self._tolerance = problem.tolerance * (1.0 - 1e-9) if problem.tolerance > 0.0 else -np.inf
         self._last = last
         # Where the last run ended at a look, what follows from it is still to be done.
-        looks = self.rows is not None and not self.rows.soft
+        looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
         self._next_look = next_look(state.iteration - 1, 0 if bound is None else bound.begun) if looks else NEVER
         self.proof: tuple[Profile, Certificate] | None = None
 
@@ -188,7 +196,7 @@ class RegretStepper(Stepper):
             growth=CHECK_GROWTH,
             alternating=self.method.updates == "alternating",
             last_iterate=self._takes_last,
-            tilt=self.problem.tilt,
+            tilt=None if self.problem.tilt is None else self.problem.tilt / self.stake,
             scales=self.problem.scales,
             constraints=self.rows,
             dual=self.dual,
@@ -222,7 +230,11 @@ class RegretStepper(Stepper):
 
     def look(self) -> Status | None:
         """Ask at looks whether the multipliers prove that constraints cannot be met, or are held back by a bound."""
-        if self.iterations < self._next_look or self.rows is None:
+        if self.iterations < self._next_look:
+            return None
+        if self.rows is None:
+            self._raise_stake()
+            self._next_look = next_look(self.iterations)
             return None
         problem, rows, state, bound = self.problem, self.rows, self.state, self.bound
         plans, averages = self.plans(), self.kernel.average_multipliers(state)
@@ -244,6 +256,14 @@ class RegretStepper(Stepper):
         self._next_look = next_look(self.iterations, 0 if bound is None else bound.begun)
         return None
 
+    def _raise_stake(self) -> None:
+        """Raise the stake of the floor where the price comes near to it although the floor is missed."""
+        assert self.problem.floor is not None
+        missed = self._prove()[1].violations[SAFETY]
+        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.violation:
+            self.stake *= RAISE
+            self.state.average_anew()
+
     def plans(self) -> list[Floats]:
         """Return the players' average plans so far."""
         return self.problem.plans(self.kernel.average(self.state))
@@ -263,7 +283,8 @@ class RegretStepper(Stepper):
     @property
     def multipliers(self) -> dict[str, float]:
         """By constraint, averaged."""
-        return {} if self.rows is None else self.rows.multipliers(self.state.multipliers.average)
+        of_rows = {} if self.rows is None else self.rows.multipliers(self.state.multipliers.average)
+        return of_rows | self.problem.floor_price(self._vector, self.stake)
 
     @property
     def dual_certificate(self) -> dict[str, Floats]:
@@ -274,7 +295,7 @@ class RegretStepper(Stepper):
     @property
     def reached(self) -> RegretState:
         """What another run needs to go on from here."""
-        return RegretState(self.method, self.kernel, self.state, self.problem.identity, self.bound)
+        return RegretState(self.method, self.kernel, self.state, self.problem.identity, self.bound, self.stake)
 
     @property
     def _takes_last(self) -> bool:
@@ -336,11 +357,13 @@ def _begin(method: RegretMethod, problem: PosedProblem, options: Options) -> Reg
     bound = None if method.first_bound is None else MultiplierBound(method.first_bound)
     start: Any = options.start
     state: KernelState | None = None
+    stake = None
     if isinstance(start, Solution):
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, RegretState) and kept.method == method and same and kept.problem == problem.identity:
             state, bound = problem.kernel.adopt(kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
+            stake = kept.stake
             state.next_check = state.iteration  # it may be good enough as it is
         start = start.profile
     if state is None and start is None:
@@ -350,7 +373,7 @@ def _begin(method: RegretMethod, problem: PosedProblem, options: Options) -> Reg
             raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
         check_same_game(start[0], problem.game)
         state = problem.start_from(start)
-    return RegretStepper(method, problem, state, bound, state.iteration + options.max_iterations)
+    return RegretStepper(method, problem, state, bound, stake, state.iteration + options.max_iterations)
 
 
 def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Floats | None:

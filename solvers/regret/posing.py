@@ -12,20 +12,21 @@ import numpy as np
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
 from ...models.problems import ConstrainedNash, Feature, LeastViolation, SaddleProblem
-from ...models.saddle import REPLY, PlayerView, Saddle
+from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ..certification import certified_error, excluded
 from ..outcome import Options, nearest_profile
 from .constraints import KernelConstraints
+from .floors import FloorGame
 from .kernel import Kernel, KernelState, kernel_of
 from .preferences import kernel_preferences
 
 if TYPE_CHECKING:
     from ...models.problems import Certificate, Problem
     from ...seqform.arrays import Floats
-    from ...seqform.strategy import Profile
+    from ...seqform.strategy import Profile, Strategy
     from ..methods import RegretMethod
     from .loop import PreferenceArrays
 
@@ -58,6 +59,8 @@ class PosedProblem:
         What is added to the gradients.
     scales : ndarray of float64, shape (num_players,), optional
         What the gradients are multiplied by, before the tilt.
+    floor : FloorGame, optional
+        How the other player calls the floor, where there is one; the tilt is then per unit of its stake.
     preferences : PreferenceArrays, optional
     """
 
@@ -72,6 +75,7 @@ class PosedProblem:
     rows: KernelConstraints | None = None
     tilt: Floats | None = None
     scales: Floats | None = None
+    floor: FloorGame | None = None
     preferences: PreferenceArrays | None = None
 
     @property
@@ -94,10 +98,17 @@ class PosedProblem:
     def plans(self, vector: Floats) -> list[Floats]:
         """Return the players' realization plans from a kernel vector."""
         plans = self._chosen(vector)
-        if self.saddle is None or self.saddle.view.replies is None:
+        if self.saddle is None:
             return plans
         player = self.saddle.view.player
-        return list(self.saddle.seated(plans[player], plans[1 - player]))
+        other = plans[1 - player]
+        return list(self.saddle.seated(plans[player], other if self.floor is None else self.floor.reply(other)))
+
+    def floor_price(self, vector: Floats, stake: float) -> dict[str, float]:
+        """Return the price of the floor as a multiplier, if there is one."""
+        if self.floor is None:
+            return {}
+        return {SAFETY: self.floor.price(self._chosen(vector)[1 - self.floor.saddle.view.player], stake)}
 
     def reply(self, vector: Floats) -> dict[str, Floats]:
         """Return the plan of replies that stand for the other player's plans, as a dual certificate."""
@@ -138,8 +149,17 @@ class PosedProblem:
         layout = self.kernel.layout
         vector = np.zeros(layout.size)
         for strategy in profile:
-            layout.from_user(strategy.player, strategy.behaviour, out=vector)
+            layout.from_user(strategy.player, self._behaviour(strategy), out=vector)
         return self.kernel.start_from(vector, constraints=self.rows, preferences=self.preferences)
+
+    def _behaviour(self, strategy: Strategy) -> Floats:
+        """Return a strategy as a behaviour in the game that is solved."""
+        if self.saddle is None or strategy.player == self.saddle.view.player:
+            return strategy.behaviour
+        replies = self.saddle.view.replies
+        if replies is not None:
+            return replies.treeplex.behaviour(replies.preimage(strategy.plan))
+        return strategy.behaviour if self.floor is None else self.floor.behaviour(strategy.behaviour)
 
 
 def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProblem:
@@ -165,7 +185,8 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         tolerance = _finest(problem, options)
     curved = not all(isinstance(one, LinearConstraint) for one in constraints)
     saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
-    form = game.sequence_form if saddle is None else saddle.view.form
+    floor = None if saddle is None or saddle.floor is None else FloorGame.of(saddle)
+    form = game.sequence_form if saddle is None else saddle.view.form if floor is None else floor.form
     kernel = kernel_for(method, form, tolerance, curved)
     if isinstance(problem, ConstrainedNash):
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
@@ -173,8 +194,9 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
     if saddle is not None and saddle.tilt is not None:
         # The gradient is c, which stays, and ω times that of the game.
         tilt = kernel.layout.from_user(saddle.view.player, saddle.tilt)
-        scales = np.ones(2)
-        scales[saddle.view.player] = saddle.weight
+        if floor is None:
+            scales = np.ones(2)
+            scales[saddle.view.player] = saddle.weight
     return PosedProblem(
         game=game,
         kernel=kernel,
@@ -187,6 +209,7 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         rows=rows,
         tilt=tilt,
         scales=scales,
+        floor=floor,
         preferences=preferences_of(method, game, kernel),
     )
 

@@ -16,7 +16,7 @@ from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
 from treeplex.solvers.methods import find_method
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 ITERATIONS = 100_000
 
