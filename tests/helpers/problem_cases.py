@@ -36,11 +36,7 @@ PROBLEMS = {
     "ses": treeplex.SES,
     "lbr": treeplex.LBR,
 }
-DISTANCES = {
-    "l1": L1Distance,
-    "l2": L2Distance,
-    "kl": KLDistance,
-}
+DISTANCES = {"l1": L1Distance, "l2": L2Distance, "kl": KLDistance}
 
 #: What is drawn, and how often: a problem, and what its constraints or its style are.
 KINDS = {
