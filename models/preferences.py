@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from ..seqform.arrays import Floats
+from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
 from ..seqform.names import quoted_label
@@ -15,8 +15,6 @@ from ..seqform.polytope import Treeplex, is_hashable
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 
-#: The largest degree that makes sense: beyond it the preferred action is all that is played where it is played at all.
-LARGEST_DEGREE = 1e9
 _FIRST = "@first"
 
 #: Tells whether a preference is about an infoset: from the player, the infoset's label and its actions' labels.
@@ -61,7 +59,7 @@ class Prefer:
     Raises
     ------
     InvalidPreferenceError
-        If the degree is below 1, the vulnerability below 0, or one of them is no finite number.
+        If the degree is below 1, the vulnerability below 0, or one of them is not finite.
 
     Notes
     -----
@@ -86,8 +84,8 @@ class Prefer:
     vulnerability: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self, "degree", 1.0)
-        if self.player is not None and (isinstance(self.player, bool) or not isinstance(self.player, Integral)):
+        _settle(self, "degree", 1)
+        if self.player is not None and not is_whole(self.player):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
         if not self.labels:
             raise InvalidPreferenceError("a preference has no action, expected one at least")
@@ -150,7 +148,7 @@ class PreferStrategy:
     Raises
     ------
     InvalidPreferenceError
-        If it is no strategy, or a number is negative or not finite.
+        If it is not a strategy, or a number is negative or not finite.
 
     Examples
     --------
@@ -168,7 +166,7 @@ class PreferStrategy:
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise InvalidPreferenceError(f"a preference is for {shown(self.strategy)}, expected a Strategy")
-        _settle(self, "strength", 0.0)
+        _settle(self, "strength", 0)
 
     @property
     def player(self) -> int:
@@ -273,23 +271,19 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     return Prefer(label, degree, player=seat, infosets=infoset, first=first)
 
 
-def _settle(wish: Any, amount: str, least: float) -> None:
+def _settle(preference: Any, amount: str, least: int) -> None:
     """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
-    number = checked(getattr(wish, amount), amount, least, f"a number of at least {least:g}")
-    if number > LARGEST_DEGREE:
-        raise InvalidPreferenceError(f"a preference has {amount} {shown(getattr(wish, amount))}, expected at most 1e9")
-    object.__setattr__(wish, amount, number)
-    if wish.vulnerability is not None:
-        beta = checked(wish.vulnerability, "vulnerability", 0.0, "a number of at least 0")
-        object.__setattr__(wish, "vulnerability", beta)
+    # Beyond 1e9 the preferred action is all that is played where it is played at all.
+    number = check_number(
+        getattr(preference, amount), f"a preference's {amount}", InvalidPreferenceError, f"[{least}, 1e9]"
+    )
+    object.__setattr__(preference, amount, number)
+    if preference.vulnerability is not None:
+        object.__setattr__(preference, "vulnerability", _checked_vulnerability(preference.vulnerability))
 
 
-def checked(value: Any, what: str, least: float, expected: str) -> float:
-    """Return a number of a preference, or refuse it."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
-    if not least <= number < float("inf"):
-        raise InvalidPreferenceError(f"a preference has {what} {shown(value)}, expected {expected}")
-    return number
+def _checked_vulnerability(value: Any) -> float:
+    return check_number(value, "a preference's vulnerability", InvalidPreferenceError, "[0, inf)")
 
 
 def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
@@ -395,7 +389,7 @@ def preference_on(
     """
     if units not in UNITS:
         raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
-    default = checked(vulnerability, "vulnerability", 0.0, "a number of at least 0")
+    default = _checked_vulnerability(vulnerability)
     # A game may have longer words for its actions.
     words = game.action_words
     wishes = [wish.known_as(words) for wish in wishes_of(prefer)]

@@ -354,7 +354,7 @@ def test_a_model_is_made_of_observations_alone() -> None:
         OpponentModel.from_observations(observations, interval="wald")
     with pytest.raises(InvalidConstraintError, match="the confidence is 95"):
         OpponentModel.from_observations(observations, 95)
-    with pytest.raises(InvalidStrategyError, match="is no profile"):
+    with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         OpponentModel.from_profile(observations.game, 0, Strategy.uniform(observations.game, 0))  # type: ignore[arg-type]
     with pytest.raises(PlayLogError, match="expected Observations"):
         frequency_model("log")  # type: ignore[arg-type]
