@@ -97,7 +97,7 @@ def fit(
             from ..models.observations import Observations, OpponentModel
             from ..models.observations.intervals import find_intervals
             from ..models.saddle import check_two_players
-            from ..solvers.counter_strategies import counter_strategy
+            from ..solvers.opponents.counter_strategies import counter_strategy
 
         find_intervals(interval)
         if method not in _METHODS:
@@ -141,7 +141,7 @@ def _check_files(log: str, out: str | None, json: str | None) -> None:
 
 
 def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
-    from ..solvers.opponents import opponent_strategy
+    from ..solvers.opponents.strategies import opponent_strategy
 
     if name is None:
         return None

@@ -8,7 +8,7 @@ from .solution_table import message_of, price_text, ten_decimals
 
 if TYPE_CHECKING:
     from ..models.play import PlayLog
-    from ..solvers.counter_strategies import CounterStrategy
+    from ..solvers.opponents.counter_strategies import CounterStrategy
 
 _KEYS = (
     *("schema", "version", "game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),

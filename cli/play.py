@@ -69,7 +69,7 @@ def play(
         from ..models.play import PlayLogWriter, Results, simulate
         from ..seqform.observer import observer_tree
         from ..seqform.strategy import Profile
-        from ..solvers.opponents import opponent_strategy
+        from ..solvers.opponents.strategies import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
     known = {"game": game, "seats": [seat0, seat1], "seed": seed, "observer": observer, "log": out, "interrupted": True}

@@ -19,9 +19,9 @@ from .style_table import print_style, style_record, trade_off_record
 if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
-    from ..solvers.calibration import Calibration
-    from ..solvers.style_answer import StyleAnswer
-    from ..solvers.trade_off import TradeOff
+    from ..solvers.parametric.trade_off import TradeOff
+    from ..solvers.style.answer import StyleAnswer
+    from ..solvers.style.calibration import Calibration
 
 #: What targets can be met by: methods that solve linear programs, and one for games too large for these.
 _METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
@@ -110,8 +110,8 @@ def style(
     try:
         with deferring_interrupts():
             from ..models.saddle import check_two_players
-            from ..solvers.calibration import calibrate_style
-            from ..solvers.targets import reach_style
+            from ..solvers.style.calibration import calibrate_style
+            from ..solvers.style.targets import reach_style
 
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
@@ -174,7 +174,7 @@ def _tuning(iterative: bool, degree: str | None, max_iterations: int | None) -> 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
     """Return the strategy of the other player with which actions are counted; nothing for uniform play."""
-    from ..solvers.opponents import opponent_strategy
+    from ..solvers.opponents.strategies import opponent_strategy
 
     if name.strip() == "uniform":
         return None

@@ -10,9 +10,9 @@ from .output import console, show_numbers, show_rows
 from .solution_table import price_text, ten_decimals
 
 if TYPE_CHECKING:
-    from ..solvers.calibration import Calibration
-    from ..solvers.style_answer import StyleAnswer, TargetOutcome
-    from ..solvers.trade_off import TradeOff
+    from ..solvers.parametric.trade_off import TradeOff
+    from ..solvers.style.answer import StyleAnswer, TargetOutcome
+    from ..solvers.style.calibration import Calibration
 
 _KEYS = (
     *("schema", "version", "game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
@@ -26,7 +26,7 @@ def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | Non
     """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
     from .. import __version__
     from ..solvers.solution import json_ready, sizes_of
-    from ..solvers.style_answer import StyleAnswer
+    from ..solvers.style.answer import StyleAnswer
 
     record: dict[str, Any] = dict.fromkeys(_KEYS) | {"schema": 1, "version": __version__} | known
     if answer is None:

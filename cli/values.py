@@ -23,9 +23,10 @@ def check_value(text: str | None, method: str, problem: str) -> None:
     """
     if text is None:
         return
-    from ..solvers.methods import DepthLimitedCFR
+    from ..models.problems import PROBLEMS
+    from ..solvers.depth_limited.method import DepthLimitedCFR
 
-    problems = sorted(DepthLimitedCFR.problems)
+    problems = sorted(name for name, each in PROBLEMS.items() if each.always_needs <= DepthLimitedCFR.serves)
     if problem not in problems:
         raise CommandLineError(f"--value is for --problem {', '.join(problems)}, and --problem is {problem}")
     if text != "exact" and method not in _BASES:
@@ -46,7 +47,8 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
         return chosen
     from ..solvers.depth_limited.cfr_value import CFRValue
     from ..solvers.depth_limited.learned_values import load_value
-    from ..solvers.methods import DepthLimitedCFR, RegretMethod
+    from ..solvers.depth_limited.method import DepthLimitedCFR
+    from ..solvers.methods import RegretMethod
 
     assert isinstance(chosen, RegretMethod)
     if text.endswith(".npz"):

@@ -314,7 +314,7 @@ class Solution:
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
-        from .preference_report import preference_record
+        from .style.report import preference_record
 
         game = self.problem.game
         value = self.value

@@ -56,7 +56,7 @@ GADGETS: dict[str, Gadget] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TrunkSolution:
     """What a subgame is solved anew from: what both players were found to play in the whole game.
 
     Attributes
@@ -120,7 +120,7 @@ def subgame_program(
     plan: Floats,
     gadget: Gadget,
     roots: SubgameRoots,
-    found: Found,
+    found: TrunkSolution,
 ) -> StepProgram:
     """Return a step in the subgames alone that it decides in, with a gadget above them.
 
@@ -132,7 +132,7 @@ def subgame_program(
         Any but ``full``.
     roots : SubgameRoots
         Of the step's public states.
-    found : Found
+    found : TrunkSolution
         What is played without the step.
     """
     known = np.append(True, np.repeat(step.modelled, view.other.num_actions))
@@ -146,7 +146,9 @@ def subgame_program(
     return program.program(plan, step.settled)
 
 
-def search_program(view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, found: Found) -> StepProgram:
+def search_program(
+    view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution
+) -> StepProgram:
     """Return the program of safe exploitation search, in all subgames at once.
 
     With probability p chance picks by which way the other player comes in, in proportion to the model's reach, and with

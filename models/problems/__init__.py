@@ -2,14 +2,14 @@
 
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
-from .depth_limited import CDBR, CDBRNE, CDRNR
+from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
+from .features import Feature
 from .least_violation import LeastViolation
-from .local_best_response import LBR
 from .nash import Nash
 from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
-from .safe_search import SES
+from .robust import RobustResponse
 from .style import StyledNash
 
 __all__ = [
@@ -25,10 +25,12 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "Feature",
     "LeastViolation",
     "Nash",
     "Problem",
     "RestrictedNash",
+    "RobustResponse",
     "SaddleProblem",
     "StepBounds",
     "StyledNash",

@@ -10,6 +10,7 @@ from ...seqform.rules import Number
 from ..constraints import Constraint, collect_constraints
 from ..declarations import Constraints, Penalty
 from ..saddle import PlayerView, Rows, Saddle, check_two_players
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
 
@@ -87,6 +88,7 @@ class ConstrainedNash(SaddleProblem):
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
     name: ClassVar[str] = "constrained"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,6 +14,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Strategy
 from ..declarations import Confidences
 from ..saddle import PlayerView, Replies, Saddle
+from .features import Feature
 from .problem import SaddleProblem
 from .responses import ResponseProblem
 
@@ -117,6 +118,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
 
     p: Confidences = field(kw_only=True)
     name: ClassVar[str] = "data-biased"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.REPLIES, Feature.FLOAT_REPLIES})
 
     def __post_init__(self) -> None:
         super().__post_init__()

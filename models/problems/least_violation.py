@@ -12,6 +12,7 @@ from ...seqform.rationals import exact_residual
 from ...seqform.strategy import checked_player
 from ..constraints import collect_constraints
 from ..saddle import SAFETY, PlayerView, Rows, Saddle, check_two_players
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, SaddleProblem
 
@@ -69,6 +70,7 @@ class LeastViolation(SaddleProblem):
     floor: float | Fraction | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "least-violation"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.ALONE})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,7 @@ from ...seqform.evaluate import nash_conv
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
 from ..saddle import PlayerView, Saddle, check_zero_sum
+from .features import Feature
 from .problem import Certificate, SaddleProblem
 
 
@@ -51,6 +52,11 @@ class Nash(SaddleProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_zero_sum(self.name, self.game)
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """One program, or the skill to do without for more players."""
+        return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over y of xᵀ A y, from player 0's seat.

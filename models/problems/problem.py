@@ -16,7 +16,8 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..constraints import Constraint
 from ..programs.linear_program import LinearProgram
 from ..programs.rational_program import RationalProgram
-from ..saddle import ConicProgram, PlayerView, Saddle, linear_program, rational_program
+from ..saddle import REPLY, ConicProgram, PlayerView, Saddle, linear_program, rational_program
+from .features import Feature
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -128,6 +129,8 @@ class Problem(ABC):
     model: Strategy | None = None
     game_value: float | Fraction | None = None
     needs_game_value: ClassVar[bool] = False
+    #: What a method must be able to do for every problem of the class.
+    always_needs: ClassVar[frozenset[Feature]] = frozenset()
     #: The method that solves it by default, unless a constraint is not linear.
     usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game, where it is needed.
@@ -144,6 +147,12 @@ class Problem(ABC):
     def is_linear(self) -> bool:
         """Whether all its constraints are linear or piecewise linear, so that linear programs can state it."""
         return all(constraint.is_linear for constraint in self.constraints)
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """What a method must be able to do for this problem."""
+        curved = frozenset() if self.is_linear else frozenset({Feature.CONVEX})
+        return self.always_needs | curved
 
     @property
     def default_method(self) -> str:
@@ -253,6 +262,8 @@ class SaddleProblem(Problem):
     A subclass defines :meth:`saddle`. Where it is about a profile, the program is posed from player 0's seat.
     """
 
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
+
     @abstractmethod
     def saddle(self, exact: bool = False) -> Saddle:
         """Return the problem as a saddle program.
@@ -340,7 +351,7 @@ class SaddleProblem(Problem):
         """Compute a certificate in the numbers of a saddle program."""
         view = saddle.view
         own, other = plans[view.player], plans[1 - view.player]
-        chosen = other if view.replies is None else view.replies.preimage(other)
+        chosen = other if view.replies is None else view.replies.chosen(other, dual_certificate.get(REPLY))
         bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
         if self.player is None:
             payoff = view.payoff(own, other)

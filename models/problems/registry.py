@@ -5,11 +5,9 @@ from typing import Any
 from ...seqform.errors import UnsupportedProblemError, nearest
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
-from .depth_limited import CDBR, CDBRNE, CDRNR
-from .local_best_response import LBR
+from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
 from .nash import Nash
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
-from .safe_search import SES
 from .style import StyledNash
 
 #: Every problem under its name.

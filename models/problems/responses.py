@@ -8,6 +8,7 @@ from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game
 from ..declarations import Confidence, Epsilon, Opponent
 from ..saddle import SAFETY, Saddle
+from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
 from .problem import SaddleProblem
 
@@ -75,6 +76,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
     """
 
     name: ClassVar[str] = "best-response"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.ALONE})
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x of x · M ŷ."""
@@ -128,6 +130,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     p: Confidence = field(kw_only=True)
     name: ClassVar[str] = "rnr"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.TILT})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -184,6 +187,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
 
     epsilon: Epsilon = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:
         super().__post_init__()

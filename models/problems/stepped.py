@@ -14,7 +14,8 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
-from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
+from ..depth_limited import DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from .features import Feature
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
 
@@ -36,6 +37,7 @@ class SteppedResponse(ResponseProblem):
     """
 
     usual_method: ClassVar[str] = "lp"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
     #: Whether the first thing needed is an equilibrium to resolve from.
     needs_equilibrium: ClassVar[bool] = False
 
@@ -44,10 +46,10 @@ class SteppedResponse(ResponseProblem):
         _ = self.game.public_tree  # says now if there is none
 
     @abstractmethod
-    def start(self, equilibrium: Found | None = None) -> Continual:
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""
 
-    def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
+    def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the realization plan that is the answer, from the one that the steps decided."""
         return decided
 
@@ -58,7 +60,7 @@ class SteppedResponse(ResponseProblem):
         return math.inf if certificate.gap is None else certificate.gap
 
     def dual_certificate(
-        self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: Found | None = None
+        self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: TrunkSolution | None = None
     ) -> dict[str, Floats]:
         """Return what :meth:`certify` needs to prove the steps: ``plan i`` and ``reply i`` of each."""
         found: dict[str, Floats] = {}
@@ -90,7 +92,7 @@ class SteppedResponse(ResponseProblem):
             return ()
         equilibrium = None
         if "equilibrium" in dual_certificate:
-            equilibrium = Found(dual_certificate["equilibrium"], dual_certificate["free"])
+            equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
         run = self.start(equilibrium)
         own = self.view().own
         decided = own.behaviour(dual_certificate.get("decided", plan))

@@ -18,6 +18,7 @@ from ..constraints.constraint import DistanceConstraint
 from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import check_distance
 from ..saddle import SAFETY, Rows, Saddle
+from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
 from .problem import Certificate, SaddleProblem
 
@@ -88,6 +89,7 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,6 +136,11 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
                 f"{self.name}: the functional {shown(functional.description)} is of another game than {self.game.spec}"
             )
         return functional
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """A floor, and rows where a distance is stated by them."""
+        return super().needs | (frozenset() if self.nearest is None else frozenset({Feature.CONSTRAINTS}))
 
     @property
     def is_linear(self) -> bool:

@@ -2,11 +2,12 @@
 
 from .conic import ConicProgram
 from .linear import linear_program, rational_program, read_solution
-from .program import SAFETY, Answer, Bounds, Saddle
+from .program import REPLY, SAFETY, Answer, Bounds, Saddle
 from .rows import ConstraintMatrix, Rows
 from .view import PlayerView, Replies, check_two_players, check_zero_sum
 
 __all__ = [
+    "REPLY",
     "SAFETY",
     "Answer",
     "Bounds",

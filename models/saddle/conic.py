@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ...seqform.errors import UnsupportedProblemError
 from .linear import NEGLIGIBLE
-from .program import SAFETY, Answer, Saddle
+from .program import REPLY, SAFETY, Answer, Saddle
 from .rows import Rows, cvxpy_rows, excess_units, read_multipliers, read_subgradients
 from .view import PlayerView
 
@@ -62,6 +62,8 @@ class ConicProgram:
         for part in self.parts:
             part.read(plans, multipliers, subgradients)
         player = self.saddle.view.player
+        if self.saddle.view.replies is not None:
+            subgradients[REPLY] = plans[1 - player]
         return Answer(self.saddle.seated(plans[player], plans.get(1 - player)), multipliers, subgradients)
 
 
@@ -118,9 +120,10 @@ class _Seat:
             if saddle.weight is not None:
                 objective = objective + saddle.weight * unit * guaranteed
             if saddle.floor is not None:
-                if prices is not None:  # the floor holds against all of Y, whatever the rows on y
-                    none = Rows((), view.other.num_sequences)
-                    guaranteed, floor_response, _, more = _linear_response(view, none, plan, unit)
+                whole = view.whole
+                if prices is not None or whole is not view:  # against all plans, whatever the rows and the replies
+                    none = Rows((), whole.other.num_sequences)
+                    guaranteed, floor_response, _, more = _linear_response(whole, none, plan, unit)
                     others += more
                 safety = guaranteed >= saddle.floor / unit
                 others.append(safety)

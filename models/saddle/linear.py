@@ -11,7 +11,7 @@ from ...seqform.rationals import to_fractions
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from ..programs.rational_program import RationalProgram
-from .program import SAFETY, Answer, Saddle
+from .program import REPLY, SAFETY, Answer, Saddle
 from .rows import Rows
 from .view import PlayerView
 
@@ -50,8 +50,8 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     of M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
     units.
     Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) stand between x and the
-    response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, the floor has values, a
-    response and factors of its own, named ``floor values`` and so on.
+    response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, or replies, the floor
+    has values, a response and factors of its own, named ``floor values`` and so on.
     """
     for rows in (saddle.own, saddle.other):
         curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
@@ -106,6 +106,8 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
     else:
         priced += floor_price
     other = sign * dual["response"] / priced if priced else saddle.reply_to(own)
+    if view.replies is not None:
+        subgradients[REPLY] = other
     return Answer(saddle.seated(own, other), multipliers, subgradients)
 
 
@@ -124,10 +126,11 @@ def _blocks(saddle: Saddle) -> ProgramBlocks:
     more = _add_other_rows(blocks, rows, view, weight) if rows.constraints else {}
     _add_response(blocks, view, weight, more)
     if saddle.floor is not None:
-        apart = "floor " if more else ""  # the floor holds against all of Y, whatever the rows on y
-        if apart:
-            _add_response(blocks, view, 0, {}, apart)
-        row = sp.coo_array(-view.other.e[None, :])
+        whole, apart = view.whole, ""
+        if more or whole is not view:  # the floor holds against all plans, whatever the rows on y and the replies
+            apart = "floor "
+            _add_response(blocks, whole, 0, {}, apart)
+        row = sp.coo_array(-whole.other.e[None, :])
         blocks.add_rows(SAFETY, {f"{apart}values": row}, upper=-saddle.floor / view.unit)
     return blocks
 

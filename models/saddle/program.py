@@ -14,6 +14,8 @@ from .view import PlayerView
 
 #: What the floor is called among multipliers and violations.
 SAFETY = "safety"
+#: What the plan z of a view's replies is called in a dual certificate.
+REPLY = "reply"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,8 @@ class Saddle:
     own, other : Rows, optional
         Constraints on x and on y, hard or soft.
     floor : float or Fraction, optional
-        f, in payoff units: what x is to guarantee against every plan of Y, whatever the rows on y.
+        f, in payoff units: what x is to guarantee against every plan of the other player, whatever the rows on y and
+        the replies that the view allows.
     model : ndarray, optional
         A plan of the other player that stands in the answer where nothing determines y; by default a worst reply to x.
     maximises : bool
@@ -42,7 +45,7 @@ class Saddle:
     The program is
 
         max over x in X of  c · x + ω · min over y in Y of [xᵀ M y + paid(y)] − paid(x)
-        subject to          rows on x, rows on y, and min over y in Y of xᵀ M y ≥ f,
+        subject to          rows on x, rows on y, and min over y_s of xᵀ M y_s ≥ f,
 
     where rows are f_i(x) ≤ 0 with f_i convex: hard, or soft, and then the player pays for the sum of its violations or
     for the largest. Plans x and y, a multiplier κ ≥ 0 of the floor with a plan y_s, and multipliers λ, μ ≥ 0 of the
@@ -123,7 +126,7 @@ class Saddle:
         """Return one realization plan a player, from x and y; uniform play for players of whom nothing is said."""
         view, plans = self.view, []
         if other is not None and view.replies is not None:
-            other = view.replies.spread @ other
+            other = view.replies.image(other)
         for player, treeplex in enumerate(view.game.sequence_form.treeplexes):
             plan = own if player == view.player else other
             if plan is None:
@@ -153,7 +156,10 @@ class Saddle:
         zero = view.number(0)
         violations = self.own_rows.values(own)
         own_paid = self.own_rows.paid(violations)
-        gradient, constant = self._gradient(other, picked.get(SAFETY), given)
+        floor_reply = picked.get(SAFETY)
+        if self.floor is not None and floor_reply is None and view.replies is not None:
+            floor_reply = view.whole.worst_reply(own)
+        gradient, constant = self._gradient(other, floor_reply, given)
         upper = constant + min(
             view.most(gradient - slope) - offset for slope, offset in self._minorants(own, gradient, given, picked)
         )
@@ -169,7 +175,7 @@ class Saddle:
             lower += self.weight * (offset - view.most_of_other(view.asked(own) - slope))
             violations |= other_values
         if self.floor is not None:
-            violations |= {SAFETY: self.floor - view.worst_case(own)}
+            violations |= {SAFETY: self.floor - view.whole.worst_case(own)}
         return Bounds(value + zero, lower + zero, upper, violations)
 
     def _gradient(self, other: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -182,7 +188,7 @@ class Saddle:
         if floor_reply is None:
             priced += floor_price
         elif floor_price:
-            gradient = gradient + floor_price * view.paid(floor_reply)
+            gradient = gradient + floor_price * view.whole.paid(floor_reply)
         if priced:
             gradient = gradient + priced * view.paid(other)
         return gradient, -floor_price * self.floor if floor_price else zero

@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.game import Game
@@ -30,14 +29,30 @@ class Replies(ABC):
         The polytope of z; it may be a flow polytope.
     spread : csr_array, shape (num_sequences of the other player, treeplex.num_sequences)
         T.
+    exact_spread : Triplets, optional
+        T in fractions, where it has them; z's polytope then holds fractions too.
     """
 
     treeplex: Treeplex
     spread: sp.csr_array
+    exact_spread: Triplets | None = field(default=None, kw_only=True)
 
     @abstractmethod
-    def preimage(self, plan: Floats) -> Floats:
+    def preimage(self, plan: Any) -> Any:
         """Return a z whose image is the given plan, or near it if none is."""
+
+    def image(self, reply: Any) -> Any:
+        """Return T z, in floats or in fractions."""
+        if reply.dtype != object:
+            return self.spread @ reply
+        assert self.exact_spread is not None
+        return self.exact_spread @ reply
+
+    def chosen(self, plan: Any, given: Any = None) -> Any:
+        """Return the z that a certificate is computed from: one that is given, made a plan, or a preimage."""
+        if given is None:
+            return self.preimage(plan)
+        return given if given.dtype == object else self.treeplex.plan(self.treeplex.behaviour(np.maximum(given, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +93,11 @@ class PlayerView:
         """The same game from the other player's seat."""
         assert self.replies is None
         return PlayerView(self.game, 1 - self.player, self.exact)
+
+    @property
+    def whole(self) -> "PlayerView":
+        """The same seat against all plans of the other player."""
+        return self if self.replies is None else PlayerView(self.game, self.player, self.exact)
 
     @cached_property
     def form(self) -> SequenceForm:
@@ -166,7 +186,8 @@ class PlayerView:
         if self.player == 1:
             factors = (*(matrix.T for matrix in reversed(factors[1:])), -factors[0].T)
         if self.replies is not None:
-            factors = (*factors[:-1], sp.csr_array(factors[-1] @ self.replies.spread))
+            spread: Any = self.replies.exact_spread if self.exact else self.replies.spread
+            factors = (*factors[:-1], factors[-1] @ spread)
         return factors
 
 

@@ -8,22 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.depth_limited import Continual, Found, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems.problem import Certificate
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.driver import kernel_of
-from ..regret.kernel import KernelState
+from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..regret.kernel import KernelState, kernel_of
 from ..solve import with_game_value
 from ..status import Status
-from .linear_programs import equilibrium_of
-from .regret_minimisation import compile_loop
-from .regret_steps import RegretStepSolver
-from .step_solver import StepSolver
+from .linear_programs import ProgramStepSolver
+from .method import DepthLimitedCFR
+from .regret_steps import RegretStepSolver, compile_loop
+from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
 #: By default a decision by regret minimisation is as good as this share of the range of payoffs.
@@ -143,8 +142,8 @@ class Agent:
         self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
         self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
-        self._equilibrium: Found | None = None
-        self._solver: _WarmSolver | ValueStepSolver | StepSolver | None = None
+        self._equilibrium: TrunkSolution | None = None
+        self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -239,13 +238,13 @@ class Agent:
         return self.problem.certify(profile, None, self.problem.dual_certificate(answers, run.plan, self._equilibrium))
 
     def _forget(self) -> None:
-        self._run: Continual | None = None
+        self._run: ResolvingRun | None = None
         self._answers: dict[int, StepAnswer] = {}
         self._decisions: list[Decision] = []
         self._states: dict[int, KernelState] = {}
         self._kept: Floats | None = None
 
-    def _started(self) -> Continual:
+    def _started(self) -> ResolvingRun:
         if self._run is None:
             if self.problem.needs_equilibrium and self._equilibrium is None:
                 self._equilibrium = equilibrium_of(self.problem)
@@ -312,7 +311,7 @@ class Agent:
         state = self._last_root if before is None else self._states.get(before)
         solver.begin_with(state if run.whole else None)
         done = solver.iterations
-        answer = solver.solve(program, self.seconds, self.max_iterations)
+        answer = self._by(solver, program)
         if run.whole and (number in self._followed or number == 0):
             self._states[number] = solver.reached()
         return answer, solver.iterations - done, run.whole and state is not None
@@ -320,13 +319,19 @@ class Agent:
     def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         """Decide with a value function below the depth limit, which remembers what it was asked."""
         if self._solver is None:
-            value = method.value.anew() if hasattr(method.value, "anew") else method.value
-            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, value)
+            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, method.fresh_value())
         solver = self._solver
         assert isinstance(solver, ValueStepSolver)
         done = solver.iterations
+        return self._by(solver, program), solver.iterations - done, False
+
+    def _by(self, solver: RegretStepSolver, program: StepProgram) -> StepAnswer:
+        """Return a solver's answer, unless it was interrupted."""
+        solver.stopped = Status.CONVERGED
         answer = solver.solve(program, self.seconds, self.max_iterations)
-        return answer, solver.iterations - done, False
+        if solver.stopped is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return answer
 
     def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         assert isinstance(self.method, DepthLimitedLP)
@@ -335,9 +340,9 @@ class Agent:
             form = self.problem.game.sequence_form
             large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
             algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
-            self._solver = StepSolver(algorithm, interruptible=large)
+            self._solver = ProgramStepSolver(algorithm, interruptible=large)
         solver = self._solver
-        assert isinstance(solver, StepSolver)
+        assert isinstance(solver, ProgramStepSolver)
         done = solver.iterations
         answer = solver.solve(program, self.seconds, self.max_iterations)
         if answer is Status.INTERRUPTED:

@@ -1,7 +1,6 @@
 """The methods by name: frozen hyper-parameters, and the problems that each serves."""
 
 from .base import Method
-from .depth_limited import DepthLimitedCFR
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
 from .registry import check_served, find_method, method_names, method_parameters
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
@@ -16,7 +15,6 @@ __all__ = [
     "DCFR",
     "MCCFR",
     "CFRPlus",
-    "DepthLimitedCFR",
     "DepthLimitedLP",
     "ESPrefCFR",
     "ExternalSamplingMCCFR",

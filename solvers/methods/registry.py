@@ -108,13 +108,9 @@ def check_served(method: Method, problem: "Problem") -> None:
     ------
     UnsupportedProblemError
     """
-    if not _serves(method, problem):
-        able = [name for name in method_names() if _serves(find_method(name), problem)]
-        reason = ", which is no linear program here" if problem.name in method.problems else ""
+    missing = sorted(problem.needs - method.serves)
+    if missing:
+        able = [name for name in method_names() if problem.needs <= find_method(name).serves]
         raise UnsupportedProblemError(
-            f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
+            f"method {method.name} cannot solve {problem.name}: use {', '.join(able)} (it lacks {', '.join(missing)})"
         )
-
-
-def _serves(method: Method, problem: "Problem") -> bool:
-    return problem.name in method.problems and (problem.is_linear or getattr(method, "is_conic", False))

@@ -11,7 +11,7 @@ import pytest
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
 from treeplex.cli.records import unsolved_record
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 
@@ -518,7 +518,7 @@ def test_interrupted_frontier_has_the_usual_keys(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treeplex.solvers.frontier.restricted_nash_frontier", interrupted)
+    monkeypatch.setattr("treeplex.solvers.parametric.frontier.restricted_nash_frontier", interrupted)
     assert main([*RNR, "--frontier", "--json", "-"]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"

@@ -30,7 +30,7 @@ from treeplex import (
 )
 from treeplex.models.play import LogLines, PlayLogWriter, Results, leaf_probabilities
 from treeplex.models.play.lines import KINDS, LONGEST, BadLineError
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 OBSERVED = [
     *("kuhn", "kuhn:players=3", "leduc", "leduc:merge_suits=true,bet1=1", "liars_dice:sides=3", "goofspiel:cards=3"),

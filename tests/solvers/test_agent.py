@@ -31,7 +31,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.solvers import CFRValue, DepthLimitedCFR, encounter
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")

@@ -38,7 +38,7 @@ from treeplex import (
 from treeplex.models.depth_limited import decision_steps
 from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import DepthLimitedLP
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN, LEDUC, FIGURE_10 = load_game("kuhn"), load_game("leduc:merge_suits=true"), load_game("depth_limited_figure_10")
 LEDUC_VALUE = -0.0856064240780

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
 
 from treeplex import CDRNR, Game, Nash, Profile, Strategy, UnsupportedProblemError, load_game, solve, worst_case
-from treeplex.models.depth_limited import GADGETS, DecisionStep, Found, SubgameRoots
+from treeplex.models.depth_limited import GADGETS, DecisionStep, SubgameRoots, TrunkSolution
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
 from treeplex.models.saddle import PlayerView
 from treeplex.solvers import DepthLimitedLP
@@ -294,7 +294,7 @@ def test_gadgets_count_what_recursion_over_leaves_does(tree, seed, player, kind,
         before=None,
     )
     side, roots = PlayerView(game, player), SubgameRoots.of(game, player, here.tolist())
-    found = Found(before.plan, free.plan)
+    found = TrunkSolution(before.plan, free.plan)
     if kind == "search":
         program = search_program(side, model.plan, p, roots, found)
     else:

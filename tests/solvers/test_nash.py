@@ -36,6 +36,7 @@ from treeplex import (
     solve,
 )
 from treeplex.solvers import find_method, method_names
+from treeplex.solvers.methods import Method
 from treeplex.solvers.outcome import Outcome
 
 # What the certificates have to prove, in payoff units; payoffs are 1 to 13.
@@ -405,7 +406,7 @@ def test_exact_methods_are_not_asked_for_more_than_arithmetic_can_give():
 def test_a_solver_that_lies_is_found_out():
     """A method that calls uniform play optimal, and one whose plans are no plans."""
 
-    class Liar:
+    class Liar(Method):
         name = "liar"
         problems = frozenset({"nash"})
         default_tolerance = 1e-6
@@ -414,7 +415,7 @@ def test_a_solver_that_lies_is_found_out():
         def __init__(self, plans, stopped=Status.OPTIMAL):
             self.plans, self.stopped = plans, stopped
 
-        def run(self, problem, options):
+        def backend(self, problem, options):
             return Outcome(self.plans, self.stopped, "the liar says optimal", 1, 0.0, 0.0)
 
     game = load_game("kuhn")
@@ -752,7 +753,7 @@ def test_general_sum_games_are_refused():
 
 @pytest.mark.parametrize("problem", [None, "nash", 3, Nash], ids=repr)
 def test_what_is_no_problem(problem):
-    with pytest.raises(UnsupportedProblemError, match="expected a problem posed on a game, such as Nash"):
+    with pytest.raises(UnsupportedProblemError, match="is not a problem: pose one on a game, such as Nash"):
         solve(problem)
     with pytest.raises(UnsupportedProblemError, match=r"expected a problem posed on a game, .* got Game\('kuhn'\)"):
         solve(load_game("kuhn"))

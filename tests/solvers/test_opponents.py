@@ -22,7 +22,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.opponents import mixture, perturbed, uniform_without
-from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
+from treeplex.solvers.opponents.strategies import abstraction_profile, opponent_strategy
 
 LEDUC = load_game("leduc")
 KUHN = load_game("kuhn")
@@ -141,7 +141,7 @@ def test_whole_numbers_may_be_powers_of_ten():
         (lambda: mixture([Strategy.uniform(KUHN, 0)], [float("nan")]), "expected probabilities that sum to 1"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)] * 2, [1.5, -0.5]), "expected probabilities that sum to 1"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)], ["1"]), "expected probabilities that sum to 1"),
-        (lambda: perturbed("uniform"), "'uniform' is no strategy"),
+        (lambda: perturbed("uniform"), "strategy is 'uniform', expected a Strategy"),
         (lambda: perturbed(Strategy.uniform(KUHN, 0), epsilon="1"), "epsilon is '1', expected a number from 0 to 1"),
         (lambda: perturbed(Strategy.uniform(KUHN, 0), concentration=float("inf"), seed=1), "concentration is inf"),
         (lambda: perturbed(Strategy.uniform(KUHN, 0), concentration=1.0, seed=1.5), "seed of a concentration is 1.5"),

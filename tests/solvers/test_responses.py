@@ -173,5 +173,5 @@ def test_what_makes_no_problem_is_refused_in_one_line(make, error, message):
 
 
 def test_iterative_methods_say_what_can_solve_it():
-    with pytest.raises(UnsupportedProblemError, match="method cfr\\+ cannot solve epsilon-safe: use highs"):
-        solve(EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.5), "cfr+")
+    with pytest.raises(UnsupportedProblemError, match="method cfvfp cannot solve epsilon-safe: use highs"):
+        solve(EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.5), "cfvfp")
