@@ -13,7 +13,7 @@ from ...seqform.game import Game
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
 from ..constraints import LinearConstraint
-from ..constraints.linear import Sense
+from ..constraints.constraint import Sense
 from ..saddle import check_two_players
 from .events import Events, observed_events
 from .intervals import checked_confidence, proportion_intervals

@@ -250,10 +250,11 @@ class Problem(ABC):
             gain=None if against is None else against - value,
         )
 
-    def _refuse_bound(self, name: str) -> NoReturn:
+    def _refuse_bound(self, name: str, known: Sequence[str]) -> NoReturn:
         """Say which constraints there are, where there is none of that name."""
-        known = ", ".join(constraint.name for constraint in self.constraints) or "none"
-        raise InvalidConstraintError(f"{self.name} has no constraint {shown(name)}; it has {known}")
+        raise InvalidConstraintError(
+            f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
+        )
 
 
 class SaddleProblem(Problem):
@@ -376,10 +377,6 @@ class SaddleProblem(Problem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the larger of the gap and the violation of hard constraints: a tolerance bounds it."""
+        """Return the larger of the gap and the violation: a tolerance bounds it."""
         assert certificate.gap is not None
-        # Below zero a gap is round-off of what large multipliers multiply.
-        return max(abs(certificate.gap), self._hard_violation(certificate))
-
-    def _hard_violation(self, certificate: Certificate) -> float:
-        return certificate.violation
+        return max(certificate.gap, certificate.violation)

@@ -357,7 +357,10 @@ BAD_INPUT = {
     "game file": (["info", "kuhn.json"], "kuhn.json: no such file"),
     "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: the name has no suffix; expected one of .efg"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
-    "three players exactly": (["solve", "kuhn:players=3"], "needs two players"),
+    "three players exactly": (
+        ["solve", "kuhn:players=3"],
+        "method highs cannot solve nash with more than two players: use cfr",
+    ),
     "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
     "one file twice": (["solve", "kuhn", "--out", "same", "--json", "same"], "name the same file"),
     "empty file name": (["games", "--json", ""], "file name is empty"),
