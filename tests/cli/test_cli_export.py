@@ -205,7 +205,7 @@ BAD_FILES = {
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
     "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
     "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
-    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel?)"),
+    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel:NAME?)"),
     "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),
 }  # fmt: skip
 
