@@ -4,13 +4,14 @@ import gzip
 import itertools
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 
 from problem_cases import PROBLEMS, STEPPED, draw_case
 
-from treeplex import CVXPY, DepthLimitedLP, SolverError, solve
+from treeplex import CVXPY, SolverError, solve
+from treeplex.solvers import DepthLimitedLP
 
 FILE = Path(__file__).parents[1] / "stored" / "problem_values.json.gz"
 
@@ -49,7 +50,7 @@ def answer(case):
 def proven(case):
     """Return what the case's own plans and multipliers prove, whatever they are."""
     problem = case.problem
-    if hasattr(problem, "game_value"):
+    if "game_value" in (field.name for field in fields(problem)):
         problem = replace(problem, game_value=0.125)
     certificate = problem.certify(case.profile, case.multipliers)
     keys = ("objective", "lower", "upper", "exploitability", "gain", "violation")
