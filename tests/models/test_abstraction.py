@@ -144,7 +144,7 @@ def test_infosets_with_different_actions_do_not_merge():
 
 
 def test_what_is_no_game_or_no_tree_cannot_be_abstracted():
-    with pytest.raises(InvalidGameError, match="game is .*, expected a Game"):
+    with pytest.raises(InvalidGameError, match=r"game is .*, expected a Game"):
         Abstraction(KUHN.sequence_form, lambda player, label: label)
     with pytest.raises(UnsupportedProblemError, match="needs a tree"):
         Abstraction(load_game("transit:width=2"), lambda player, label: label)
