@@ -356,7 +356,7 @@ BAD_INPUT = {
     "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
     "unknown OpenSpiel game": (["solve", "openspiel:kuhn_pokr"], "OpenSpiel"),
     "game file": (["info", "kuhn.json"], "kuhn.json: no such file"),
-    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: there is no suffix that games are read from"),
+    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: the name has no suffix; expected one of .efg"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
     "three players exactly": (
         ["solve", "kuhn:players=3"],
