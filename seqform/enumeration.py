@@ -223,7 +223,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
 
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
         nonlocal num_leaves
-        payoffs = payoffs_at(state)
+        payoffs: Any = payoffs_at(state)
         if payoffs.__class__ is not tuple:
             if not in_order(payoffs):
                 _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number per player")
@@ -328,12 +328,12 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     if not np.isfinite(payoffs).all():
         wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
         _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers")
-    sequences = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
+    ends = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    for table in (sequences, chance, payoffs):
-        table.flags.writeable = False  # so that none is copied
+    for each in (ends, chance, payoffs):
+        each.flags.writeable = False  # so that none is copied
     leaves = LeafTable(
-        sequences,
+        ends,
         chance,
         payoffs,
         tuple(exact_chance) if exact else None,

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from numbers import Integral
@@ -166,12 +165,12 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
-class Drawable(ABC):
+class Drawable:
     """A game that can be drawn; notebooks show it as a picture."""
 
-    @abstractmethod
     def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
+        raise NotImplementedError
 
     def _repr_svg_(self) -> str | None:
         """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
