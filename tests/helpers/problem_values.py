@@ -10,7 +10,8 @@ from pathlib import Path
 
 from problem_cases import PROBLEMS, STEPPED, draw_case
 
-from treeplex import CVXPY, DepthLimitedLP, SolverError, solve
+from treeplex import CVXPY, SolverError, solve
+from treeplex.solvers import DepthLimitedLP
 
 FILE = Path(__file__).parents[1] / "stored" / "problem_values.json.gz"
 
