@@ -265,6 +265,17 @@ def test_ratios_are_of_the_times(found: Reproductions) -> None:
     assert rows[-1].difference is None
 
 
+def test_local_responses_gain_less_than_best_ones(found: Reproductions) -> None:
+    figure = found["cdrnr-figure-6"]
+    gains = {(row.opponent, row.method): row.gain for row in figure.rows}
+    for opponent in ("cfr:iterations=3", "random:seed=1"):
+        assert 0.0 < gains[opponent, "LBR"] < gains[opponent, "best response"]
+    shares = {claim.quantity: claim.measured for claim in figure.claims}
+    lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
+    assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
+    assert shares["iterations of CFR from which LBR gains nothing"] is None
+
+
 def test_the_paper_stands_beside_what_was_measured(found: Reproductions) -> None:
     distance = found["ccfr-figure-2a"].claims[-1]
     assert distance.paper == 1e-3
