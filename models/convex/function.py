@@ -262,17 +262,15 @@ class ConvexFunction:
         matrix = Triplets(shape, *entries[1], to_fractions(entries[0])) if exact else sp.csr_array(entries, shape=shape)
         return LinearRows(matrix, auxiliary, np.concatenate(constants), np.concatenate(equal))
 
-    def slopes_of(self, multipliers: Numbers) -> Numbers | None:
-        """Return the slopes that multipliers of the rows of :meth:`linear_rows` are; ``None`` if they prove nothing.
+    def slopes_of(self, multipliers: Numbers) -> Numbers:
+        """Return the slopes that multipliers of the rows of :meth:`linear_rows` are; NaN for other terms.
 
         Parameters
         ----------
         multipliers : ndarray of float64 or of Fraction, shape (k,)
-            In any unit: they are divided by the first.
+            In any unit: they are divided by the first, which is above 0.
         """
         first, start = multipliers[0], 1
-        if not first > 0:
-            return None
         parts = [np.zeros(0, dtype=multipliers.dtype)]
         for term in self.terms:
             if not isinstance(term, PiecewiseLinear):
@@ -296,16 +294,15 @@ class ConvexFunction:
             function = function + term.to_cvxpy(plan)
         return function
 
-    def cvxpy_parts(self, plan: Any, spelled_out: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
-        """Return f in cvxpy, with what auxiliary variables of piecewise linear terms are to meet.
-
-        :meth:`cvxpy_slopes` reads the multipliers of these constraints, of which there are :meth:`num_definitions`.
+    def cvxpy_parts(self, plan: Any, lengths: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
+        """Return f in cvxpy, with constraints on its own variables; :meth:`cvxpy_slopes` reads their multipliers.
 
         Parameters
         ----------
         plan : cvxpy.Variable
-        spelled_out : bool
-            Whether the arguments of Euclidean norms are variables too, whose multipliers are their slopes.
+        lengths : bool
+            Whether the arguments of Euclidean norms are variables too, so that multipliers tell their slopes: more
+            precise than those at the plan where f is an objective, but one more thing for a solver to stumble over.
         """
         import cvxpy as cp
 
@@ -317,9 +314,9 @@ class ConvexFunction:
             auxiliary = cp.Variable(rows.auxiliary.shape[1], name="auxiliary")
             left = (scaled @ rows.plan) @ plan + (scaled @ rows.auxiliary) @ auxiliary
             function = (rows.plan[[0]] @ plan + rows.auxiliary[[0]] @ auxiliary)[0] - rows.limits[0]
-            definitions = [left <= scaled @ rows.limits]
+            definitions.append(left <= scaled @ rows.limits)
         for term in self.terms:
-            if spelled_out and isinstance(term, Norm2):
+            if isinstance(term, Norm2) and lengths:
                 arguments = cp.Variable(term.size, name="arguments")
                 definitions.append(arguments == term.matrix @ plan - term.shifts)
                 function = function + term.of_arguments(arguments)
@@ -327,12 +324,14 @@ class ConvexFunction:
                 function = function + term.to_cvxpy(plan)
         return function, definitions
 
-    def num_definitions(self, spelled_out: bool = False) -> int:
+    def num_definitions(self, lengths: bool = False) -> int:
         """Return how many constraints :meth:`cvxpy_parts` has."""
-        norms = sum(isinstance(term, Norm2) for term in self.terms) if spelled_out else 0
-        return int(bool(self._piecewise_linear)) + norms
+        norms = sum(isinstance(term, Norm2) for term in self.terms) if lengths else 0
+        return norms + bool(self._piecewise_linear)
 
-    def cvxpy_slopes(self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0) -> Numbers | None:
+    def cvxpy_slopes(
+        self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0, lengths: bool = False
+    ) -> Numbers | None:
         """Return the slopes at the solution of a cvxpy problem with the constraints of :meth:`cvxpy_parts`.
 
         Parameters
@@ -340,27 +339,26 @@ class ConvexFunction:
         definitions : sequence of cvxpy.Constraint
         multiplier : float
             How much of f the problem minimises: 1 where it is the objective, the multiplier of a bound on it otherwise.
+        lengths : bool
+            As for :meth:`cvxpy_parts`.
 
         Returns
         -------
         ndarray of float64 or None
-            NaN for terms that were not defined by constraints: their slopes are those at the plan. ``None`` where a
-            solver has nothing to say.
+            NaN for other terms: their slopes are those at the plan. ``None`` where a solver has nothing to say.
         """
-        if not definitions or any(one.dual_value is None for one in definitions):
+        duals = [one.dual_value for one in definitions]
+        if not duals or not multiplier > 0.0 or any(one is None for one in duals):
             return None
-        duals = [np.asarray(one.dual_value, dtype=np.float64) for one in definitions]
-        slopes: Numbers | None = np.full(self.size, np.nan)
+        of_rows = np.array([multiplier])
         if self._piecewise_linear:
             size = self._piecewise_linear[0].matrix.shape[1]
             signs, units = _inequalities(self._linear_rows(size, exact=False))
-            others = signs.T @ (duals.pop(0) / units)
-            slopes = self.slopes_of(np.append(multiplier, others[1:]))
-        if slopes is None or not multiplier > 0.0:
-            return None
-        norms = [place for place, term in enumerate(self.terms) if isinstance(term, Norm2)]
-        for place, dual in zip(norms, duals, strict=False):
-            slopes[slice(*self.ends[place : place + 2])] = -dual / multiplier
+            of_rows = np.append(of_rows, (signs.T @ (np.asarray(duals.pop(0)) / units))[1:])
+        slopes = self.slopes_of(of_rows)
+        for place, term in enumerate(self.terms):
+            if isinstance(term, Norm2) and lengths:
+                slopes[slice(*self.ends[place : place + 2])] = -np.asarray(duals.pop(0)) / multiplier
         return slopes
 
     @property

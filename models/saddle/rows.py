@@ -258,12 +258,11 @@ class ConstraintMatrix:
         """Return the slopes of the functions of constraints that are not affine, by the multipliers of the rows."""
         given = of_rows / self.units
         parts = zip(self.names, self.functions, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
-        slopes = {
+        return {
             name: function.slopes_of(given[start:stop])
             for name, function, start, stop in parts
-            if not function.is_affine
+            if not function.is_affine and given[start] > 0
         }
-        return {name: one for name, one in slopes.items() if one is not None}
 
 
 def cvxpy_rows(
@@ -280,7 +279,7 @@ def cvxpy_rows(
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
         By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
     """
-    functions = [one.function.cvxpy_parts(plan, spelled_out=excess is not None) for one in constraints]
+    functions = [one.function.cvxpy_parts(plan, lengths=excess is not None) for one in constraints]
     units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
     heads = []
     for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
@@ -309,7 +308,7 @@ def read_subgradients(
     constraints: Sequence[Constraint],
     multipliers: Mapping[str, float],
     solved: "Sequence[cp.Constraint]",
-    soft: bool,
+    soft: bool = False,
 ) -> dict[str, Floats]:
     """Return the slopes of constraints' functions, from a solved cvxpy program.
 
@@ -322,15 +321,13 @@ def read_subgradients(
     solved : sequence of cvxpy.Constraint
         Its last ones are those that functions are defined by, in the order of the constraints.
     soft : bool
-        Whether the constraints could be violated.
+        Whether the constraints may be violated.
     """
-    counts = [one.function.num_definitions(spelled_out=soft) for one in constraints]
-    start = len(solved) - sum(counts)
-    found = {}
+    counts = [one.function.num_definitions(lengths=soft) for one in constraints]
+    start, found = len(solved) - sum(counts), {}
     for one, count in zip(constraints, counts, strict=True):
-        stop = start + count
-        slopes = one.function.cvxpy_slopes(solved[start:stop], multipliers[one.name])
-        start = stop
+        slopes = one.function.cvxpy_slopes(solved[start : start + count], multipliers[one.name], lengths=soft)
+        start += count
         if slopes is not None:
             found[one.name] = slopes
     return found
