@@ -34,7 +34,7 @@ class BiasedReplies(Replies):
         The opponent's own polytope.
     least : ndarray of float64, shape (num_sequences,)
         What the opponent plays at least, p(I) b̂(I, a); 0 for the empty sequence.
-    sequences : ndarray of int64, shape (treeplex.num_sequences,)
+    sequences : ndarray of int32, shape (treeplex.num_sequences,)
         The sequences that z has: those at infosets that can be reached.
     """
 
@@ -63,7 +63,7 @@ class BiasedReplies(Replies):
         sequences = np.flatnonzero(left)
         infosets = np.unique(plans.sequence_infosets[sequences[1:]])
         flows = Treeplex.from_inflow(inflow[infosets][:, sequences], plans.num_actions[infosets])
-        return cls(flows, sp.csr_array(spread[:, sequences]), plans, least, sequences)
+        return cls(flows, sp.csr_array(spread[:, sequences]), plans, least, sequences.astype(np.int32))
 
     def preimage(self, plan: Floats) -> Floats:
         """Return the z that plays, beyond what the model must have, as a plan does; uniformly where it plays less."""
