@@ -108,10 +108,10 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
 
     Examples
     --------
-    >>> from treeplex import StyledNash, load_game, solve
+    >>> from treeplex import EpsilonSafeStyle, load_game, solve
     >>> from treeplex.models.constraints import parse_term
     >>> game = load_game("kuhn")
-    >>> round(solve(StyledNash(game, epsilon=0, maximise=parse_term("0/J_:b", game))).objective, 9)
+    >>> round(solve(EpsilonSafeStyle(game, epsilon=0, maximise=parse_term("0/J_:b", game))).objective, 9)
     0.333333333
     """
     reader = TermReader("term", text, game, player, others)
