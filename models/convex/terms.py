@@ -156,9 +156,12 @@ class _Atom(Term):
         """Return the term as a convex cvxpy expression of a plan."""
         return self.of_arguments(self.matrix @ plan - self.shifts)
 
-    @abstractmethod
     def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+        """Return φ as a cvxpy expression of z."""
+        return self._of(arguments)
+
+    @abstractmethod
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...
 
 
 class _LinearAtom(_Atom, PiecewiseLinear):
@@ -170,16 +173,16 @@ class _LinearAtom(_Atom, PiecewiseLinear):
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which are in a unit."""
-        count = len(self.shifts)
-        each = sp.csr_array(np.ones((count, 1)) if self.is_shared else sp.eye_array(count))
-        auxiliary = sp.csr_array(sp.vstack([-unit * each] * len(self.signs)))
+        count, times = len(self.shifts), len(self.signs)
+        rows = np.arange(times * count)
+        columns = np.zeros(times * count, dtype=np.int64) if self.is_shared else np.tile(np.arange(count), times)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
-            places=np.tile(np.arange(count), len(self.signs)),
+            places=np.tile(np.arange(count), times),
             signs=np.repeat(self.signs, count),
-            costs=np.full(auxiliary.shape[1], unit),
-            auxiliary=auxiliary,
-            equal=np.zeros(auxiliary.shape[0], dtype=bool),
+            costs=np.full(1 if self.is_shared else count, unit),
+            auxiliary=(rows, columns, np.full(times * count, -unit)),
+            equal=np.zeros(times * count, dtype=bool),
         )
 
 
@@ -193,8 +196,7 @@ class Norm1(_LinearAtom):
         """Return slopes between −1 and 1."""
         return np.minimum(np.maximum(slopes, -1), 1)
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         from cvxpy.atoms.norm1 import norm1
 
         return norm1(arguments)
@@ -217,8 +219,7 @@ class Norm2(_Atom):
         length = float(np.linalg.norm(scaled))
         return scaled / length if length > 1.0 or is_large else scaled
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         from cvxpy.atoms.pnorm import pnorm
 
         length: cp.Expression = pnorm(arguments, 2)
@@ -242,8 +243,7 @@ class NormInfinity(_LinearAtom):
         total = np.abs(scaled).sum()
         return scaled / total if total > 1 or is_large else scaled
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         from cvxpy.atoms.norm_inf import norm_inf
 
         return norm_inf(arguments)
@@ -271,8 +271,7 @@ class Maximum(_LinearAtom):
             return shares / total
         return shares + (Fraction(1, len(shares)) if shares.dtype == object else 1.0 / len(shares))
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         from cvxpy.atoms.max import max as largest_entry
 
         return largest_entry(arguments)
@@ -299,8 +298,7 @@ class Squares(_Atom):
         entry = largest(self.matrix.data)
         return 2.0 * max(entry, largest(self.arguments(plan))) * entry
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         from cvxpy.atoms.sum_squares import sum_squares
 
         squares: cp.Expression = sum_squares(arguments)
@@ -336,8 +334,7 @@ class RelativeEntropy(_Atom):
         valid[1::2] = -np.exp(valid[0::2] - 1.0)
         return valid
 
-    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
-        """Return φ(z) as a convex cvxpy expression of z."""
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
         import cvxpy as cp
         from cvxpy.atoms.elementwise.rel_entr import rel_entr
 
@@ -440,13 +437,13 @@ class Polyhedral(PiecewiseLinear):
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which keep the units that cvxpy chose."""
-        count = self.size - 1
+        count, entries = self.size - 1, sp.coo_array(self.auxiliary[1:])
         return TermRows(
             heads=np.zeros(1, dtype=np.int64),
             places=1 + np.arange(count),
             signs=np.ones(count, dtype=np.int64),
             costs=self.auxiliary[[0]].toarray().ravel(),
-            auxiliary=sp.csr_array(self.auxiliary[1:]),
+            auxiliary=(*entries.coords, entries.data),
             equal=self.equal[1:],
         )
 
@@ -580,7 +577,7 @@ class TermRows:
     places: npt.NDArray[np.int64]
     signs: npt.NDArray[np.int64]
     costs: Floats
-    auxiliary: sp.csr_array
+    auxiliary: tuple[Any, Any, Floats]
     equal: npt.NDArray[np.bool_]
 
 

@@ -365,9 +365,11 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
-        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
+        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap of a style says by how much,
+        # while what a response earns against a model is a lower bound whatever it risks.
+        upper = bounds.upper if self.model is None else max(bounds.lower, bounds.upper)
         zero = view.number(0)  # added, it turns a negative zero into zero
-        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, max(bounds.lower, bounds.upper)))
+        reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
         return replace(
             self._strategy_certificate(plans, view.exact),
             objective=reached,
