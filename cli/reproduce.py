@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..validation.papers import Claim, Experiment, Reproduction, Row
+    from ..validation.table import TableLines
 
 
 def reproduce(
@@ -124,7 +125,7 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
 
 
 class RowLines:
-    """Prints a row a line as it comes; the headings and widths are those of the first row.
+    """Prints a row a line as it comes, below headings.
 
     Parameters
     ----------
@@ -133,19 +134,18 @@ class RowLines:
 
     def __init__(self, out: "Console") -> None:
         self.out = out
-        self.widths: list[int] = []
+        self.lines: TableLines | None = None
 
     def print_row(self, row: "Row") -> None:
         """Print a row, and its failure below it."""
         from rich.text import Text
 
-        cells = row.cells()
-        if not self.widths:
-            self.widths = [max(len(heading), len(text), 7) for heading, text in cells.items()]
-            headings = " ".join(f"{heading:>{width}}" for heading, width in zip(cells, self.widths, strict=True))
-            self.out.print(Text(f"  {headings}", style="dim"), soft_wrap=True)
-        line = Text("  ")
-        line.append(" ".join(f"{text:>{width}}" for text, width in zip(cells.values(), self.widths, strict=True)))
+        from ..validation.table import TableLines
+
+        if self.lines is None:
+            self.lines = TableLines(row)
+            self.out.print(Text(f"  {self.lines.headings}", style="dim"), soft_wrap=True)
+        line = Text(f"  {self.lines.line(row)}")
         line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
         self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
         if row.failure:

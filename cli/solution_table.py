@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..validation.figures import decimals, magnitude
+from ..validation.table import decimals, magnitude
 from .output import console, listed, show_numbers, show_rows
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..seqform.errors import nearest
-from ..validation.figures import decimals, magnitude
+from ..validation.table import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, print_error
 from .interrupts import deferring_interrupts
 from .options import JsonOption
@@ -37,7 +37,7 @@ def validate(
     check_writable(json, "--json")
     check_writable(html, "--html")
     with deferring_interrupts():
-        from ..validation.suites import SUITES
+        from ..validation.bank import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
@@ -108,7 +108,7 @@ class RowLines:
         """Print a row, below a line for its game and problem if it is the first of them."""
         from rich.text import Text
 
-        if (row.game, row.asked) != self.question:
+        if (row.game, row.question) != self.question:
             self._print_question(row)
         figures = (
             magnitude(row.error),
@@ -133,11 +133,11 @@ class RowLines:
         from rich.text import Text
 
         headed = not self.question[0]
-        self.question = (row.game, row.asked)
+        self.question = (row.game, row.question)
         if headed:
             titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
             self.out.print(Text(f"  {'method':<19} {titles}", style="dim"), soft_wrap=True)
-        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.asked, "bold"))
+        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"))
         if row.exact_value is not None:
             heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
         elif isinstance(row.value, tuple):
