@@ -15,11 +15,11 @@ from .errors import (
     ExitStatus,
     close_standard_output,
     debugging,
+    deferring_interrupts,
     describe,
     is_full,
     print_error,
 )
-from .interrupts import deferring_interrupts
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, shown
 from ...seqform.strategy import Strategy, check_same_game
-from ..declarations import Confidence, Epsilon, Opponent
+from ..declarations import WORDS, Confidence, Epsilon
 from ..programs.linear_program import LinearProgram
 from ..programs.program_blocks import ProgramBlocks
 from .one_player import OnePlayerProblem, checked_number
@@ -35,7 +35,7 @@ class ResponseProblem(OnePlayerProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    opponent: Opponent
+    opponent: Annotated[Strategy, WORDS["opponent"]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
