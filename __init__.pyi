@@ -66,14 +66,14 @@ from .solvers import PrefCFR as PrefCFR
 from .solvers import Rational as Rational
 from .solvers import Solution as Solution
 from .solvers import Status as Status
-from .solvers.counter_strategies import counter_strategy as counter_strategy
 from .solvers.depth_limited.agent import Agent as Agent
-from .solvers.frontier import restricted_nash_frontier as restricted_nash_frontier
+from .solvers.opponents.counter_strategies import counter_strategy as counter_strategy
+from .solvers.parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
+from .solvers.parametric.sensitivity import value_function as value_function
+from .solvers.parametric.trade_off import trade_off as trade_off
 from .solvers.sampling.streamed import StreamedMCCFR as StreamedMCCFR
-from .solvers.sensitivity import value_function as value_function
 from .solvers.solve import solve as solve
-from .solvers.styles import style_range as style_range
-from .solvers.targets import reach_style as reach_style
-from .solvers.trade_off import trade_off as trade_off
+from .solvers.style.ranges import style_range as style_range
+from .solvers.style.targets import reach_style as reach_style
 
 __version__: str

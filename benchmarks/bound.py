@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from treeplex import load_game
-from treeplex.solvers.regret.driver import kernel_of
-from treeplex.solvers.regret.kernel import CFR_PLUS, Kernel, KernelState
+from treeplex.solvers.methods.rules import CFR_PLUS
+from treeplex.solvers.regret.kernel import Kernel, KernelState, kernel_of
 
 #: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
 VECTOR_PASSES = 11

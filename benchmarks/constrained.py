@@ -32,9 +32,10 @@ from rich.table import Table
 
 from treeplex import CCFR, ConstrainedNash, Game, load_game, solve
 from treeplex.models.constraints import LinearConstraint, functional_bound
-from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
-from treeplex.solvers.regret.driver import kernel_for, rule_of
+from treeplex.solvers.methods.rules import DualRule
+from treeplex.solvers.regret.constraints import KernelConstraints
 from treeplex.solvers.regret.kernel import KernelState
+from treeplex.solvers.regret.posing import kernel_for
 
 WIDTHS = [6, 8, 10]
 LARGE = [20, 40]
@@ -185,7 +186,7 @@ def iteration_times(spec: str) -> dict[str, float]:
     """
     game = load_game(spec)
     kernel = kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
-    rule, dual = rule_of(CCFR()), DualRule(step=STEP)
+    rule, dual = CCFR().local_rule, DualRule(step=STEP)
     ways: dict[str, KernelConstraints | None] = {"none": None}
     for name, count in (("one", 1), ("many", ROWS)):
         ways[name] = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)), kernel.layout)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy_cfr import NumpyCFR
 
 from treeplex import load_game
-from treeplex.solvers.regret.driver import kernel_of
-from treeplex.solvers.regret.kernel import CFR_PLUS
+from treeplex.solvers.methods.rules import CFR_PLUS
+from treeplex.solvers.regret.kernel import kernel_of
 
 #: What OpenSpiel calls the games; its goofspiel is simultaneous, and made turn-based as ours is.
 _GOOFSPIEL = (

@@ -23,8 +23,8 @@ from rich.table import Table
 
 from treeplex import Game, Prefer, load_game
 from treeplex.models.preferences import Preference, preference_on
-from treeplex.solvers.regret.driver import kernel_of
-from treeplex.solvers.regret.kernel import CFR
+from treeplex.solvers.methods.rules import CFR
+from treeplex.solvers.regret.kernel import kernel_of
 from treeplex.solvers.regret.loop import LATE_BLOCK
 from treeplex.solvers.regret.preferences import kernel_preferences
 

@@ -80,7 +80,7 @@ def seconds_of(sampler: Sampler, states: list[SamplerState], rule: SamplingRule,
 def test_preferences_beside_external_sampling(benchmark: Any, rule: str) -> None:
     game, sampling = load_game("leduc"), SamplingRule()
     sampler = Sampler(history_tree(game))
-    preference = preference_of(ESPrefCFR("0/r@first:5", vulnerability=0.05, rule=rule), game)
+    preference = preference_of(ESPrefCFR("0/r@first:5", vulnerability=0.05, rule=rule).bias, game)
     states = [sampler.initial_state(sampling), sampler.initial_state(sampling, preference=preference)]
     plain, preferring = benchmark.pedantic(seconds_of, args=(sampler, states, sampling), rounds=3, warmup_rounds=1)
     benchmark.group = "sampling, leduc"

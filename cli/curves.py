@@ -9,7 +9,7 @@ from .tables import console, named, print_facts, print_pieces, status_facts, ten
 
 if TYPE_CHECKING:
     from ..solvers import Solution
-    from ..solvers.frontier import Frontier
+    from ..solvers.parametric.frontier import Frontier
 
 #: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
 _METHODS = ("highs", "highs-simplex")
@@ -43,8 +43,8 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
 
 def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, Any]:
     """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
-    from ..solvers.frontier import restricted_nash_frontier
     from ..solvers.methods import find_method
+    from ..solvers.parametric.frontier import restricted_nash_frontier
     from ..solvers.solution import sizes_of
     from ..solvers.solve import with_game_value
     from ..solvers.status import Status
@@ -154,7 +154,7 @@ def find_sensitivity(
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
-    from ..solvers.sensitivity import value_function
+    from ..solvers.parametric.sensitivity import value_function
     from ..solvers.solution import json_ready
 
     if str(solution.status) == "interrupted":

@@ -80,12 +80,26 @@ def close_standard_output() -> None:
         pass
 
 
+#: That Ctrl-C was pressed, and waits for the end of a later block.
+_pending: list[int] = []
+
+
+def forget_interrupts() -> None:
+    """Forget a Ctrl-C that waits: a new command begins."""
+    _pending.clear()
+
+
 @contextlib.contextmanager
-def deferring_interrupts() -> Iterator[None]:
+def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
     """Let Ctrl-C wait until the block has ended: for imports.
 
     A module whose import is interrupted may be left half made, or swallow the interruption, so that whatever imports it
     next fails for no visible reason.
+
+    Parameters
+    ----------
+    until_later : bool
+        Whether it waits until another such block has ended, in which it can be told what became of the command.
 
     Raises
     ------
@@ -103,17 +117,17 @@ def deferring_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
         yield
         return
-    pressed: list[int] = []
 
     def remember(number: int, frame: Any) -> None:
-        pressed.append(number)
+        _pending.append(number)
 
     signal.signal(signal.SIGINT, remember)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if pressed:
+    if _pending and not until_later:
+        forget_interrupts()
         raise KeyboardInterrupt
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..models.play import PlayLog
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
-    from ..solvers.counter_strategies import CounterStrategy
+    from ..solvers.opponents.counter_strategies import CounterStrategy
 
 #: What fit can be done by: methods that serve equilibria under constraints.
 _METHODS = ("highs", "highs-simplex", "highs-ipm", "highs-ipm-crossover", "cvxpy", "rational", "ccfr")
@@ -115,8 +115,8 @@ def fit(
         with deferring_interrupts():
             from ..models.observations import Observations, OpponentModel
             from ..models.observations.intervals import find_intervals
-            from ..models.problems.side import check_two_players
-            from ..solvers.counter_strategies import counter_strategy
+            from ..models.saddle import check_two_players
+            from ..solvers.opponents.counter_strategies import counter_strategy
 
         find_intervals(interval)
         chosen = choose_method(method, options, _METHODS, "fit")
@@ -143,7 +143,7 @@ def fit(
 
 
 def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
-    from ..solvers.opponents import opponent_strategy
+    from ..solvers.opponents.strategies import opponent_strategy
 
     if name is None:
         return None

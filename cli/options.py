@@ -182,7 +182,7 @@ def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], 
         command.__signature__ = signature.replace(parameters=own)
 
         def complete() -> None:
-            with deferring_interrupts():
+            with deferring_interrupts(until_later=True):
                 added = options()
             names = {each.name for each in added}
             kept = [each for each in own if each.name not in names]

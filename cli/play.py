@@ -63,7 +63,7 @@ def play(
         from ..models.play import PlayLogWriter, Results, simulate
         from ..seqform.observer import observer_tree
         from ..seqform.strategy import Profile
-        from ..solvers.opponents import opponent_strategy
+        from ..solvers.opponents.strategies import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
     known: dict[str, Any] = {

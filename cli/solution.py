@@ -122,7 +122,7 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
 
 def _preferences(solution: "Solution") -> dict[str, "str | Text"]:
     """Return the rows of what became of preferences."""
-    from ..solvers.preference_report import preference_record
+    from ..solvers.style.report import preference_record
 
     record = preference_record(solution)
     if record is None:
@@ -166,10 +166,11 @@ def _meaning(problem: Any) -> str:
 
 def _print_constraints(solution: "Solution") -> None:
     """Print a line a constraint: whose it is, by how much it is violated, and its price to that player."""
-    feasible = solution.infeasibility is None
-    violations = solution.certificate.violations if feasible else solution.infeasibility.violations  # type: ignore[union-attr]
+    infeasibility = solution.infeasibility
+    feasible = infeasibility is None
+    violations = solution.certificate.violations if infeasibility is None else infeasibility.violations
     rows = []
-    for constraint in solution.problem.constraints:  # type: ignore[attr-defined]
+    for constraint in solution.problem.constraints:
         name = constraint.name
         if name in violations:
             price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []

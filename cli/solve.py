@@ -189,7 +189,8 @@ def usual_method(problem: str) -> str:
     """Return the name of the method where none is asked for; a problem that there is not is refused elsewhere."""
     from ..models.problems import PROBLEMS
 
-    return str(getattr(PROBLEMS.get(problem.partition(":")[0]), "default_method", "highs"))
+    name = problem.partition(":")[0]
+    return PROBLEMS[name].usual_method if name in PROBLEMS else "highs"
 
 
 def _player(text: str | None) -> int | None:
@@ -236,9 +237,10 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
     """Refuse a value function that is not one, or that the method or the problem has no use for."""
     if text is None:
         return
-    from ..solvers.methods import DepthLimitedCFR
+    from ..models.problems import PROBLEMS
+    from ..solvers.depth_limited.method import DepthLimitedCFR
 
-    problems = sorted(DepthLimitedCFR.problems)
+    problems = sorted(name for name, each in PROBLEMS.items() if each.always_needs <= DepthLimitedCFR.serves)
     if problem not in problems:
         raise CommandLineError(f"--value is for --problem {', '.join(problems)}, and --problem is {problem}")
     if text != "exact" and method not in _BASES:
@@ -274,7 +276,8 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
         return chosen
     from ..solvers.depth_limited.cfr_value import CFRValue
     from ..solvers.depth_limited.learned_values import load_value
-    from ..solvers.methods import DepthLimitedCFR, RegretMethod
+    from ..solvers.depth_limited.method import DepthLimitedCFR
+    from ..solvers.methods import RegretMethod
 
     assert isinstance(chosen, RegretMethod)
     if text.endswith(".npz"):

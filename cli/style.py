@@ -17,9 +17,9 @@ from .tables import named, price_text, print_columns, print_facts, print_pieces,
 if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
-    from ..solvers.calibration import Calibration
-    from ..solvers.style_answer import StyleAnswer, TargetOutcome
-    from ..solvers.trade_off import TradeOff
+    from ..solvers.parametric.trade_off import TradeOff
+    from ..solvers.style.answer import StyleAnswer, TargetOutcome
+    from ..solvers.style.calibration import Calibration
 
 #: What targets can be met by: methods that solve linear programs, and one for games too large for these.
 _METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
@@ -111,9 +111,9 @@ def style(
     }  # fmt: skip
     with interruptible(json, lambda: style_record(known)):
         with deferring_interrupts():
-            from ..models.problems.side import check_two_players
-            from ..solvers.calibration import calibrate_style
-            from ..solvers.targets import reach_style
+            from ..models.saddle import check_two_players
+            from ..solvers.style.calibration import calibrate_style
+            from ..solvers.style.targets import reach_style
 
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
@@ -160,7 +160,7 @@ def _tuning(iterative: bool, degree: str | None, max_iterations: int | None) -> 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
     """Return the strategy of the other player with which actions are counted; nothing for uniform play."""
-    from ..solvers.opponents import opponent_strategy
+    from ..solvers.opponents.strategies import opponent_strategy
 
     if name.strip() == "uniform":
         return None
@@ -171,7 +171,7 @@ def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
 def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | None" = None) -> dict[str, Any]:
     """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
     from ..solvers.solution import sizes_of
-    from ..solvers.style_answer import StyleAnswer
+    from ..solvers.style.answer import StyleAnswer
 
     if answer is None:
         stopped = {"status": "interrupted", "message": "stopped by the user before there was a strategy"}

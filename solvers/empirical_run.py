@@ -1,25 +1,15 @@
 """Runs an iterative method and records what it plays, iteration by iteration."""
 
 from dataclasses import replace
-from typing import Any, Protocol
-
-import numpy as np
 
 from ..models.problems import Nash
-from ..seqform.arrays import Floats
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
-from .methods import CCFR, MCCFR, RegretMethod, find_method
-from .outcome import Options, checked_seed
-
-
-class _Stepper(Protocol):
-    """A method at work: plans before the next iteration, and what they weigh in its average."""
-
-    def plans(self) -> list[Floats]: ...
-    def weight(self, iteration: int) -> float: ...
-    def step(self, iterations: int) -> None: ...
+from .dispatch import stepper_of
+from .iteration import NEVER
+from .methods import MCCFR, RegretMethod, find_method
+from .outcome import Options
 
 
 class EmpiricalRun:
@@ -66,15 +56,19 @@ class EmpiricalRun:
     """
 
     def __init__(self, game: Game, method: RegretMethod | MCCFR | str = "cfr", *, seed: int | None = None) -> None:
-        chosen: Any = find_method(method) if isinstance(method, str) else method
-        Nash(game)  # refuses what is no zero-sum game
-        self._stepper: _Stepper
-        if isinstance(chosen, RegretMethod) and not isinstance(chosen, CCFR):
-            self._stepper = _Whole(game, chosen, seed)
-        elif isinstance(chosen, MCCFR):
-            self._stepper = _Sampled(game, chosen, seed)
-        else:
+        chosen = find_method(method) if isinstance(method, str) else method
+        problem = Nash(game)  # refuses what is not a zero-sum game
+        if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
+        self._power = 0.0
+        if isinstance(chosen, RegretMethod):
+            self._power = chosen.averaging_power
+        else:
+            # The average is that of the play: the method's own is not asked for, and simple ones take no time.
+            chosen = replace(chosen, averaging="simple")
+        options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
+        self._stepper = stepper_of(chosen, problem, options)
+        self._stepper.next_check = NEVER  # nobody looks at certificates
         self.play = EmpiricalPlay(game)
         self.iterations = 0
 
@@ -99,57 +93,8 @@ class EmpiricalRun:
         last = self.iterations + iterations
         while self.iterations < last:
             if self.iterations % every == 0:
-                self.play.add_plans(self._stepper.plans(), self._stepper.weight(self.iterations + 1))
+                weight = float((self.iterations + 1) ** self._power)
+                self.play.add_plans(self._stepper.current_plans(), weight)
             steps = min(every - self.iterations % every, last - self.iterations)
             self._stepper.step(steps)
             self.iterations += steps
-
-
-class _Whole:
-    """A method that walks the whole game."""
-
-    def __init__(self, game: Game, method: RegretMethod, seed: int | None) -> None:
-        from .regret.driver import first_regrets, kernel_of, preferences_of, rule_of
-
-        self._kernel = kernel_of(game.sequence_form)
-        self._rule, self._power = rule_of(method), method.averaging_power
-        self._alternating = method.updates == "alternating"
-        preferences = preferences_of(method, game, self._kernel)
-        options = Options(tol=0.0, violation=0.0, max_iterations=0, time_limit=0.0, seed=seed)
-        self._state = self._kernel.initial_state(None, preferences, first_regrets(method, self._kernel, options))
-        self._state.next_check = 2**62  # nobody looks at the loop's own certificates
-
-    def plans(self) -> list[Floats]:
-        layout, plan = self._kernel.layout, self._state.arrays.plan
-        return [np.array(layout.to_user(player, plan)) for player in range(layout.num_players)]
-
-    def weight(self, iteration: int) -> float:
-        return float(iteration**self._power)
-
-    def step(self, iterations: int) -> None:
-        self._kernel.run(self._state, self._rule, iterations, growth=np.inf, alternating=self._alternating)
-
-
-class _Sampled:
-    """A method that walks samples of the game."""
-
-    def __init__(self, game: Game, method: MCCFR, seed: int | None) -> None:
-        from .sampling.driver import preference_of, rule_of, tree_for
-        from .sampling.sampler import Sampler
-
-        self._game = game
-        # The average is that of the play: the sampler's own is not asked for, and simple ones take no time.
-        self._rule = replace(rule_of(method, game.num_players), averaging="simple")
-        self._sampler = Sampler(tree_for(game))
-        self._state = self._sampler.initial_state(self._rule, checked_seed(seed), preference_of(method, game))
-
-    def plans(self) -> list[Floats]:
-        behaviours = self._sampler.policies(self._state)
-        treeplexes = self._game.sequence_form.treeplexes
-        return [treeplex.plan(behaviour) for treeplex, behaviour in zip(treeplexes, behaviours, strict=True)]
-
-    def weight(self, iteration: int) -> float:
-        return 1.0
-
-    def step(self, iterations: int) -> None:
-        self._sampler.run(self._state, self._rule, iterations)

@@ -11,14 +11,13 @@ import numpy as np
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.constraints.builders import shown_number
 from ..models.problems import LeastViolation
-from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
+from .certification import EXCLUDED, excluded, proof_weights
+from .dispatch import solved
 from .status import Status
 
-#: From which proven violation on constraints count as not to be met, relative to the size of their functions.
-TOLERANCE = 1e-9
 #: How far apart the sizes of linear constraints may be before they are divided by them.
 _SPREAD = 1e3
 #: Seconds after which a least violation that floats do not prove is no longer sought in fractions.
@@ -99,7 +98,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     if isinstance(problem, LeastViolation):
         return None  # it can always be solved: where a solver says otherwise, there is nothing to learn from it
     game: Game = problem.game
-    constraints: Sequence[Constraint] = getattr(problem, "constraints", ())
+    constraints: Sequence[Constraint] = problem.constraints
     for player in range(game.num_players):
         own = [constraint for constraint in constraints if constraint.player == player]
         if not own:
@@ -135,10 +134,8 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
 def _least(
     game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum", exact: bool = False
 ) -> Any:
-    from .solve import solve
-
     problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
-    solution = solve(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
+    solution = solved(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if exact and solution.exact is None:
@@ -148,13 +145,11 @@ def _least(
 
 def _certified_least(game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum") -> Any:
     """Return the least violation of constraints of very different sizes; in fractions where floats do not prove it."""
-    from .solve import solve
-
     least = _least(game, player, constraints, measure)
     if least.lower >= 0.999 * least.objective or not all(isinstance(one, LinearConstraint) for one in constraints):
         return least
     problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
-    exact = solve(problem, "rational", time_limit=_PATIENCE)
+    exact = solved(problem, "rational", time_limit=_PATIENCE)
     return least if exact.exact is None else exact
 
 
@@ -199,37 +194,7 @@ def _is_proven(constraints: Sequence[Constraint], least: Any) -> bool:
     return excluded(constraints, least.multipliers, least.lower, least.strategy.plan)
 
 
-def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float], lower: float, plan: Floats) -> bool:
-    """Whether a bound that multipliers prove of a player's least violation is more than round-off.
-
-    Parameters
-    ----------
-    constraints : sequence of Constraint
-    multipliers : mapping of str to float
-        By constraint.
-    lower : float
-        The bound, as :meth:`LeastViolation.certify <treeplex.models.problems.LeastViolation.certify>` computes it.
-    plan : ndarray of float64
-        The player's, at which slopes are taken.
-    """
-    return bool(lower > TOLERANCE * max(_weights(constraints, multipliers, plan)))
-
-
 def _support(constraints: Sequence[Constraint], least: Any) -> list[Constraint]:
     """Return the constraints whose multipliers prove that they cannot be met together."""
-    weights = _weights(constraints, least.multipliers, least.strategy.plan)
-    return [one for one, weight in zip(constraints, weights, strict=True) if weight > TOLERANCE * max(weights)]
-
-
-def _weights(constraints: Sequence[Constraint], multipliers: Mapping[str, float], plan: Floats) -> list[float]:
-    """Return how much of the proof each constraint makes up: its multiplier times the largest slope of its function.
-
-    A function without slopes, such as that of 0 x ≤ −1, counts by its constant.
-    """
-    weights = []
-    for constraint in constraints:
-        multiplier = multipliers[constraint.name]
-        slope, constant = constraint.minorant(plan) if multiplier else (np.zeros(1), 0.0)
-        size = float(np.abs(slope).max()) or (abs(constant) if np.isfinite(constant) else 0.0)
-        weights.append(multiplier * size)
-    return weights
+    weights = proof_weights(constraints, least.multipliers, least.strategy.plan)
+    return [one for one, weight in zip(constraints, weights, strict=True) if weight > EXCLUDED * max(weights)]

@@ -1,13 +1,13 @@
 """What passes between :func:`~treeplex.solvers.solve` and the methods."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..models.problems import Certificate, Problem
+from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.game import Game
@@ -77,7 +77,7 @@ class Outcome:
     build_seconds: float
     history: History = field(default_factory=History.empty)
     multipliers: Mapping[str, float] = field(default_factory=dict)
-    evidence: Mapping[str, Floats] = field(default_factory=dict)
+    dual_certificate: Mapping[str, Floats] = field(default_factory=dict)
     state: Any = None
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None
@@ -93,19 +93,26 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
     return options.callback is not None and bool(options.callback(report))
 
 
-def checked_seed(seed: int | None) -> int:
-    """Return a seed for random numbers, 0 where none is given.
+def checked_whole(number: Any, name: str) -> int:
+    """Return an argument as a whole number of at least 0, or refuse it.
 
     Raises
     ------
     UnknownMethodError
-        If it is no whole number of at least 0.
     """
-    if seed is None:
-        return 0
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise UnknownMethodError(f"seed is {shown(seed)}, expected a whole number of at least 0")
-    return int(seed)
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+        raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number of at least 0")
+    return int(number)
+
+
+def checked_seed(seed: Any) -> int:
+    """Return a seed for random numbers, 0 where none is given, or refuse what is not one.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    return 0 if seed is None else checked_whole(seed, "seed")
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
@@ -119,10 +126,13 @@ def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
     )
 
 
-def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return what the tolerance is held against; violations that are no payoffs have a tolerance of their own."""
-    if not getattr(problem, "constraints", ()) or options.violation in (0.0, options.tol):
-        return problem.error(certificate)
-    ratio = options.tol / options.violation
-    violations = {name: violation * ratio for name, violation in certificate.violations.items()}
-    return problem.error(replace(certificate, violations=violations))
+def checked_number(number: Any, name: str) -> float:
+    """Return an argument as a float of at least 0, or refuse it.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or not number >= 0:
+        raise UnknownMethodError(f"{name} is {number!r}, expected a number of at least 0")
+    return float(number)

@@ -9,9 +9,9 @@ from ..seqform.interchange.pictures import BLUE, PALE, RED, legend, panels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .frontier import Frontier
-    from .sensitivity import ValueFunction
-    from .trade_off import TradeOff
+    from .parametric.frontier import Frontier
+    from .parametric.sensitivity import ValueFunction
+    from .parametric.trade_off import TradeOff
 
 # Prices that differ by a larger factor are drawn on a logarithmic axis.
 _STEEP = 100.0

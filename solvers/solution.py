@@ -236,13 +236,7 @@ class Solution:
 
         ``None`` where there is no such bound; see :meth:`CDRNR.safety_bound <treeplex.CDRNR.safety_bound>`.
         """
-        bound = getattr(self.problem, "safety_bound", None)
-        if bound is None or self.gain is None:
-            return None
-        try:
-            return float(bound(self.gain))
-        except UnsupportedProblemError:
-            return None
+        return None if self.gain is None else self.problem.safety_bound(self.gain)
 
     @property
     def slack(self) -> float | None:
@@ -320,7 +314,7 @@ class Solution:
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
-        from .preference_report import preference_record
+        from .style.report import preference_record
 
         game = self.problem.game
         value = self.value

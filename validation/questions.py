@@ -162,8 +162,8 @@ class Question:
             if preference in self.words:
                 named[preference] = parse_term(str(self.words[preference]), game, player=player or 0)
         if "opponent" in self.words:
-            from ..models.problems.side import check_two_players
-            from ..solvers.opponents import opponent_strategy
+            from ..models.saddle import check_two_players
+            from ..solvers.opponents.strategies import opponent_strategy
 
             check_two_players(self.problem, game)  # before the opponent, who may have to be solved for
             return make(game, opponent_strategy(str(self.words["opponent"]), game, 1 - (player or 0)), **named)

@@ -13,7 +13,7 @@ from .step_program import StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
 
 if TYPE_CHECKING:
-    from ..problems.side import Side
+    from ..saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ GADGETS: dict[str, Gadget] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TrunkSolution:
     """What a subgame is solved anew from: what both players were found to play in the whole game.
 
     Attributes
@@ -72,7 +72,7 @@ class Found:
 
 
 def whole_game_program(
-    side: "Side", matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
+    view: "PlayerView", matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
 ) -> StepProgram:
     """Return a step in the whole game: of a trunk, and with the full gadget of everything after it.
 
@@ -82,7 +82,7 @@ def whole_game_program(
 
     Parameters
     ----------
-    side : Side
+    view : PlayerView
     matrix : csr_array
         M, what pairs of sequences pay the player.
     model : ndarray of float64
@@ -92,7 +92,7 @@ def whole_game_program(
     plan : ndarray of float64
         Read at settled infosets.
     """
-    other = side.other
+    other = view.other
     above = np.append(True, np.repeat(step.modelled, other.num_actions))
     held = np.where(above, p * model, 0.0)
     held[0] += 1.0 - p
@@ -100,10 +100,10 @@ def whole_game_program(
     inflow = np.where(step.modelled, 0.0, np.where(above, p * model, 0.0)[other.parents])
     inflow += (1.0 - p) * (other.parents == 0)
     return StepProgram(
-        own=side.own,
+        own=view.own,
         plan=plan,
         settled=step.settled,
-        linear=side.paid(held),
+        linear=view.paid(held),
         matrix=matrix,
         reply=other,
         inflow=inflow,
@@ -113,40 +113,42 @@ def whole_game_program(
 
 
 def subgame_program(
-    side: "Side",
+    view: "PlayerView",
     model: Floats,
     p: float,
     step: DecisionStep,
     plan: Floats,
     gadget: Gadget,
     roots: SubgameRoots,
-    found: Found,
+    found: TrunkSolution,
 ) -> StepProgram:
     """Return a step in the subgames alone that it decides in, with a gadget above them.
 
     Parameters
     ----------
-    side, model, p, step, plan
+    view, model, p, step, plan
         As for :func:`whole_game_program`.
     gadget : Gadget
         Any but ``full``.
     roots : SubgameRoots
         Of the step's public states.
-    found : Found
+    found : TrunkSolution
         What is played without the step.
     """
-    known = np.append(True, np.repeat(step.modelled, side.other.num_actions))
-    program = _Subgames(side, roots, gadget.stops)
+    known = np.append(True, np.repeat(step.modelled, view.other.num_actions))
+    program = _Subgames(view, roots, gadget.stops)
     program.add_inflow(p * model, known)
     free = 1.0 - p
     if gadget.stops or gadget.chooses:
         program.add_choice(free, program.kept(found.plan, gadget.gifts))
     else:
-        program.add_inflow(free * found.free, np.append(True, np.zeros(side.other.num_sequences - 1, dtype=bool)))
+        program.add_inflow(free * found.free, np.append(True, np.zeros(view.other.num_sequences - 1, dtype=bool)))
     return program.program(plan, step.settled)
 
 
-def search_program(side: "Side", model: Floats, p: float, roots: SubgameRoots, found: Found) -> StepProgram:
+def search_program(
+    view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution
+) -> StepProgram:
     """Return the program of safe exploitation search, in all subgames at once.
 
     With probability p chance picks by which way the other player comes in, in proportion to the model's reach, and with
@@ -154,27 +156,27 @@ def search_program(side: "Side", model: Floats, p: float, roots: SubgameRoots, f
     max over x of p Σ_I r(I) m(I) + (1 − p) min_I m(I) with m(I) the margin at way I, r the model's reach of a subgame's
     ways divided by their sum; summed over subgames.
     """
-    program = _Subgames(side, roots, stops=False)
+    program = _Subgames(view, roots, stops=False)
     reach = model[roots.way_sequences]
     totals = np.bincount(roots.way_subgames, weights=reach, minlength=roots.num_subgames)[roots.way_subgames]
     shares = np.divide(reach, totals, out=np.zeros_like(reach), where=totals > 0.0)
     kept = program.kept(found.plan, gifts=False)
     program.add_ways(p * shares, kept)
     program.add_choice(1.0 - p, kept)
-    public = side.game.public_tree
-    return program.program(found.plan, subgames_of(public, roots.states)[public.infoset_states[side.player]] < 0)
+    public = view.game.public_tree
+    return program.program(found.plan, subgames_of(public, roots.states)[public.infoset_states[view.player]] < 0)
 
 
 class _Subgames:
     """A program in subgames alone, put together from what brings the other player there."""
 
-    def __init__(self, side: "Side", roots: SubgameRoots, stops: bool) -> None:
-        self.side, self.roots, self.stops = side, roots, stops
+    def __init__(self, view: "PlayerView", roots: SubgameRoots, stops: bool) -> None:
+        self.view, self.roots, self.stops = view, roots, stops
         self.reply, self.matrix, self.entries = roots.reply(stops)
         self.first = self.reply.num_infosets - len(roots.infosets)  # of the subgames' own infosets
         self.inflow = np.zeros(self.reply.num_infosets)
         self.bonus = np.zeros(self.reply.num_sequences)
-        self.linear = np.zeros(side.own.num_sequences)
+        self.linear = np.zeros(view.own.num_sequences)
         self.held = np.zeros(self.reply.num_sequences)
         self.constant = 0.0
 
@@ -186,14 +188,14 @@ class _Subgames:
         reach = np.where(at_way, ways[roots.leaf_ways], np.where(known, weights, 0.0)[roots.leaf_sequences])
         self.linear += roots.payoffs @ reach
         self.held[self.entries] += ways
-        inner = np.append(False, np.isin(np.arange(self.side.other.num_infosets), roots.infosets))
-        inside = inner[self.side.other.sequence_infosets + 1]
+        inner = np.append(False, np.isin(np.arange(self.view.other.num_infosets), roots.infosets))
+        inside = inner[self.view.other.sequence_infosets + 1]
         self.held[len(self.held) - int(inside.sum()) :] += np.where(known, weights, 0.0)[inside]
-        parents = self.side.other.parents[roots.infosets]
+        parents = self.view.other.parents[roots.infosets]
         outer = roots.infoset_ways >= 0
         arriving = np.where(outer, ways[roots.infoset_ways], np.where(known, weights, 0.0)[parents])
         # An infoset whose own sequences are known goes on with them.
-        ours = known[self.side.other.offsets[:-1][roots.infosets]]
+        ours = known[self.view.other.offsets[:-1][roots.infosets]]
         self.inflow[self.first :] += np.where(ours, 0.0, arriving)
 
     def add_ways(self, weights: Floats, kept: Floats) -> None:
@@ -220,12 +222,12 @@ class _Subgames:
 
     def _gifts(self, plan: Floats) -> Floats:
         """Return what the other player gave away on each way in, by its own values against a plan."""
-        side, roots, other = self.side, self.roots, self.side.other
-        gradient = side.game.sequence_form.gradient(1 - side.player, [plan, plan])
+        view, roots, other = self.view, self.roots, self.view.other
+        gradient = view.game.sequence_form.gradient(1 - view.player, [plan, plan])
         values = sequence_values(other, gradient)
         best = infoset_values(other, gradient)
         given = np.append(0.0, np.maximum(np.repeat(best, other.num_actions) - values[1:], 0.0))
-        ways, sequences = roots.masses(side.game, plan)
+        ways, sequences = roots.masses(view.game, plan)
         # Each gift is shared out among subgames by how likely they are after it.
         rates = np.divide(given, sequences, out=np.zeros_like(given), where=sequences > 0.0)
         for level in other.levels:
@@ -235,7 +237,7 @@ class _Subgames:
 
     def program(self, plan: Floats, settled: Flags) -> StepProgram:
         return StepProgram(
-            own=self.side.own,
+            own=self.view.own,
             plan=plan,
             settled=settled,
             linear=self.linear,

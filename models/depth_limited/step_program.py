@@ -76,9 +76,9 @@ class StepProgram:
     >>> game = load_game("depth_limited_figure_10")
     >>> problem = CDBR(game, Strategy.from_dict(game, 1, game.rules.model), lookahead=1)
     >>> program = problem.start().program(0)
-    >>> for side in ("H", "T"):
-    ...     plan = Strategy.from_dict(game, 0, {"_": {side: 1.0}}).plan
-    ...     print(side, round(program.guaranteed(plan), 6))
+    >>> for view in ("H", "T"):
+    ...     plan = Strategy.from_dict(game, 0, {"_": {view: 1.0}}).plan
+    ...     print(view, round(program.guaranteed(plan), 6))
     H 0.666667
     T 0.333333
     >>> round(program.allowed(program.flow(program.reply.uniform_behaviour())), 6)  # a reply that is not the best

@@ -33,6 +33,11 @@ def no_reference(rules: Any) -> Reference | None:
     return None
 
 
+def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
+    """Return the reference of a family whose games all have one value."""
+    return lambda rules: Reference(value, source)
+
+
 @dataclasses.dataclass(frozen=True)
 class Family:
     """A family of games under one name.

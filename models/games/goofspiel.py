@@ -1,6 +1,8 @@
 """Goofspiel with imperfect information: bids stay hidden, only who won each round is told."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,8 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .family import Family, Reference
-from .sizes import goofspiel_size
+from .family import Family, known_value
 
 # In a label of an infoset, a bid that the other player is not told: all but tied ones.
 _UNTOLD_BID = re.compile(r"\d+(?=[wl])")
@@ -104,7 +105,7 @@ class Goofspiel:
 
     def size(self) -> GameSize:
         """Return how large the game is."""
-        return goofspiel_size(self.cards, self.order == "random")
+        return _size(self.cards, self.order == "random")
 
     # A state is one of
     #   (0, label 0, hand 0, label 1, hand 1, lead of player 0, prize, prizes to come),
@@ -207,13 +208,67 @@ def _round(bid0: int, bid1: int) -> tuple[int, str, str, int, int]:
     return sign, f"{bid0}{'twl'[sign]}", f"{bid1}{'tlw'[sign]}", 1 << bid0, 1 << bid1
 
 
-def _reference(rules: Goofspiel) -> Reference | None:
-    return Reference(Fraction(0), "symmetry: exact")
+def _size(cards: int, random_order: bool) -> GameSize:
+    """Return the size of goofspiel with hidden bids.
+
+    Parameters
+    ----------
+    cards : int
+    random_order : bool
+        Whether chance draws the prizes.
+
+    Returns
+    -------
+    GameSize
+    """
+    nodes, histories, infosets, sequences = 0, 1, 0, 1
+    told = _told(cards)
+    prizes = 1  # ways in which prizes have been drawn
+    for done in range(cards - 1):
+        held = cards - done
+        if random_order:
+            nodes += histories
+            histories *= held
+            prizes *= held
+        nodes += histories * (1 + held)
+        histories *= held * held
+        labels = told[done] * math.factorial(done) * prizes
+        infosets += labels
+        sequences += labels * held
+    return GameSize(nodes + histories, histories, (sequences, sequences), (infosets, infosets))
+
+
+def _told(cards: int) -> list[int]:
+    """Return, by number of rounds, how many sets of (own bid, won, lost or tied) some bids of the other player fit.
+
+    Notes
+    -----
+    A tied bid is the other's too. Each won bid needs a lower card of the other's hand, and each lost bid a higher one,
+    all different. These are intervals of the other's remaining cards that reach to its lowest or to its highest one, so
+    that by Hall's theorem there are such cards if there are for the won bids alone and for the lost bids alone.
+    """
+    # From the lowest card up: (bids, lower cards left for bids to win against, lost bids that still need a higher one).
+    counts = Counter({(0, 0, 0): 1})
+    for _ in range(cards):
+        grown: Counter[tuple[int, int, int]] = Counter()
+        for (bids, lower, open_losses), ways in counts.items():
+            met = max(open_losses - 1, 0)  # by the other's card of this height
+            grown[bids, lower + 1, met] += ways  # no bid
+            grown[bids + 1, lower, open_losses] += ways  # tied
+            grown[bids + 1, lower + 1, met + 1] += ways  # lost
+            if lower:
+                grown[bids + 1, lower, met] += ways  # won
+        counts = grown
+    told = [0] * (cards + 1)
+    for (bids, _, open_losses), ways in counts.items():
+        if not open_losses:
+            told[bids] += ways
+    return told
 
 
 FAMILY = Family(
     rules=Goofspiel,
     summary="Goofspiel with hidden bids: two players bid cards for prizes",
     citation='S. M. Ross (1971), "Goofspiel - the game of pure strategy", Journal of Applied Probability 8(3), 621-625',
-    reference=_reference,
+    reference=known_value(Fraction(0), "symmetry: exact"),
 )

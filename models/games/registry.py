@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
-from . import (
-    coin,
-    depth_limited_figure_2,
-    depth_limited_figure_10,
-    gadget_trap_1,
-    gadget_trap_2,
-    goofspiel,
-    kuhn,
-    leduc,
-    liars_dice,
-    matching_pennies,
-    repeated_rps,
-    rps,
-    transit,
-)
+from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
 
@@ -34,15 +20,9 @@ _FAMILIES = (
     leduc.FAMILY,
     liars_dice.FAMILY,
     goofspiel.FAMILY,
-    matching_pennies.FAMILY,
-    rps.FAMILY,
-    repeated_rps.FAMILY,
-    transit.FAMILY,
-    depth_limited_figure_2.FAMILY,
-    coin.FAMILY,
-    depth_limited_figure_10.FAMILY,
-    gadget_trap_1.FAMILY,
-    gadget_trap_2.FAMILY,
+    *matrix_games.FAMILIES,
+    transit_family.FAMILY,
+    *small_trees.FAMILIES,
 )
 _BY_NAME = {family.name: family for family in _FAMILIES}
 _GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError)

@@ -1,4 +1,4 @@
-"""Games that are written out: a whole tree as nested data, walked as rules."""
+"""Games that are written out, from papers and made for this library: whole trees as nested data, walked as rules."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from ...seqform.rules import CHANCE, TERMINAL
+from .family import Family, known_value
 
 #: What a player does with which probability, by infoset and action.
 Model = Mapping[Hashable, Mapping[Hashable, Fraction]]
@@ -125,3 +126,374 @@ class SmallTree:
         """Return what is written at the leaf, and its negative for player 1."""
         payoff: int = self._node(state)
         return payoff, -payoff
+
+
+_HALF = Fraction(1, 2)
+_COIN_PAYOFFS = {"red": {"RH": -4, "RT": -1}, "green": {"GH": -2, "GT": 10}}
+
+
+@dataclass(frozen=True)
+class Coin(SmallTree):
+    """The coin game: an opponent places a coin in secret, and one plays or quits.
+
+    Chance picks a red or a green coin, with probability 1/2 each. Player 1 sees it and places it heads up (``RH``,
+    ``GH``) or tails up (``RT``, ``GT``). Player 0 sees neither the coin nor its side, and plays (``P``) or quits
+    (``Q``). To quit pays 0. To play pays player 0 -4 at ``RH``, -1 at ``RT``, -2 at ``GH`` and 10 at ``GT``. Player 0
+    is the paper's maximiser.
+
+    Notes
+    -----
+    *Infosets*: player 0 has one, ``_``; player 1's are ``red_`` and ``green_``.
+
+    *Sizes*: 3 sequences and 1 infoset of player 0, 5 and 2 of player 1, 8 leaves.
+
+    *Equilibrium*: player 0 quits, and the value is 0. Player 1 may do anything against which to play is worth 0 at
+    most, so every counterfactual value is 0.
+
+    *Gadgets*: against the play of ``P`` player 1 does best with ``RH`` and ``GH``, and player 0 gets -3. Resolved from
+    player 0's decision on, the resolving gadget says -3.5, because it adds up all three ways to make ``P`` worse; the
+    max-margin gadget says -2, because it looks at the worst one alone (chance weighs each with 1/2 in both).
+
+    *Model of player 1*: tails up, whatever the coin. The paper states it for the green coin alone. Against it ``P`` is
+    worth 9/2.
+
+    References
+    ----------
+    D. Milec, O. Kubicek, V. Lisy (2021), "Continual depth-limited responses for computing counter-strategies in
+    sequential games", arXiv:2112.12594, figure 3.
+
+    Examples
+    --------
+    >>> rules = Coin()
+    >>> rules.infoset(("green",)), rules.payoffs(("green", "GT", "P"))
+    ('green_', (10, -10))
+    """
+
+    name: ClassVar[str] = "coin"
+    tree: ClassVar[Decision | Deal] = Deal(
+        {"red": _HALF, "green": _HALF},
+        {
+            coin: Decision(
+                1, f"{coin}_", {side: Decision(0, "_", {"P": payoff, "Q": 0}) for side, payoff in sides.items()}
+            )
+            for coin, sides in _COIN_PAYOFFS.items()
+        },
+    )
+    model: ClassVar[Model] = {"red_": {"RT": Fraction(1)}, "green_": {"GT": Fraction(1)}}
+
+
+_OWN = {"H": {"h": -1, "t": -2}, "T": {"h": -2, "t": 1}}
+_STANDARD = {"H": {"h": -2, "t": 0}, "T": {"h": 0, "t": -1}}
+
+
+@dataclass(frozen=True)
+class DepthLimitedFigure2(SmallTree):
+    """Matching pennies with a choice: the guesser first picks, in secret, which version is played.
+
+    Player 1 picks its own version (``q``) or the standard one (``p``) of biased matching pennies. Player 0, who does
+    not see which, shows heads (``H``) or tails (``T``). Player 1, who does not see the side, guesses heads (``h``) or
+    tails (``t``). Player 0 is the paper's maximiser.
+
+    Payoffs to player 0:
+
+    =========  =====  =====
+    player 1   ``H``  ``T``
+    =========  =====  =====
+    ``q, h``   -1     -2
+    ``q, t``   -2     1
+    ``p, h``   -2     0
+    ``p, t``   0      -1
+    =========  =====  =====
+
+    Notes
+    -----
+    *Infosets*: player 0 has one, ``_``; player 1's are ``_``, and ``_q`` and ``_p`` at its guess.
+
+    *Sizes*: 3 sequences and 1 infoset of player 0, 7 and 3 of player 1, 8 leaves.
+
+    *Equilibrium*: unique. Player 0 shows heads with probability 2/3. Player 1 picks its own version with probability
+    2/3 and guesses heads in both. The value is -4/3.
+
+    *Depth-limited solving*: once player 1's pick is fixed at q = 2/3 and replaced by chance (unsafe resolving), every
+    probability of heads from 1/3 to 3/4 is optimal. With q = 1/2, player 0's best is heads with probability 1/3, worth
+    -7/6: -5/3 after ``q`` and -2/3 after ``p``.
+
+    The game comes with no model of the opponent.
+
+    References
+    ----------
+    D. Milec, O. Kubicek, V. Lisy (2021), "Continual depth-limited responses for computing counter-strategies in
+    sequential games", arXiv:2112.12594, figure 2.
+
+    Examples
+    --------
+    >>> rules = DepthLimitedFigure2()
+    >>> rules.infoset(("q", "T")), rules.payoffs(("q", "T", "t"))
+    ('_q', (1, -1))
+    """
+
+    name: ClassVar[str] = "depth_limited_figure_2"
+    tree: ClassVar[Decision | Deal] = Decision(
+        1,
+        "_",
+        {
+            version: Decision(0, "_", {side: Decision(1, f"_{version}", guesses) for side, guesses in payoffs.items()})
+            for version, payoffs in (("q", _OWN), ("p", _STANDARD))
+        },
+    )
+
+
+@dataclass(frozen=True)
+class DepthLimitedFigure10(SmallTree):
+    """Matching pennies with a gift: where both show tails, the opponent may pay ten times what it has to.
+
+    Player 0 shows heads (``H``) or tails (``T``). Player 1 does not see it and shows heads (``h``) or tails (``t``).
+    Equal heads pay player 0 1, different sides 0. After equal tails player 1 chooses: ``x`` pays player 0 10, ``y``
+    pays 1. Player 0 is the paper's maximiser.
+
+    Notes
+    -----
+    *Infosets*: player 0 has one, ``_``; player 1's are ``_``, and ``_Tt`` where both have shown tails.
+
+    *Sizes*: 3 sequences and 1 infoset of player 0, 5 and 2 of player 1, 5 leaves.
+
+    *Equilibrium*: unique. Both show either side with probability 1/2, player 1 pays 1; the value is 1/2.
+
+    *Model of player 1*: ``h`` with probability 2/3, ``t`` with 1/3, and always ``x``. Its best response shows tails and
+    gets 10/3. The equilibrium strategy gets 2. A depth-limited best response that looks no further than the two sides
+    takes it that player 1 will choose ``y``. It shows heads and gets 2/3: more than the value, less than the
+    equilibrium strategy.
+
+    References
+    ----------
+    D. Milec, O. Kubicek, V. Lisy (2021), "Continual depth-limited responses for computing counter-strategies in
+    sequential games", arXiv:2112.12594, figure 10.
+
+    Examples
+    --------
+    >>> rules = DepthLimitedFigure10()
+    >>> rules.infoset(("T", "t")), rules.payoffs(("T", "t", "x"))
+    ('_Tt', (10, -10))
+    """
+
+    name: ClassVar[str] = "depth_limited_figure_10"
+    tree: ClassVar[Decision | Deal] = Decision(
+        0,
+        "_",
+        {
+            "H": Decision(1, "_", {"h": 1, "t": 0}),
+            "T": Decision(1, "_", {"h": 0, "t": Decision(1, "_Tt", {"x": 10, "y": 1})}),
+        },
+    )
+    model: ClassVar[Model] = {"_": {"h": Fraction(2, 3), "t": Fraction(1, 3)}, "_Tt": {"x": Fraction(1)}}
+
+
+#: What player 0's actions pay after each action of player 1.
+_TRAP_PAYOFFS = {
+    "lapse": {"a1": 5, "a2": 10, "a3": 15, "a4": 20, "a5": 25},
+    "punish": {"a1": 0, "a2": -4, "a3": -9, "a4": -15, "a5": -23},
+    "blunder": {"a1": 15, "a2": 1, "a3": -7, "a4": -11, "a5": -12},
+}
+
+
+@dataclass(frozen=True)
+class GadgetTrap1(SmallTree):
+    """Five ways to exploit a lapse, of which resolving finds two, because gadgets do not let a blunder be forgiven.
+
+    Player 1 lapses, punishes or blunders. Player 0, who does not see which, takes one of the actions ``a1`` to ``a5``.
+    Player 0 is the exploiter.
+
+    Payoffs to player 0:
+
+    ===========  ======  ======  ======  ======  ======
+    player 1     ``a1``  ``a2``  ``a3``  ``a4``  ``a5``
+    ===========  ======  ======  ======  ======  ======
+    ``lapse``    5       10      15      20      25
+    ``punish``   0       -4      -9      -15     -23
+    ``blunder``  15      1       -7      -11     -12
+    ===========  ======  ======  ======  ======  ======
+
+    Notes
+    -----
+    *Infosets*: each player has one, labelled ``_``.
+
+    *Sizes*: 6 sequences and 1 infoset of player 0, 4 and 1 of player 1, 15 leaves.
+
+    *Equilibrium*: unique. Player 0 takes ``a1``, player 1 punishes; the value is 0.
+
+    *Model of player 1*: it always lapses. So ``a1`` exploits it too, at no risk.
+
+    *Frontier*: to punish costs player 0 at least as much as to blunder whatever it does, so exploitability is linear
+    in its mixture, and the restricted Nash response to the model takes each of the five actions, pure, on an interval
+    of p:
+
+    ======  ====  ==============  ==============
+    action  gain  exploitability  p
+    ======  ====  ==============  ==============
+    ``a1``  5     0               0 to 4/9
+    ``a2``  10    4               4/9 to 1/2
+    ``a3``  15    9               1/2 to 6/11
+    ``a4``  20    15              6/11 to 8/13
+    ``a5``  25    23              8/13 to 1
+    ======  ====  ==============  ==============
+
+    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 where it
+    has punished, -15 where it has blundered, -5 where it has lapsed. After a blunder each of ``a2`` to ``a5`` gives
+    player 1 more than its -15, and to blunder is still no better than to punish. Both gadgets count it as a
+    loss: the max-margin gadget counts 14, 22, 26, 27 for ``a2`` to ``a5``, where 4, 9, 15, 23 are right; the resolving
+    gadget, which adds what to punish costs, 18, 31, 41, 50. By either count a mixture of ``a1`` and ``a5`` is better
+    than each action between them. So with the resolving gadget ``a1`` is best up to p = 5/7 and ``a5`` from there on,
+    with the max-margin gadget they change places at 27/47, and ``a2``, ``a3``, ``a4`` are best at no p.
+
+    References
+    ----------
+    Made for this library after the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
+    depth-limited responses for computing counter-strategies in sequential games", arXiv:2112.12594. Gadgets:
+    N. Burch, M. Johanson, M. Bowling (2014), "Solving imperfect information games using decomposition", AAAI
+    (resolving); M. Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining subgames in large imperfect
+    information games", AAAI (max-margin).
+
+    Examples
+    --------
+    >>> rules = GadgetTrap1()
+    >>> rules.payoffs(("punish", "a5"))
+    (-23, 23)
+    """
+
+    name: ClassVar[str] = "gadget_trap_1"
+    tree: ClassVar[Decision | Deal] = Decision(
+        1, "_", {reply: Decision(0, "_", payoffs) for reply, payoffs in _TRAP_PAYOFFS.items()}
+    )
+    model: ClassVar[Model] = {"_": {"lapse": Fraction(1)}}
+
+
+_LAPSE = {"a1": 5, "a2": 10, "a3": 15, "a4": 20, "a5": 25}
+#: What player 0's actions pay after each coin and action of player 1.
+_COIN_TRAP_PAYOFFS = {
+    "red": {
+        "lapse": _LAPSE,
+        "punish": {"a1": 0, "a2": -7, "a3": -16, "a4": -28, "a5": -24},
+        "nudge": {"a1": 0, "a2": -6, "a3": -14, "a4": -25, "a5": -2},
+    },
+    "green": {
+        "lapse": _LAPSE,
+        "punish": {"a1": 0, "a2": -1, "a3": -2, "a4": -2, "a5": -22},
+    },
+}
+
+
+@dataclass(frozen=True)
+class GadgetTrap2(SmallTree):
+    """Five ways to exploit a lapse, of which resolving finds two, because gadgets add up or drop what chance weighs.
+
+    Chance picks a red or a green coin, with probability 1/2 each. Player 1 sees it and lapses or punishes; with the red
+    coin it may also nudge. Player 0 sees nothing of this and takes one of the actions ``a1`` to ``a5``. Player 0 is
+    the exploiter.
+
+    Payoffs to player 0:
+
+    =================  ======  ======  ======  ======  ======
+    coin, player 1     ``a1``  ``a2``  ``a3``  ``a4``  ``a5``
+    =================  ======  ======  ======  ======  ======
+    ``red, lapse``     5       10      15      20      25
+    ``red, punish``    0       -7      -16     -28     -24
+    ``red, nudge``     0       -6      -14     -25     -2
+    ``green, lapse``   5       10      15      20      25
+    ``green, punish``  0       -1      -2      -2      -22
+    =================  ======  ======  ======  ======  ======
+
+    Notes
+    -----
+    *Infosets*: player 0 has one, ``_``; player 1's are ``red_`` and ``green_``.
+
+    *Sizes*: 6 sequences and 1 infoset of player 0, 6 and 2 of player 1, 25 leaves.
+
+    *Equilibrium*: player 0 takes ``a1`` and has no other equilibrium strategy. Player 1 punishes; with the red coin
+    nudges do as well. The value is 0.
+
+    *Model of player 1*: it always lapses. So ``a1`` exploits it too, at no risk.
+
+    *Frontier*: to punish with either coin is player 1's best reply to every strategy, so exploitability is linear in
+    player 0's mixture, and the restricted Nash response to the model takes each of the five actions, pure, on an
+    interval of p. Gains and exploitabilities are those of :class:`~treeplex.models.games.GadgetTrap1`:
+
+    ======  ====  ==============  ==============
+    action  gain  exploitability  p
+    ======  ====  ==============  ==============
+    ``a1``  5     0               0 to 4/9
+    ``a2``  10    4               4/9 to 1/2
+    ``a3``  15    9               1/2 to 6/11
+    ``a4``  20    15              6/11 to 8/13
+    ``a5``  25    23              8/13 to 1
+    ======  ====  ==============  ==============
+
+    *Gadgets*: they resolve player 0's decision under player 1's counterfactual values in the equilibrium: 0 where it
+    has punished or nudged, -5/2 where it has lapsed. The resolving gadget adds up what to punish and to nudge cost,
+    though player 1 can do but one of them with the red coin: 7, 16, 55/2, 24 for ``a2`` to ``a5``, where 4, 9, 15, 23
+    are right. The max-margin gadget lets player 1 choose one coin with one action, and drops what the other coin
+    costs: 7/2, 8, 14, 12. By either count ``a5`` is too cheap beside the actions before it. So with the resolving
+    gadget ``a1`` is best up to p = 6/11 and ``a5`` from there on, with the max-margin gadget they change places at 3/8,
+    and ``a2``, ``a3``, ``a4`` are best at no p. Weights of the coins that are scaled to one in the max-margin gadget
+    double its counts and only move the change, to 6/11.
+
+    References
+    ----------
+    Made for this library after the games behind figure 4 of D. Milec, O. Kubicek, V. Lisy (2021), "Continual
+    depth-limited responses for computing counter-strategies in sequential games", arXiv:2112.12594, and their coin
+    game. Gadgets: N. Burch, M. Johanson, M. Bowling (2014), "Solving imperfect information games using
+    decomposition", AAAI (resolving); M. Moravcik, M. Schmid, K. Ha, M. Hladik, S. Gaukrodger (2016), "Refining
+    subgames in large imperfect information games", AAAI (max-margin).
+
+    Examples
+    --------
+    >>> rules = GadgetTrap2()
+    >>> rules.infoset(("green",)), rules.actions(("green",)), rules.payoffs(("green", "punish", "a5"))
+    ('green_', ('lapse', 'punish'), (-22, 22))
+    """
+
+    name: ClassVar[str] = "gadget_trap_2"
+    tree: ClassVar[Decision | Deal] = Deal(
+        {"red": _HALF, "green": _HALF},
+        {
+            coin: Decision(1, f"{coin}_", {reply: Decision(0, "_", payoffs) for reply, payoffs in replies.items()})
+            for coin, replies in _COIN_TRAP_PAYOFFS.items()
+        },
+    )
+    model: ClassVar[Model] = {f"{coin}_": {"lapse": Fraction(1)} for coin in _COIN_TRAP_PAYOFFS}
+
+
+_MILEC = "D. Milec, O. Kubicek, V. Lisy (2021), arXiv:2112.12594"
+_MADE = "Made for this library after"
+
+FAMILIES = (
+    Family(
+        rules=DepthLimitedFigure2,
+        summary="Matching pennies with a choice: unsafe resolving loses the only equilibrium",
+        citation=f"{_MILEC}, figure 2",
+        reference=known_value(Fraction(-4, 3), "the indifference of player 1 between its two guesses of heads: exact"),
+    ),
+    Family(
+        rules=Coin,
+        summary="The coin game: resolving gadgets misjudge what it costs to leave an equilibrium",
+        citation=f"{_MILEC}, figure 3",
+        reference=known_value(Fraction(0), "Milec, Kubicek and Lisy (2021), figure 3: exact"),
+    ),
+    Family(
+        rules=DepthLimitedFigure10,
+        summary="Matching pennies with a gift: a depth-limited best response below the equilibrium",
+        citation=f"{_MILEC}, figure 10",
+        reference=known_value(Fraction(1, 2), "Milec, Kubicek and Lisy (2021), appendix F: exact"),
+    ),
+    Family(
+        rules=GadgetTrap1,
+        summary="Five exploiting actions, no chance: resolving and max-margin gadgets find two",
+        citation=f"{_MADE} {_MILEC}, figures 4 and 8",
+        reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
+    ),
+    Family(
+        rules=GadgetTrap2,
+        summary="Five exploiting actions and a coin: resolving and max-margin gadgets find two",
+        citation=f"{_MADE} {_MILEC}, figures 3, 4 and 8",
+        reference=known_value(Fraction(0), "saddle point in pure strategies: exact"),
+    ),
+)

@@ -1,19 +1,98 @@
-"""The transit game: crossing a patrolled grid."""
+"""The transit game: crossing a patrolled grid. Its parameters, and the grid."""
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from ...seqform.errors import InvalidGameError, shown
 from ...seqform.parameters import About, check_parameters
-from .family import Family, Reference
-from .transit_grid import Grid
 
-if TYPE_CHECKING:
-    from ...seqform.functional import Functional
-    from ...seqform.game import Game
+#: Steps by compass direction, as changes of row and column; row 0 is the northernmost.
+DIRECTIONS = {
+    "stay": (0, 0),
+    "N": (-1, 0),
+    "NE": (-1, 1),
+    "E": (0, 1),
+    "SE": (1, 1),
+    "S": (1, 0),
+    "SW": (1, -1),
+    "W": (0, -1),
+    "NW": (-1, -1),
+}
+#: What follows a direction, in the label of a history, where the move failed.
+FAILED = "!"
+_CELL = re.compile(r"r(\d{1,4})c(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of `width` rows and twice as many columns; cells are numbered row by row.
+
+    Parameters
+    ----------
+    width : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> grid = Grid(2)
+    >>> grid.cell("r1c3"), grid.label(7)
+    (7, 'r1c3')
+    >>> grid.steps(0)  # from the north-western corner
+    {'stay': 0, 'E': 1, 'SE': 5, 'S': 4}
+    """
+
+    width: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.width
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return 2 * self.width
+
+    @property
+    def num_cells(self) -> int:
+        """Number of cells."""
+        return self.rows * self.columns
+
+    def in_east(self, cell: int) -> bool:
+        """Return whether a cell lies in the easternmost column."""
+        return cell % self.columns == self.columns - 1
+
+    def steps(self, cell: int) -> dict[str, int]:
+        """Return the directions that do not lead off the grid, each with the cell that it leads to."""
+        row, column = divmod(cell, self.columns)
+        return {
+            name: cell + down * self.columns + right
+            for name, (down, right) in DIRECTIONS.items()
+            if 0 <= row + down < self.rows and 0 <= column + right < self.columns
+        }
+
+    def label(self, cell: int) -> str:
+        """Return a cell's name: ``r``, its row, ``c``, its column."""
+        return f"r{cell // self.columns}c{cell % self.columns}"
+
+    def cell(self, name: str) -> int:
+        """Return the cell with a name.
+
+        Raises
+        ------
+        InvalidGameError
+            If it is no name of a cell, or the cell lies off the grid.
+        """
+        match = _CELL.fullmatch(name)
+        row, column = map(int, match.groups()) if match else (-1, -1)
+        if not (0 <= row < self.rows and 0 <= column < self.columns):
+            raise InvalidGameError(
+                f"{shown(name)} is no cell of the grid; expected one from r0c0 to {self.label(self.num_cells - 1)}"
+            )
+        return row * self.columns + column
 
 
 @dataclass(frozen=True)
@@ -154,67 +233,3 @@ class Transit:
             return self.grid.cell(name)
         except InvalidGameError as error:
             raise InvalidGameError(f"{self.name}: {parameter}: {error}") from None
-
-
-class TransitFamily(Family):
-    """The transit game, which is built as flow polytopes rather than walked."""
-
-    def parts(self, rules: Transit) -> dict[str, Any]:
-        """Return the flow form, or the rules of the tree; both with the functional ``risk``."""
-        if rules.form == "histories":
-            from .transit_histories import TransitHistories
-
-            return {"rules": TransitHistories(rules), "functionals": _functionals}
-        return {
-            "sequence_form": _FlowForm(rules),
-            "functionals": _functionals,
-            "without_histories": "plans are flows over time and cell; form=histories has them, for very small games",
-        }
-
-
-@dataclass(frozen=True)
-class _FlowForm:
-    """Makes the flow form when it is called; a function of a module, so that games can be pickled."""
-
-    rules: Transit
-
-    def __call__(self) -> Any:
-        from .transit_flow import transit_sequence_form
-
-        return transit_sequence_form(self.rules)
-
-
-def _functionals(game: "Game") -> "Mapping[str, Functional]":
-    from ...seqform.functional import Functional
-    from .transit_flow import patroller_of, risk_coefficients, risk_of_histories
-
-    rules = Transit(**game.parameters)
-    if rules.form == "flow":
-        coefficients = risk_coefficients(rules, patroller_of(rules))
-    else:
-        coefficients = risk_of_histories(rules, game.sequence_form.treeplexes[1])
-    description = "probability that the patroller is away from the base at the end"
-    return {"risk": Functional(1, coefficients, description, fingerprint=game.fingerprint)}
-
-
-# By width, the other parameters at their defaults.
-_VALUES = {
-    "A": {2: -0.806271404, 3: -0.338045228, 4: -0.128733038},
-    "B": {2: -0.019618671, 3: 0.194089355, 4: 0.255168831},
-}
-
-
-def _reference(rules: Transit) -> Reference | None:
-    value = _VALUES[rules.model].get(rules.width)
-    if value is None or rules != Transit(width=rules.width, model=rules.model, form=rules.form):
-        return None
-    return Reference(value, "the linear program, its bounds within 1e-9 of each other")
-
-
-FAMILY = TransitFamily(
-    rules=Transit,
-    summary="Crossing a patrolled grid: an evader, and a patroller who should be back at its base",
-    citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI; T. Davis, K. Waugh, M. Bowling (2019), "
-    "AAAI, arXiv:1809.07893",
-    reference=_reference,
-)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,9 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.factored import FactoredPayoff
 from ...seqform.polytope import Treeplex
+from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
-from .transit_grid import DIRECTIONS, FAILED, Grid
-from .transit_size import flow_size
-
-if TYPE_CHECKING:
-    from .transit import Transit
+from .transit import DIRECTIONS, FAILED, Grid, Transit
 
 Integers = npt.NDArray[np.int64]
 
@@ -50,7 +46,7 @@ class Walker:
 _SEQUENCE = 430
 
 
-def transit_sequence_form(rules: "Transit") -> SequenceForm:
+def transit_sequence_form(rules: Transit) -> SequenceForm:
     """Return the transit game in sequence form: player 0 evades, player 1 patrols.
 
     Raises
@@ -65,12 +61,12 @@ def transit_sequence_form(rules: "Transit") -> SequenceForm:
     return SequenceForm((evader.treeplex, patroller.treeplex), factored=factors(rules, evader, patroller))
 
 
-def walkers(rules: "Transit") -> tuple[Walker, Walker]:
+def walkers(rules: Transit) -> tuple[Walker, Walker]:
     """Return the evader and the patroller."""
     return _walker(rules, rules.start_cells, ends_in_east=True), patroller_of(rules)
 
 
-def patroller_of(rules: "Transit") -> Walker:
+def patroller_of(rules: Transit) -> Walker:
     """Return the patroller."""
     return _walker(rules, [rules.base_cell], ends_in_east=False)
 
@@ -90,7 +86,7 @@ def east_of(grid: Grid) -> npt.NDArray[np.bool_]:
     return np.array([grid.in_east(cell) for cell in range(grid.num_cells)])
 
 
-def reachable(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> npt.NDArray[np.bool_]:
+def reachable(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> npt.NDArray[np.bool_]:
     """Return where a player may have to move at each time, shape (horizon, num_cells)."""
     table, in_east = targets_of(rules.grid), east_of(rules.grid)
     mask = np.zeros((rules.steps, rules.grid.num_cells), dtype=bool)
@@ -105,7 +101,7 @@ def reachable(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> np
     return mask
 
 
-def risk_coefficients(rules: "Transit", patroller: Walker) -> Floats:
+def risk_coefficients(rules: Transit, patroller: Walker) -> Floats:
     """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
     last = patroller.times == rules.steps - 1
     away = np.where(patroller.targets != rules.base_cell, patroller.success, 0.0)
@@ -115,7 +111,7 @@ def risk_coefficients(rules: "Transit", patroller: Walker) -> Floats:
     return coefficients
 
 
-def risk_of_histories(rules: "Transit", treeplex: Treeplex) -> Floats:
+def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
     """Return what :func:`risk_coefficients` does, for the tree of histories."""
     steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
     coefficients = np.zeros(treeplex.num_sequences)
@@ -136,7 +132,7 @@ def risk_of_histories(rules: "Transit", treeplex: Treeplex) -> Floats:
     return coefficients
 
 
-def _walker(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> Walker:
+def _walker(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> Walker:
     grid = rules.grid
     choice = ends_in_east  # the evader chooses where to start
     mask = reachable(rules, starts, ends_in_east)
@@ -186,7 +182,7 @@ def _walker(rules: "Transit", starts: Sequence[int], ends_in_east: bool) -> Walk
 _Entries = list[tuple[Integers, Integers, Floats]]
 
 
-def _factors_of_words(rules: "Transit", evader: Walker, patroller: Walker) -> FactoredPayoff:
+def _factors_of_words(rules: Transit, evader: Walker, patroller: Walker) -> FactoredPayoff:
     """Return what model B pays: players meet where their moves lead, or on the edge that they swap along."""
     size = rules.grid.num_cells
     loss = -float(rules.encounter_cost)
@@ -209,7 +205,7 @@ def _factors_of_words(rules: "Transit", evader: Walker, patroller: Walker) -> Fa
     return _assembled(evader, patroller, rewards, entries[0], entries[1])
 
 
-def _factors_of_code(rules: "Transit", evader: Walker, patroller: Walker) -> FactoredPayoff:
+def _factors_of_code(rules: Transit, evader: Walker, patroller: Walker) -> FactoredPayoff:
     """Return what model A pays: an encounter is of two states and intended targets, and overrides an escape.
 
     Moves meet if they begin in the same cell, aim at the same cell, or swap cells: the sum of the three indicators,
@@ -264,3 +260,26 @@ def _assembled(evader: Walker, patroller: Walker, rewards: Floats, left: _Entrie
             shape=(len(shared) + 1, patroller.treeplex.num_sequences),
         ),
     )
+
+
+def flow_size(rules: Transit) -> GameSize:
+    """Return the size of the flow form, which has no histories."""
+    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
+    infosets, sequences = [], []
+    for starts, is_evader in ((rules.start_cells, True), ((rules.base_cell,), False)):
+        cells = fresh = set(starts)
+        actions = sum(len(steps[cell]) for cell in cells)
+        num_infosets = num_sequences = 0
+        for time in range(rules.steps):
+            num_infosets += len(cells)
+            num_sequences += actions
+            # Whoever may stay somewhere was there before: only the border of where it may be grows.
+            moves = time == 0 or rules.failure < 1
+            fresh = {target for cell in fresh for target in steps[cell].values()} - cells if moves else set()
+            if is_evader:
+                fresh = {cell for cell in fresh if not rules.grid.in_east(cell)}
+            cells = cells | fresh
+            actions += sum(len(steps[cell]) for cell in fresh)
+        infosets.append(num_infosets + is_evader)
+        sequences.append(1 + num_sequences + (len(starts) if is_evader else 0))
+    return GameSize(0, 0, tuple(sequences), tuple(infosets))

@@ -1,17 +1,14 @@
 """The transit game as a tree: every history of both players, with perfect recall. For very small games."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .transit_grid import FAILED
-from .transit_size import histories_size
-
-if TYPE_CHECKING:
-    from .transit import Transit
+from .transit import FAILED, Transit
 
 
 class State(NamedTuple):
@@ -41,7 +38,7 @@ class TransitHistories:
         The parameters.
     """
 
-    game: "Transit"
+    game: Transit
 
     @property
     def num_players(self) -> int:
@@ -164,7 +161,7 @@ class TransitHistories:
 class _Payoffs(dict[tuple[int, int, int], tuple[Fraction, Fraction]]):
     """Both players' payoffs by tally, each worked out once."""
 
-    def __init__(self, game: "Transit") -> None:
+    def __init__(self, game: Transit) -> None:
         super().__init__()
         self.game = game
 
@@ -174,3 +171,52 @@ class _Payoffs(dict[tuple[int, int, int], tuple[Fraction, Fraction]]):
         payoff = escapes * game.escape_reward - encounters * game.encounter_cost - delays * game.time_cost
         self[tally] = payoff, -payoff
         return self[tally]
+
+
+def histories_size(rules: Transit) -> GameSize:
+    """Return the size of the tree of histories.
+
+    The players move independently of each other, so a history is a pair of their own ones, which are counted by the
+    cell that they have led to.
+    """
+    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
+    evader, patroller = Counter(rules.start_cells), Counter([rules.base_cell])
+    escaped = 0
+    num_infosets, num_sequences = [1, 0], [1 + len(rules.start_cells), 1]
+    nodes = 1
+    for time in range(rules.steps):
+        fails = time > 0 and rules.failure > 0
+        ways = 2 if fails and rules.failure < 1 else 1  # how a move may end
+        alive, standing = evader.total(), patroller.total()
+        choices = [_choices(own, steps) for own in (evader, patroller)]
+        moves = [choices[0] - alive, choices[1] - standing]  # staying is none
+        nodes += alive * standing + (choices[0] + escaped) * standing
+        if fails:
+            nodes += moves[0] * choices[1] + (alive + ways * moves[0] + escaped) * moves[1]
+        for player, own in enumerate((evader, patroller)):
+            num_infosets[player] += own.total()
+            num_sequences[player] += choices[player]
+        succeeds = not fails or rules.failure < 1
+        evader, patroller = (_followers(own, steps, succeeds, fails) for own in (evader, patroller))
+        for cell in [cell for cell in evader if rules.grid.in_east(cell)]:
+            escaped += evader.pop(cell)
+    leaves = (evader.total() + escaped) * patroller.total()
+    return GameSize(nodes + leaves, leaves, tuple(num_sequences), tuple(num_infosets))
+
+
+def _choices(own: Counter[int], steps: Sequence[dict[str, int]]) -> int:
+    return sum(number * len(steps[cell]) for cell, number in own.items())
+
+
+def _followers(own: Counter[int], steps: Sequence[dict[str, int]], succeeds: bool, fails: bool) -> Counter[int]:
+    """Return how many of a player's own histories lead to each cell after one more step."""
+    followers: Counter[int] = Counter()
+    for cell, number in own.items():
+        followers[cell] += number  # by staying
+        moves = [target for target in steps[cell].values() if target != cell]
+        if succeeds:
+            for target in moves:
+                followers[target] += number
+        if fails:
+            followers[cell] += number * len(moves)
+    return followers

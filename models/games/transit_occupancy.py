@@ -1,20 +1,16 @@
 """Where a player of the transit game is at each time, as far as its strategy says."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.strategy import check_same_game
+from ...seqform.strategy import Strategy, check_same_game
 from .transit import Transit
-
-if TYPE_CHECKING:
-    from ...seqform.strategy import Strategy
+from .transit_flow import walkers
 
 
-def transit_occupancy(game: Game, strategy: "Strategy") -> Floats:
+def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     """Return the probability of standing in each cell of the transit game at each time.
 
     Parameters
@@ -66,8 +62,6 @@ def transit_occupancy(game: Game, strategy: "Strategy") -> Floats:
            [[0.167, 0.167, 0.167, 0.   ],
             [0.167, 0.167, 0.167, 0.   ]]])
     """
-    from .transit_flow import walkers
-
     rules = transit_rules(game)
     check_same_game(strategy, game)
     walker, plan = walkers(rules)[strategy.player], strategy.plan

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,11 +18,13 @@ from ...seqform.interchange.pictures import PICTURE_SUFFIXES, quietly, require_m
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
-from .transit_panels import FONT, WIDTH, draw_grid, explain, palette, panels
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
     from PIL.Image import Image
+
 
 #: Suffixes of the files that strategies are drawn to: pictures, and an animation.
 OCCUPANCY_SUFFIXES = (*PICTURE_SUFFIXES, ".gif")
@@ -31,6 +33,15 @@ MAX_STRATEGIES, MAX_STEPS = 12, 300
 #: Of one strategy, and of several below each other.
 MAX_TIMES = (40, 12)
 
+#: Inches across a picture, and points of its text.
+_WIDTH, _FONT = 8.0, 8.0
+# Shades that only get darker keep their order for colour-blind readers and in print; marks differ from them in shape.
+_SHADES, _BASE, _EAST, _GREY = "YlGnBu", "#D55E00", "#000000", "#767676"
+# What the logarithmic scale begins at; cells of less probability are white.
+_LEAST = 1e-3
+_NUM_SHADES, _NUM_GREYS = 100, 22  # and six more make 128 colours
+# Inches between grids, at the edges, and below the grids for the scale and the legend.
+_GAP, _EDGE, _BELOW = 0.1, 0.06, 1.0
 # Times that are shown of one strategy, and of several below each other, if none are given.
 _TIMES = (20, 6)
 _LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
@@ -92,22 +103,22 @@ def draw_occupancy(
     title = not several and walks[0].name
     if title:
         above["top"] = _LINE
-    figure = panels(len(walks) * len(chosen), columns, WIDTH, left, **above)
+    figure = _grid_panels(len(walks) * len(chosen), columns, _WIDTH, left, **above)
     *grids, scale = figure.axes
     for place, axes in enumerate(grids):
         walk, time = walks[place // len(chosen)], chosen[place % len(chosen)]
-        image = draw_grid(axes, rules, walk.occupancy[time])
+        image = _draw_grid(axes, rules, walk.occupancy[time])
         if place < len(chosen):
-            axes.set_title(_time_text(rules, time), fontsize=FONT, pad=3)
+            axes.set_title(_time_text(rules, time), fontsize=_FONT, pad=3)
         if time == rules.steps:
-            axes.set_xlabel(walk.state(time), fontsize=FONT, labelpad=3)
+            axes.set_xlabel(walk.state(time), fontsize=_FONT, labelpad=3)
         if several and place % len(chosen) == 0:
             axes.set_ylabel(
-                walk.name, fontsize=FONT + 1, rotation=0, ha="right", va="center", labelpad=6, parse_math=False
+                walk.name, fontsize=_FONT + 1, rotation=0, ha="right", va="center", labelpad=6, parse_math=False
             )
     if title:
-        figure.suptitle(title, fontsize=FONT + 2, y=0.99, va="top", parse_math=False)
-    explain(figure, image, scale, {walk.player for walk in walks})
+        figure.suptitle(title, fontsize=_FONT + 2, y=0.99, va="top", parse_math=False)
+    _draw_key(figure, image, scale, {walk.player for walk in walks})
     return figure
 
 
@@ -270,23 +281,23 @@ def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
     from PIL import Image
 
     columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
-    width = WIDTH if columns > 1 else 0.7 * WIDTH
+    width = _WIDTH if columns > 1 else 0.7 * _WIDTH
     named = any(walk.name for walk in walks)
-    figure = panels(len(walks), columns, width, top=0.4, above=1.2 * _LINE * named, below=1.4 * _LINE)
+    figure = _grid_panels(len(walks), columns, width, top=0.4, above=1.2 * _LINE * named, below=1.4 * _LINE)
     *grids, scale = figure.axes
     figure.set_dpi(_DOTS_PER_INCH)
     canvas: Any = FigureCanvasAgg(figure)  # which has no types
-    images = [draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
+    images = [_draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
     for axes, walk in zip(grids, walks, strict=True):
-        axes.set_title(walk.name, fontsize=FONT + 2, pad=4, parse_math=False)
-    explain(figure, images[0], scale, {walk.player for walk in walks})
+        axes.set_title(walk.name, fontsize=_FONT + 2, pad=4, parse_math=False)
+    _draw_key(figure, images[0], scale, {walk.player for walk in walks})
     colours = Image.new("P", (1, 1))
-    colours.putpalette(palette())
-    heading = figure.text(0.5, 1.0 - 0.12 / figure.get_figheight(), "", fontsize=FONT + 3, ha="center", va="top")
+    colours.putpalette(_palette())
+    heading = figure.text(0.5, 1.0 - 0.12 / figure.get_figheight(), "", fontsize=_FONT + 3, ha="center", va="top")
     for time in range(rules.steps + 1):
         for axes, image, walk in zip(grids, images, walks, strict=True):
             image.set_data(walk.occupancy[time])
-            axes.set_xlabel(walk.state(time), fontsize=FONT + 1, labelpad=3)
+            axes.set_xlabel(walk.state(time), fontsize=_FONT + 1, labelpad=3)
         heading.set_text(_time_text(rules, time))
         canvas.draw()
         drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
@@ -302,3 +313,101 @@ def _probability_text(probability: float) -> str:
     nearest = min(probability, 1.0 - probability)
     digits = -int(f"{nearest:.0e}".partition("e")[2]) if nearest >= 5e-5 else 2
     return f"{probability:.{max(2, digits)}f}"
+
+
+def _grid_panels(
+    count: int, columns: int, width: float, left: float = 0.0, top: float = 0.0, above: float = 0.0, below: float = 0.0
+) -> "Figure":
+    """Return a figure, which belongs to no window, with places for grids and below them one for the scale.
+
+    Everything has its place beforehand: no engine has to measure text, which takes longer than to draw it.
+
+    Parameters
+    ----------
+    count, columns : int
+        How many grids there are, and how many stand side by side.
+    width : float
+        Of the figure, in inches.
+    left, top : float
+        Inches kept free before and above all grids.
+    above, below : float
+        Inches kept free above and below each row of grids.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Its ``axes`` are those of the grids, row by row, and at the end that of the scale.
+    """
+    from matplotlib.figure import Figure
+
+    rows = math.ceil(count / columns)
+    across = (width - left - 2 * _EDGE - (columns - 1) * _GAP) / columns
+    pitch = above + across / 2 + below
+    height = top + rows * pitch + _BELOW
+    figure = Figure(figsize=(width, height))
+
+    def place(x: float, y: float, wide: float, high: float) -> None:
+        figure.add_axes((x / width, y / height, wide / width, high / height))
+
+    for number in range(count):
+        row, column = divmod(number, columns)
+        x, y = left + _EDGE + column * (across + _GAP), height - top - row * pitch - above - across / 2
+        place(x, y, across, across / 2)
+    long = 0.6 * width
+    place((width - long) / 2, 0.72, long, 0.1)
+    return figure
+
+
+def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats) -> "AxesImage":
+    """Draw one grid, with its marks."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Rectangle
+
+    shades = colormaps[_SHADES].with_extremes(under="white")
+    image = axes.imshow(occupancy, cmap=shades, norm=LogNorm(_LEAST, 1.0), interpolation="none")
+    axes.set(xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(color=_GREY, linewidth=0.6)
+    east = rules.grid.columns - 1.5
+    axes.plot([east, east], [-0.5, rules.grid.rows - 0.5], color=_EAST, linewidth=0.9, linestyle=(0, (2, 2)))
+    row, column = divmod(rules.base_cell, rules.grid.columns)
+    axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=_BASE, linewidth=2.0))
+    return image
+
+
+def _draw_key(figure: "Figure", image: "AxesImage", place: "Axes", players: Collection[int]) -> None:
+    """Draw the scale at its place, and say what the marks are and whose probabilities these are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Rectangle
+
+    who = "the player" if len(players) > 1 else ("the evader", "the patroller")[next(iter(players))]
+    bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="min")
+    bar.set_label(f"probability that {who} is there", fontsize=_FONT)
+    bar.set_ticks([_LEAST, 0.01, 0.1, 1.0], labels=["0.001", "0.01", "0.1", "1"], fontsize=_FONT)
+    bar.minorticks_off()
+    bar.outline.set(color=_GREY, linewidth=0.6)
+    figure.legend(
+        [
+            Rectangle((0, 0), 1, 1, fill=False, edgecolor=_BASE, linewidth=2.0),
+            Line2D([], [], color=_EAST, linewidth=0.9, linestyle=(0, (2, 2))),
+        ],
+        ["the patroller's base", "east of it the evader has escaped"],
+        loc="lower center",
+        borderaxespad=0.2,
+        ncols=2,
+        frameon=False,
+        fontsize=_FONT,
+    )
+
+
+def _palette() -> list[int]:
+    """Return the colours of an animation, three numbers a colour: shades, greys, and the base's between the two."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+
+    shades = colormaps[_SHADES](np.linspace(0.0, 1.0, _NUM_SHADES))[:, :3]
+    greys = np.repeat(np.linspace(0.0, 1.0, _NUM_GREYS)[:, None], 3, axis=1)
+    base = np.array(to_rgb(_BASE))
+    blends = [(1.0 - part) * base + part * end for end in (np.ones(3), shades[-1]) for part in (0.0, 1 / 3, 2 / 3)]
+    return [int(number) for number in np.rint(255 * np.concatenate([shades, greys, blends])).ravel()]

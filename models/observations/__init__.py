@@ -1,10 +1,9 @@
 """From counts of observed games to what they say of an opponent."""
 
 from .events import Events, observed_events
-from .frequency_model import frequency_model
 from .intervals import Intervals, clopper_pearson_intervals, proportion_intervals, wilson_intervals
 from .observations import Observations
-from .opponent_model import OpponentModel
+from .opponent_model import OpponentModel, frequency_model
 
 __all__ = [
     "Events",

@@ -13,7 +13,7 @@ from ...seqform.game import Game
 from ...seqform.observer import ObserverTree, check_view, is_view_of, observer_tree
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ..play.log import PlayLog
-from ..problems.side import check_two_players
+from ..saddle import check_two_players
 from .events import Events, observed_events
 
 Counts = npt.NDArray[np.int64]

@@ -1,11 +1,8 @@
 """Games that are played: simulated from strategies, and logs of them, written and read."""
 
 from .lines import LogLines
-from .log import BadLines, PlayLog
-from .reader import read_play_log
-from .results import MeanResult, Results
-from .simulation import leaf_probabilities, simulate
-from .writer import PlayLogWriter, write_play_log
+from .log import BadLines, PlayLog, PlayLogWriter, read_play_log, write_play_log
+from .simulation import MeanResult, Results, leaf_probabilities, simulate
 
 __all__ = [
     "BadLines",

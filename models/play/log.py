@@ -1,12 +1,25 @@
-"""What a log of play has come to: how many games ended in which class, and what lines could not be read."""
+"""Logs of play, written and read as streams: memory does not grow with the log."""
 
+import gzip
+import os
+import stat
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ...seqform.observer import ObserverTree
+from ...seqform.arrays import Integers
+from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
+from ...seqform.game import Game
+from ...seqform.observer import ObserverTree, check_view, observer_tree
+from .lines import LONGEST, BadLineError, LogLines
 
 
 @dataclass(frozen=True)
@@ -16,7 +29,7 @@ class BadLines:
     Attributes
     ----------
     kind : str
-        What is wrong with them, in a few words; see :data:`~treeplex.models.play.decoding.KINDS`.
+        What is wrong with them, in a few words; see :data:`~treeplex.models.play.lines.KINDS`.
     count : int
         How many there are.
     line : int
@@ -88,3 +101,394 @@ class PlayLog:
         if not self.num_games:
             return float("nan")
         return float(self.ended[played] @ self.view.results[played]) / self.num_games
+
+
+#: Bytes that are read at once.
+_CHUNK = 2**21
+#: Lines that are remembered beside those of the game's classes, and how long they may be.
+_REMEMBERED, _SHORT = 2**15, 2**10
+_GZIP = b"\x1f\x8b"
+
+
+def read_play_log(
+    source: str | os.PathLike[str] | BinaryIO,
+    game: Game,
+    seat: int,
+    *,
+    view: ObserverTree | None = None,
+    skip_bad: bool = False,
+    progress: Callable[[int, float | None], None] | None = None,
+) -> PlayLog:
+    r"""Read a log of play, and count how its games ended.
+
+    Parameters
+    ----------
+    source : path-like or binary file
+        A file of JSON Lines, which may be compressed by gzip, or anything that has a method ``read``.
+    game : Game
+        The game of which it is a log.
+    seat : int
+        Whose log it is.
+    view : ObserverTree, optional
+        ``observer_tree(game, seat)``, if it is at hand.
+    skip_bad : bool
+        Count lines that cannot be read, and go on; by default the first one is an error.
+    progress : callable, optional
+        Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
+        ``None`` where the size is not known.
+
+    Returns
+    -------
+    PlayLog
+
+    Raises
+    ------
+    PlayLogError
+        If there is no such file, or a line cannot be read, is of another game or seat, or contradicts the rules. The
+        message names file and line, which is also its attribute ``line``.
+    UnsupportedProblemError, InvalidStrategyError, InvalidGameError, GameTooLargeError
+        As :func:`~treeplex.seqform.observer.observer_tree`.
+
+    Notes
+    -----
+    Lines repeat, so equal ones are counted first, and each is read once: ten million games take some seconds. Lines
+    that all differ, such as by the time at which each game was played, take some ten microseconds each.
+
+    Examples
+    --------
+    >>> from treeplex import load_game, read_play_log
+    >>> import io
+    >>> log = io.BytesIO(b'{"seat":0,"private":"J","public":["p","b","p"],"result":-1}\n')
+    >>> found = read_play_log(log, load_game("kuhn"), seat=0)
+    >>> found, found.mean_result
+    (PlayLog(games=1, seat=0), -1.0)
+    """
+    if view is None:
+        view = observer_tree(game, seat)
+    else:
+        check_view(view, game, seat)
+    count = _Count(LogLines(game, view), skip_bad)
+    name = "the log"
+    if not hasattr(source, "read"):
+        try:
+            name = one_line(os.fspath(source))
+        except TypeError:
+            raise PlayLogError(f"the log is {shown(source)}, expected a path or a binary file") from None
+        if not name:  # as a path it would be the folder that one is in
+            raise PlayLogError("the log is '', expected a path or a binary file")
+    try:
+        with ExitStack() as stack:
+            file = source if hasattr(source, "read") else _opened(source, stack)
+            _read(file, count, progress, stack)
+    except PlayLogError as error:
+        named = PlayLogError(f"{name}: {error}")
+        named.line = error.line
+        raise named from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise PlayLogError(
+            f"{name}: its compression is damaged after line {count.lines}: {one_line(str(error)).lower()}"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise PlayLogError(f"{name}: it cannot be read: {one_line(reason)}") from None
+    return count.result()
+
+
+def _opened(path: Any, stack: ExitStack) -> BinaryIO:
+    """Open a file or a pipe; a device might never end."""
+    mode = Path(path).stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise PlayLogError("it is a directory, expected a file")
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise PlayLogError("it is a device, expected a file")
+    return stack.enter_context(Path(path).open("rb"))
+
+
+def _read(file: Any, count: "_Count", progress: Callable[[int, float | None], None] | None, stack: ExitStack) -> None:
+    size = _size_of(file)
+    first = _chunk(file)
+    plain: Any = file
+    if first.startswith(_GZIP):
+        rejoined: Any = _Rejoined(first, file)
+        plain = stack.enter_context(gzip.GzipFile(fileobj=rejoined, mode="rb"))
+        first = _chunk(plain)
+    rest, skipping = b"", False
+    chunk = first
+    while chunk:
+        if skipping:  # the rest of a line that is too long
+            _, newline, chunk = chunk.partition(b"\n")
+            skipping = not newline
+        lines = (rest + chunk).split(b"\n") if chunk else [b""]
+        rest = lines.pop()
+        count.add(lines)
+        if len(rest) > LONGEST:
+            count.add([rest])
+            rest, skipping = b"", True
+        if progress is not None:
+            progress(count.lines, min(1.0, file.tell() / size) if size else None)
+        chunk = _chunk(plain)
+    if rest:
+        count.add([rest], whole=False)
+
+
+def _size_of(file: Any) -> int | None:
+    """Return how many bytes a regular file has."""
+    try:
+        status = os.fstat(file.fileno())
+        file.tell()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _chunk(file: Any) -> bytes:
+    chunk = file.read(_CHUNK)
+    if isinstance(chunk, str):
+        chunk = chunk.encode("utf-8", "surrogateescape")
+    if not isinstance(chunk, bytes):
+        raise PlayLogError(f"reading it returned {shown(chunk, 60)}, expected bytes")
+    return chunk
+
+
+class _Rejoined:
+    """A file whose beginning has been read."""
+
+    def __init__(self, beginning: bytes, file: Any) -> None:
+        self._beginning = beginning
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._beginning:
+            return self._file.read(size)  # type: ignore[no-any-return]
+        size = len(self._beginning) if size < 0 else size
+        part, self._beginning = self._beginning[:size], self._beginning[size:]
+        return part
+
+
+class _Count:
+    """Counts lines by what they say."""
+
+    def __init__(self, lines: LogLines, skip_bad: bool) -> None:
+        self._lines = lines
+        self._skip_bad = skip_bad
+        self._ended = np.zeros(lines.view.num_classes, dtype=np.int64)
+        self._bad: dict[str, BadLines] = {}
+        self._known: dict[bytes, int] = {}  # what lines say that have been read
+        self._most = _REMEMBERED + 2 * int(lines.view.terminal.sum())
+        #: Lines so far.
+        self.lines = 0
+
+    def add(self, lines: list[bytes], whole: bool = True) -> None:
+        """Count lines.
+
+        Parameters
+        ----------
+        lines : list of bytes
+        whole : bool
+            Whether a line break follows the last one.
+        """
+        known = self._known
+        for line, times in Counter(lines).items():  # in the order in which they first stand there
+            number = known.get(line)
+            if number is None:
+                try:
+                    number = self._lines.read(line)
+                except BadLineError as error:
+                    self._add_bad(error, lines.index, line, times, whole)
+                    continue
+                if len(line) <= _SHORT:
+                    if len(known) >= self._most:
+                        known.clear()
+                    known[line] = number
+            if number >= 0:
+                self._ended[number] += times
+        self.lines += len(lines)
+
+    def _add_bad(
+        self, error: BadLineError, place_of: Callable[[bytes], int], line: bytes, times: int, whole: bool
+    ) -> None:
+        kind, message = error.kind, str(error)
+        if kind == "no JSON" and not whole:
+            kind, message = "cut off", f"it is cut off: {message} and a line break"
+        if not self._skip_bad:
+            raise PlayLogError(message, self.lines + place_of(line) + 1)
+        known = self._bad.get(kind)
+        if known is None:
+            self._bad[kind] = BadLines(kind, times, self.lines + place_of(line) + 1, message)
+        else:
+            self._bad[kind] = BadLines(kind, known.count + times, known.line, known.message)
+
+    def result(self) -> PlayLog:
+        return PlayLog(self._lines.view, self._ended, self.lines, tuple(self._bad.values()))
+
+
+class PlayLogWriter:
+    """Writes a log of play, a line a game, in whole lines whatever happens; to be used in a ``with`` statement.
+
+    Parameters
+    ----------
+    target : path-like or binary file
+        A file name that ends with ``.gz`` is compressed. A file that is there is replaced.
+    game : Game
+    view : ObserverTree
+        What the observer whose log it is sees of the game.
+
+    Raises
+    ------
+    PlayLogError
+        If the file cannot be written. Errors of a file that is given open pass through.
+    InvalidGameError
+        If the view is none, or of another game.
+
+    Examples
+    --------
+    >>> import io
+    >>> from treeplex import load_game, observer_tree
+    >>> from treeplex.models.play import PlayLogWriter
+    >>> game, log = load_game("matching_pennies"), io.BytesIO()
+    >>> with PlayLogWriter(log, game, observer_tree(game, player=1)) as writer:
+    ...     writer.write([0, 3])  # leaves
+    >>> print(log.getvalue().decode())
+    {"treeplex_log":1,"game":"matching_pennies","parameters":{}}
+    {"seat":1,"private":"","public":["?","HT"],"shown":{},"result":1.0}
+    {"seat":1,"private":"","public":["?","TH"],"shown":{},"result":1.0}
+    <BLANKLINE>
+    """
+
+    def __init__(self, target: str | os.PathLike[str] | BinaryIO, game: Game, view: ObserverTree) -> None:
+        check_view(view, game, getattr(view, "player", 0))
+        lines = LogLines(game, view)
+        self._header = lines.header
+        # Of each leaf, the line of its class: made once, however often it is written.
+        texts = {number: lines.of_class(number) for number in view.terminal.nonzero()[0].tolist()}
+        self._texts = [texts[number] for number in view.leaf_classes.tolist()]
+        self._target = target
+        self._name = "the log"
+        self._file: Any = None
+        self._own: list[Any] = []  # the files that are to be closed, the inner one first
+        self._whole: int | None = None  # bytes up to which lines are whole, where the rest can be cut off
+
+    def __enter__(self) -> Self:
+        if hasattr(self._target, "write"):
+            self._file = self._target
+        else:
+            try:
+                path = Path(self._target)
+                self._name = one_line(os.fspath(path))
+                raw: Any = path.open("wb", buffering=0)
+            except (OSError, TypeError, ValueError) as error:
+                raise self._unwritable(error) from None
+            self._own.append(raw)
+            self._file = raw
+            if path.suffix.lower() == ".gz":
+                # Without a time or a name in it, equal games make equal files.
+                self._file = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=3, mtime=0)
+                self._own.insert(0, self._file)
+            elif raw.seekable():
+                self._whole = 0
+        try:
+            self._write(self._header)
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
+        return self
+
+    def write(self, leaves: Iterable[int] | Integers) -> None:
+        """Write games, by the leaves at which they ended.
+
+        Parameters
+        ----------
+        leaves : iterable of int
+            As the sequence form's leaf table numbers them.
+
+        Raises
+        ------
+        PlayLogError
+            If the file cannot be written.
+        InvalidGameError
+            If there is no such leaf.
+        """
+        texts = self._texts
+        try:
+            numbers = np.asarray(leaves if isinstance(leaves, np.ndarray) else list(leaves))
+            whole = numbers.ndim == 1 and (not numbers.size or numbers.dtype.kind in "iu")
+        except (TypeError, ValueError):
+            whole = False
+        if not whole or (numbers.size and not 0 <= numbers.min() <= numbers.max() < len(texts)):
+            raise InvalidGameError(f"the leaves are {shown(leaves, 60)}, expected numbers from 0 to {len(texts) - 1}")
+        self._write(b"".join([texts[number] for number in numbers.tolist()]))
+
+    def _write(self, content: bytes) -> None:
+        try:
+            left = memoryview(content)
+            while left:  # a raw file may take a part
+                written = self._file.write(left)
+                left = left[len(left) if written is None else written :]
+        except (OSError, ValueError) as error:
+            if not self._own:  # the file is the caller's, and so is the error
+                raise
+            raise self._unwritable(error) from None
+        if self._whole is not None:
+            self._whole += len(content)
+        elif hasattr(self._file, "flush") and not self._own:
+            self._file.flush()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._whole is not None:
+            with suppress(OSError):
+                self._file.truncate(self._whole)
+        try:
+            for file in self._own:
+                file.close()
+        except OSError as error:
+            if kind is None:
+                raise self._unwritable(error) from None
+
+    def _unwritable(self, error: Exception) -> PlayLogError:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        return PlayLogError(f"{self._name}: it cannot be written: {one_line(reason)}")
+
+
+def write_play_log(
+    target: str | os.PathLike[str] | BinaryIO, game: Game, view: ObserverTree, chunks: Iterable[Integers]
+) -> int:
+    """Write a log of games, such as :func:`~treeplex.models.play.simulate` draws.
+
+    Parameters
+    ----------
+    target : path-like or binary file
+        A file name that ends with ``.gz`` is compressed. A file that is there is replaced.
+    game : Game
+    view : ObserverTree
+        What the observer whose log it is sees of the game.
+    chunks : iterable of ndarray of int32
+        The leaves at which games ended, some at a time.
+
+    Returns
+    -------
+    int
+        How many games were written.
+
+    Raises
+    ------
+    PlayLogError
+        If the file cannot be written.
+    InvalidGameError
+        If there is no such leaf.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game, observer_tree, read_play_log, simulate, write_play_log
+    >>> game = load_game("kuhn")
+    >>> view = observer_tree(game, player=1)
+    >>> write_play_log("kuhn.jsonl", game, view, simulate(Profile.uniform(game), games=1000, seed=1))
+    1000
+    >>> read_play_log("kuhn.jsonl", game, seat=1)
+    PlayLog(games=1,000, seat=1)
+    """
+    games = 0
+    with PlayLogWriter(target, game, view) as writer:
+        for leaves in chunks:
+            writer.write(leaves)
+            games += len(leaves)
+    return games

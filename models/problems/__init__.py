@@ -1,16 +1,15 @@
-"""Questions about games, as data that know their exact formulation."""
+"""Problems on games, as data; each says which canonical program it is."""
 
-from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
-from .depth_limited import CDBR, CDBRNE, CDRNR
+from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
+from .features import Feature
 from .least_violation import LeastViolation
-from .local_best_response import LBR
 from .nash import Nash
-from .problem import Answer, Certificate, Problem, StepBounds
+from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem
-from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
-from .safe_search import SES
+from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
+from .robust import RobustResponse
 from .style import StyledNash
 
 __all__ = [
@@ -20,17 +19,19 @@ __all__ = [
     "LBR",
     "PROBLEMS",
     "SES",
-    "Answer",
     "BestNash",
     "BestResponse",
     "Certificate",
     "ConstrainedNash",
     "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "Feature",
     "LeastViolation",
     "Nash",
     "Problem",
     "RestrictedNash",
+    "RobustResponse",
+    "SaddleProblem",
     "StepBounds",
     "StyledNash",
     "find_problem",

@@ -1,28 +1,71 @@
 """Responses to a model that is trusted more at some infosets than at others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Strategy
 from ..declarations import Confidences
-from ..programs.program_blocks import ProgramBlocks
-from ..programs.rational_program import RationalProgram
-from .problem import Answer, Certificate
+from ..saddle import PlayerView, Replies, Saddle
+from .features import Feature
+from .problem import SaddleProblem
 from .responses import ResponseProblem
-from .side import Side
-
-if TYPE_CHECKING:
-    import cvxpy as cp
 
 
 @dataclass(frozen=True, eq=False)
-class DataBiasedResponse(ResponseProblem):
+class BiasedReplies(Replies):
+    """The plans of an opponent who plays a model at each infoset with a probability of its own, at least.
+
+    Made by :meth:`of`.
+
+    Parameters
+    ----------
+    treeplex, spread
+        As :class:`~treeplex.models.saddle.view.Replies`.
+    plans : Treeplex
+        The opponent's own polytope.
+    least : ndarray of float64, shape (num_sequences,)
+        What the opponent plays at least, p(I) b̂(I, a); 0 for the empty sequence.
+    """
+
+    plans: Treeplex
+    least: Floats
+
+    @classmethod
+    def of(cls, model: Strategy, probabilities: Floats) -> "BiasedReplies":
+        """Return the replies for p(I), shape (num_infosets,)."""
+        plans = model.treeplex
+        trusted = np.append(0.0, np.repeat(probabilities, plans.num_actions))
+        least = trusted * np.append(0.0, model.behaviour[1:])
+        # What the infoset of a sequence is reached with: the sum of z over its actions.
+        owners = plans.sequence_infosets[1:]
+        count = plans.num_sequences
+        reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
+        biased = sp.diags_array(least[1:]) @ reached[owners]
+        spread = sp.csr_array(sp.diags_array(1.0 - trusted) + sp.vstack([sp.csr_array((1, count)), biased]))
+        flows = Treeplex.from_inflow(plans.inflow @ spread, plans.num_actions)
+        return cls(flows, spread, plans, least)
+
+    def preimage(self, plan: Floats) -> Floats:
+        """Return the z that plays, beyond what the model must have, as a plan does; uniformly where it plays less."""
+        offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
+        behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
+        if len(counts):
+            totals = np.add.reduceat(behaviour[1:], offsets - 1)
+            behaviour[1:] = np.where(np.repeat(totals, counts) > 0.0, behaviour[1:], 1.0)
+            behaviour[1:] /= np.repeat(np.add.reduceat(behaviour[1:], offsets - 1), counts)
+        return self.treeplex.plan(behaviour)
+
+
+@dataclass(frozen=True, eq=False)
+class DataBiasedResponse(ResponseProblem, SaddleProblem):
     """A data-biased response: at each infoset the opponent plays the model with a probability of its own.
 
     max over x, min over y of xᵀ M y, where at every infoset I of the opponent y plays the model with probability p(I),
@@ -43,22 +86,22 @@ class DataBiasedResponse(ResponseProblem):
     Raises
     ------
     InvalidGameError
-        If it is no game, or p are no probabilities of the opponent's infosets.
+        If it is not a Game, or p are not probabilities of the opponent's infosets.
     InvalidStrategyError
-        If the opponent is no strategy of the game.
+        If the opponent is not a Strategy of the game.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 
     Notes
     -----
     M. Johanson, M. Bowling, "Data biased robust counter strategies", AISTATS 2009. With b̂ the model's behaviour the
-    opponent's plans are those with y(I, a) ≥ p(I) b̂(I, a) y(σ(I)), that is H y ≤ 0, and the linear program is
+    opponent's plans are those with y(I, a) ≥ p(I) b̂(I, a) y(σ(I)). They are the images y = T z,
 
-        max f · q  such that  E x = e, x ≥ 0, Fᵀ q − Hᵀ μ ≤ Mᵀ x, μ ≥ 0,
+        y(I, a) = (1 − p(I)) z(I, a) + p(I) b̂(I, a) Σ_a' z(I, a'),
 
-    whose multipliers of the last rows are the opponent's plan. What a plan guarantees is computed by backward
-    induction: v(I) = p(I) Σ_a b̂(I, a) v(I, a) + (1 − p(I)) min_a v(I, a). One p for all infosets is not the restricted
-    Nash response for p, whose opponent decides once, at the start.
+    of the plans z of a flow polytope, in which y(I, a) flows to the infosets below (I, a): so the program is that of an
+    equilibrium between X and that polytope, with payoffs xᵀ M T z, and any method that finds one finds the response.
+    One p for all infosets is not the restricted Nash response for p, whose opponent decides once, at the start.
 
     Examples
     --------
@@ -75,13 +118,14 @@ class DataBiasedResponse(ResponseProblem):
 
     p: Confidences = field(kw_only=True)
     name: ClassVar[str] = "data-biased"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.REPLIES, Feature.FLOAT_REPLIES})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p", self._probabilities())
 
     def _probabilities(self) -> Floats:
-        other, given = self.side.other, self.p
+        other, given = self.opponent.treeplex, self.p
         if isinstance(given, Mapping):
             values = np.zeros(other.num_infosets)
             for label, number in given.items():
@@ -105,88 +149,26 @@ class DataBiasedResponse(ResponseProblem):
         return values
 
     @cached_property
+    def replies(self) -> BiasedReplies:
+        """The opponents that the response is to hold out against."""
+        return BiasedReplies.of(self.opponent, self.p)
+
+    @property
     def floor(self) -> Floats:
         """What the opponent plays at least, p(I) b̂(I, a), shape (num_sequences,); 0 for the empty sequence."""
-        other = self.side.other
-        return np.concatenate([[0.0], np.repeat(self.p, other.num_actions) * self.opponent.behaviour[1:]])
+        return self.replies.least
 
-    @cached_property
-    def _bounds(self) -> sp.csr_array:
-        """H, a row a sequence but the empty one."""
-        other = self.side.other
-        owners = other.sequence_infosets[1:]
-        least = sp.diags_array(self.floor[1:]) @ other.inflow[owners]
-        own = sp.eye_array(other.num_sequences, format="csr")[1:]
-        return sp.csr_array(least - own)
-
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        blocks = ProgramBlocks()
-        side.add_plan(blocks)
-        blocks.add_columns("prices", self._bounds.shape[0], lower=0.0)
-        side.add_response(blocks, 1.0, {"prices": -self._bounds.T})
-        return blocks
-
-    def rational_program(self) -> RationalProgram:
-        """Refuse: there is no program in fractions.
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return max over x, min over z of xᵀ M T z.
 
         Raises
         ------
         UnsupportedProblemError
+            In fractions, which the opponents' polytope is not stated in.
         """
-        raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")
-
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        """Return the response, and the opponent's plan from the multipliers of the ``response`` rows."""
-        return Answer(self._plans(primal["plan"], dual["response"] / side.unit))
-
-    def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player who responds and in payoff units."""
-        import cvxpy as cp
-
-        plan = self.game.plan(self.player)
-        prices = cp.Variable(self._bounds.shape[0], nonneg=True, name="prices")
-        values, response, definitions = self.side.cvxpy_response(plan, self._bounds.T @ prices)
-        return cp.Problem(
-            cp.Maximize(self.side.other.e @ values),
-            [response, self.side.own.E @ plan == self.side.own.e, *definitions],
-        )
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return the response and the opponent's plan from the solved program of :meth:`to_cvxpy`."""
-        plan = np.asarray(self.game.plan(self.player).value)
-        return Answer(self._plans(plan, np.asarray(solved.constraints[0].dual_value)))
-
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
-    ) -> Certificate:
-        """Compute what a response guarantees against such opponents, and what the opponent's plan allows at most."""
-        own, other = plans[self.player], plans[1 - self.player]
-        opponent = side.other.plan(self._biased(side.other.behaviour(other)))
-        return self._certificate(side, plans, self._guaranteed(own), side.best_case(opponent))
-
-    def _biased(self, behaviour: Floats) -> Floats:
-        """Return the behaviour nearest to a given one that plays the model as often as it must."""
-        offsets = self.side.other.offsets[:-1]
-        counts = self.side.other.num_actions
-        free = np.maximum(behaviour - self.floor, 0.0)[1:]
-        totals = np.add.reduceat(free, offsets - 1)
-        shares = np.where(np.repeat(totals, counts) > 0.0, free, 1.0)
-        totals = np.add.reduceat(shares, offsets - 1)
-        biased: Floats = self.floor + np.concatenate([[1.0], np.repeat((1.0 - self.p) / totals, counts) * shares])
-        return biased
-
-    def _guaranteed(self, own: Floats) -> float:
-        """Return the least that a plan earns against opponents who play the model as often as they must."""
-        other = self.side.other
-        values = self.game.sequence_form.gradient(1 - self.player, [own, own]).copy()
-        modelled = self.opponent.behaviour
-        for level in reversed(other.levels):
-            here = values[level.sequences]
-            expected = np.add.reduceat(here * modelled[level.sequences], level.starts)
-            best = np.maximum.reduceat(here, level.starts)
-            trusted = self.p[level.infosets]
-            level.pass_up(trusted * expected + (1.0 - trusted) * best, values)
-        return -float(values[0])
+        if exact:
+            raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")
+        return Saddle(PlayerView(self.game, self.player, replies=self.replies), weight=1.0)
 
 
 def _probability(name: str, number: Any) -> float:

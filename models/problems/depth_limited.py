@@ -1,17 +1,31 @@
-"""Depth-limited responses to a model of the opponent: decided step by step, each step looking so far ahead."""
+"""Responses to a model of the opponent that are decided step by step, each step looking only so far ahead."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Profile, check_same_game
-from ..declarations import Confidence, GadgetName
-from ..depth_limited import GADGETS, Continual, Found, Gadget
+from ..declarations import Confidence, GadgetName, Level
+from ..depth_limited import (
+    GADGETS,
+    Gadget,
+    LocalRun,
+    ResolvingRun,
+    SearchRun,
+    SubgameRoots,
+    TrunkSolution,
+    decision_steps,
+    folds_and_calls,
+    roots_after_chance,
+    roots_at_level,
+)
+from .features import Feature
 from .one_player import checked_number
 from .problem import Certificate, StepBounds
-from .stepped import DepthLimitedResponse
+from .stepped import DepthLimitedResponse, SteppedResponse
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +80,9 @@ class CDBR(DepthLimitedResponse):
 
     name: ClassVar[str] = "cdbr"
 
-    def start(self, equilibrium: Found | None = None) -> Continual:
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""
-        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
@@ -152,31 +166,22 @@ class CDRNR(DepthLimitedResponse):
                 raise InvalidStrategyError(f"{self.name}: the blueprint is {shown(self.blueprint)}, expected a Profile")
             check_same_game(self.blueprint[0], self.game)
 
-    def start(self, equilibrium: Found | None = None) -> Continual:
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""
         blueprint = None
         if self.blueprint is not None:
-            blueprint = Found(self.blueprint[self.player].plan, self.blueprint[1 - self.player].plan)
-        return Continual(
-            self.side, self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
+            blueprint = TrunkSolution(self.blueprint[self.player].plan, self.blueprint[1 - self.player].plan)
+        return ResolvingRun(
+            self.view(), self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
         )
 
-    def safety_bound(self, gain: float) -> float:
-        """Return what exploitability is at most, for a response with this gain: p / (1 − p) times it.
+    def safety_bound(self, gain: float) -> float | None:
+        """Return what the exploitability of a response with this gain is at most: p / (1 − p) times it.
 
-        Raises
-        ------
-        UnsupportedProblemError
-            If there is no bound: with p = 1, with gadgets that bound nothing, and along paths.
+        ``None`` where there is no such bound: with p = 1, with a gadget that bounds nothing, and along paths.
         """
-        if self.p == 1:
-            raise UnsupportedProblemError(f"{self.name} bounds no exploitability with p = 1: expected p below 1")
-        if not GADGETS[self.gadget].safe:
-            raise UnsupportedProblemError(
-                f"{self.name} bounds no exploitability with the gadget {self.gadget}: expected the gadget full"
-            )
-        if self.along != "levels":
-            raise UnsupportedProblemError(f"{self.name} bounds no exploitability along paths: expected along levels")
+        if self.p == 1 or not GADGETS[self.gadget].safe or self.along != "levels":
+            return None
         return float(self.p) / (1.0 - float(self.p)) * gain
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
@@ -236,15 +241,162 @@ class CDBRNE(DepthLimitedResponse):
         super().__post_init__()
         object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
 
-    def start(self, equilibrium: Found | None = None) -> Continual:
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps of the best response, none of them decided yet."""
-        return Continual(self.side, self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
-    def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
+    def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
         assert equilibrium is not None
         p = float(self.p)
         return p * decided + (1.0 - p) * equilibrium.plan
+
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        assert certificate.opponent_value is not None
+        return certificate.opponent_value, None
+
+
+@dataclass(frozen=True, eq=False)
+class SES(SteppedResponse):
+    """Safe exploitation search: subgames of an equilibrium solved anew, against how the model comes to them.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum, with histories.
+    opponent : Strategy
+        The model ŷ, of which only the reach of subgames is read.
+    p : float
+        How far its reach is believed, from 0 to 1.
+    level : int, optional
+        The level of the public tree at which subgames begin. By default they begin right after the first public chance
+        event, such as a board card.
+    game_value : float, optional
+        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        If they are no game, or no strategy of it, or p is no number from 0 to 1.
+    UnsupportedProblemError
+        If the game is not zero-sum, not of two players, or has no public states; if there is no such level, or no
+        public chance event and no level is given.
+
+    Notes
+    -----
+    Above the subgames the player keeps to an equilibrium strategy, by the simplex method. In each it maximises
+    p Σ_I r(I) m(I) + (1 − p) min over I of m(I): I are the ways in which the opponent comes there, by its own last
+    sequence; m(I) is the counterfactual payoff beyond that of the equilibrium strategy, the opponent being rational;
+    r is the model's reach of these ways, divided by their sum. With p = 0 it is the max-margin gadget, with p = 1
+    unsafe resolving with the model's range. The objective is the sum over subgames. Exploitability is not bounded by
+    the gain. Reconstructed from the papers' prose, where margins may be scaled otherwise.
+
+    M. Liu, C. Wu, Q. Liu, Y. Jing, J. Yang, P. Tang, C. Zhang, "Safe opponent-exploitation subgame refinement",
+    NeurIPS 2022; compared with in D. Milec, O. Kubíček, V. Lisý, 2021 (arXiv:2112.12594), section 6 and appendix H.
+
+    Examples
+    --------
+    >>> from treeplex import SES, Strategy, load_game, solve
+    >>> game = load_game("leduc:merge_suits=true")
+    >>> solution = solve(SES(game, Strategy.uniform(game, 1), p=0.5))
+    >>> bool(solution.gain > 0.6), bool(solution.exploitability < 0.1)
+    (True, True)
+    """
+
+    p: Confidence = field(kw_only=True)
+    level: Level = field(default=None, kw_only=True)
+
+    name: ClassVar[str] = "ses"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH})
+    needs_equilibrium: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        public, level = self.game.public_tree, self.level
+        if level is None:
+            if not len(roots_after_chance(public)):
+                raise UnsupportedProblemError(
+                    f"{self.name}: {self.game.spec} has no public chance event after which subgames could begin; give "
+                    "a level"
+                )
+        elif isinstance(level, bool) or not isinstance(level, Integral) or not 0 <= level < public.num_levels:
+            raise UnsupportedProblemError(
+                f"{self.name}: level is {shown(level)}, expected one from 0 to {public.num_levels - 1}, as "
+                f"{self.game.spec} has {public.num_levels} levels"
+            )
+
+    @property
+    def roots(self) -> SubgameRoots:
+        """The subgames."""
+        public = self.game.public_tree
+        states = roots_after_chance(public) if self.level is None else roots_at_level(public, int(self.level))
+        return SubgameRoots.of(self.game, self.player, states.tolist())
+
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
+        """Return the one step."""
+        assert equilibrium is not None
+        return SearchRun(self.view(), self.opponent.plan, float(self.p), self.roots, equilibrium)
+
+    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
+        if not steps:
+            return 0.0, None  # the equilibrium strategy as it is
+        return steps[0].objective, steps[0].upper
+
+
+@dataclass(frozen=True, eq=False)
+class LBR(SteppedResponse):
+    """A local best response to a model of the opponent, in poker.
+
+    At each own decision the player takes it that the opponent answers a bet by folding as often as the model does, and
+    calls otherwise, and that both check and call from then on; and takes the action that is best then.
+
+    Parameters
+    ----------
+    game : Game
+        ``kuhn`` or ``leduc``, for two players.
+    opponent : Strategy
+        The model, of which the reach of histories and the answers to bets are read.
+    game_value : float, optional
+        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        If they are no game, or no strategy of it.
+    UnsupportedProblemError
+        If the game is no poker, or not of two players.
+
+    Notes
+    -----
+    With hands weighed by the model's play so far, wp the probability to win at showdown and fp that of a fold: to call
+    is worth wp · pot − (1 − wp) · asked, and to bet b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 − wp') (asked +
+    b)), wp' against hands that do not fold; to fold is worth 0. A step's objective is the same in payoffs. All actions
+    of the game are considered. Unlike :class:`~treeplex.CDBR` it may gain less than nothing.
+
+    V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI workshop on computer
+    poker and imperfect information games, 2017.
+
+    Examples
+    --------
+    >>> from treeplex import LBR, Strategy, load_game, solve
+    >>> game = load_game("leduc:merge_suits=true")
+    >>> round(solve(LBR(game, Strategy.uniform(game, 1))).gain, 6)
+    1.815236
+    """
+
+    name: ClassVar[str] = "lbr"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.LOCAL})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        folds_and_calls(self.game, self.player)  # says now if it is no poker
+
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
+        """Return the steps, none of them decided yet."""
+        (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
+        steps = decision_steps(self.game.public_tree, self.player, 1)
+        return LocalRun(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None

@@ -1,13 +1,23 @@
-"""What every problem can say of itself."""
+"""What every problem can say of itself, and what it is for a problem to be a saddle program."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.strategy import Profile
+from ...seqform.rationals import Fractions, intended_fraction
+from ...seqform.rules import Number
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..constraints import Constraint
 from ..programs.linear_program import LinearProgram
+from ..programs.rational_program import RationalProgram
+from ..saddle import REPLY, ConicProgram, PlayerView, Saddle, linear_program, rational_program
+from .features import Feature
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -15,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepBounds:
-    """What is proven of one step of a method that decides step after step.
+    """What is proven of one step of a response that is decided step by step.
 
     Attributes
     ----------
@@ -92,27 +102,7 @@ class Certificate:
         return max(0.0, *self.violations.values()) if self.violations else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a solved program says: plans, which prove themselves later, and multipliers, which help to.
-
-    Attributes
-    ----------
-    plans : sequence of ndarray of float64
-        One a player.
-    multipliers : mapping of str to float
-        By constraint: the objective's gain per unit of loosening, at least 0.
-    evidence : mapping of str to ndarray of float64
-        What else helps to prove a bound, by names that the problem documents, such as the slopes of a function that has
-        a kink at the answer. It is checked or clipped before it is used, so that no evidence proves a wrong bound.
-    """
-
-    plans: Sequence[Floats]
-    multipliers: Mapping[str, float] = field(default_factory=dict)
-    evidence: Mapping[str, Floats] = field(default_factory=dict)
-
-
-class Problem(Protocol):
+class Problem(ABC):
     """A question about a game, as data.
 
     Attributes
@@ -120,43 +110,276 @@ class Problem(Protocol):
     name : str
         What the command line calls it.
     game : Game
+    player : int or None
+        Whose strategy it is about; ``None`` if it is about a profile.
+    constraints : sequence of Constraint
+        On either player's plan; maybe none.
+    model : Strategy or None
+        Of the opponent, if there is one.
+    game_value : float, Fraction or None
+        The value of the game to the player, where it is known and of use.
+    needs_game_value : bool
+        Whether the problem cannot be stated, or certified, without it; :func:`~treeplex.solve` then finds it.
     """
 
     name: ClassVar[str]
+    game: Game
+    player: int | None = None
+    constraints: Sequence[Constraint] = ()
+    model: Strategy | None = None
+    game_value: float | Fraction | None = None
+    needs_game_value: ClassVar[bool] = False
+    #: What a method must be able to do for every problem of the class.
+    always_needs: ClassVar[frozenset[Feature]] = frozenset()
+    #: The method that solves it by default, unless a constraint is not linear.
+    usual_method: ClassVar[str] = "highs"
+    #: The exact method that finds the value of the game, where it is needed.
+    value_method: ClassVar[str] = "highs"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.game, Game):
+            raise InvalidGameError(
+                f"{self.name}: expected a Game, got {shown(self.game)}; load_game(…), Game.from_tree(…) and "
+                "Game.from_sequence_form(…) make one"
+            )
 
     @property
-    def game(self) -> Game:
-        """The game that the question is about."""
-        ...
+    def is_linear(self) -> bool:
+        """Whether all its constraints are linear or piecewise linear, so that linear programs can state it."""
+        return all(constraint.is_linear for constraint in self.constraints)
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """What a method must be able to do for this problem."""
+        curved = frozenset() if self.is_linear else frozenset({Feature.CONVEX})
+        return self.always_needs | curved
+
+    @property
+    def default_method(self) -> str:
+        """The name of the method that solves it where none is asked for."""
+        return self.usual_method if self.is_linear else "cvxpy"
+
+    @property
+    def unit(self) -> float:
+        """What default tolerances are relative to: the largest payoff, where the objective is a payoff."""
+        return self.game.sequence_form.payoff_scale
+
+    @abstractmethod
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
+        """Compute how good a profile is, from its plans alone.
+
+        Parameters
+        ----------
+        profile : Profile
+        multipliers : mapping of str to float, optional
+            By constraint.
+        dual_certificate : mapping of str to ndarray, optional
+            What else helps to prove a bound, such as subgradients by constraint. Any multipliers and dual certificates
+            give valid bounds; good ones give tight bounds.
+        """
+
+    @abstractmethod
+    def error(self, certificate: Certificate) -> float:
+        """Return what a tolerance bounds in this problem, in payoff units."""
+
+    def with_bound(self, name: str, bound: Number) -> Self:
+        """Return the same problem with another bound of one constraint.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If there is no such constraint, or its bound cannot be moved.
+        UnsupportedProblemError
+            If the problem has no constraints.
+        """
+        raise UnsupportedProblemError(f"{self.name} has no bound to move: expected a problem with constraints")
+
+    def with_game_value(self, value: float | Fraction, slack: float = 0.0) -> Self:
+        """Return the same problem with the value of the game to the player filled in.
+
+        Parameters
+        ----------
+        value : number
+        slack : float
+            By how much less the strategy that was found with it guarantees, from round-off alone.
+        """
+        raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
+
+    def safety_bound(self, gain: float) -> float | None:
+        """Return a bound on the exploitability of a response with this gain; ``None`` if there is no such bound."""
+        return None
+
+    def known_value(self, exact: bool = False) -> Any:
+        """Return the value of the game to the player, as a float or as a fraction.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it is not known yet.
+        """
+        if self.game_value is None:
+            raise UnsupportedProblemError(
+                f"{self.name} needs game_value, the value of the game to player {self.player}: solve(…) finds it"
+            )
+        return intended_fraction(self.game_value) if exact else float(self.game_value)
+
+    def _strategy_certificate(self, plans: Sequence[Any], exact: bool = False) -> Certificate:
+        """Return what one player's strategy may lose and what it earns against the model, without any bounds."""
+        assert self.player is not None
+        view = PlayerView(self.game, self.player, exact)
+        own, value = plans[view.player], self.known_value(exact)
+        against = None if self.model is None else view.payoff(own, view.plan_of(self.model))
+        earned = view.payoff(own, plans[1 - view.player]) if against is None else against
+        payoff = earned if view.player == 0 else -earned
+        return Certificate(
+            value=(payoff, -payoff),
+            objective=None,
+            lower=None,
+            upper=None,
+            exploitability=max(0 * value, value - view.worst_case(own)),
+            residual=view.residual(plans),
+            violations={},
+            player=view.player,
+            opponent_value=against,
+            game_value=value,
+            gain=None if against is None else against - value,
+        )
+
+    def _refuse_bound(self, name: str) -> NoReturn:
+        """Say which constraints there are, where there is none of that name."""
+        known = ", ".join(constraint.name for constraint in self.constraints) or "none"
+        raise InvalidConstraintError(f"{self.name} has no constraint {shown(name)}; it has {known}")
+
+
+class SaddleProblem(Problem):
+    """A problem that is a canonical saddle program: it says which, and all else follows.
+
+    A subclass defines :meth:`saddle`. Where it is about a profile, the program is posed from player 0's seat.
+    """
+
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
+
+    @abstractmethod
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return the problem as a saddle program.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether its numbers are fractions.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the problem has no such program.
+        """
+
+    @cached_property
+    def canonical(self) -> Saddle:
+        """The saddle program in floats."""
+        return self.saddle()
+
+    @cached_property
+    def exact_canonical(self) -> Saddle:
+        """The saddle program in fractions."""
+        return self.saddle(exact=True)
 
     def linear_program(self) -> LinearProgram:
-        """Return the exact formulation as a sparse linear program."""
-        ...
+        """Return the exact formulation as a sparse linear program.
+
+        :func:`~treeplex.models.saddle.linear.linear_program` says what its blocks are called.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If a constraint is neither linear nor piecewise linear.
+        """
+        return linear_program(self.canonical)
+
+    def rational_program(self) -> RationalProgram:
+        """Return the program of :meth:`linear_program` in exact fractions, in payoff units.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If a constraint has no rows in fractions.
+        """
+        return rational_program(self.exact_canonical)
 
     def to_cvxpy(self) -> "cp.Problem":
-        """Return the exact formulation in cvxpy; :meth:`read_cvxpy` reads its solution."""
-        ...
+        """Return the exact formulation in cvxpy, on the variables ``game.plan(player)``.
 
-    def read_linear_program(self, primal: Mapping[str, Floats], dual: Mapping[str, Floats]) -> Answer:
-        """Return plans and multipliers from the solution of :meth:`linear_program`, by its column and row blocks."""
-        ...
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return one plan a player, and multipliers, from the solved :meth:`to_cvxpy`."""
-        ...
+        Raises
+        ------
+        UnsupportedProblemError
+            If constraints of both players are not linear, and one needs a cone that is neither second-order nor
+            exponential.
+        """
+        return ConicProgram.of(self.canonical).problem
 
     def certify(
         self,
         profile: Profile,
         multipliers: Mapping[str, float] | None = None,
-        evidence: Mapping[str, Floats] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute how good a profile is, from its plans alone.
+        """Compute how good a profile is; see :meth:`Problem.certify`."""
+        check_same_game(profile[0], self.game)
+        return self._certificate(self.canonical, profile.plans, multipliers or {}, dual_certificate or {})
 
-        Any multipliers and evidence give valid bounds; good ones give tight bounds.
-        """
-        ...
+    def certify_exact(
+        self,
+        plans: Sequence[Fractions],
+        multipliers: Mapping[str, Fraction],
+        dual_certificate: Mapping[str, Fractions],
+    ) -> Certificate:
+        """Compute what :meth:`certify` does, from plans in fractions: all numbers but the residual are fractions."""
+        return self._certificate(self.exact_canonical, plans, multipliers, dual_certificate)
+
+    def _certificate(
+        self,
+        saddle: Saddle,
+        plans: Sequence[Any],
+        multipliers: Mapping[str, Any],
+        dual_certificate: Mapping[str, Any],
+    ) -> Certificate:
+        """Compute a certificate in the numbers of a saddle program."""
+        view = saddle.view
+        own, other = plans[view.player], plans[1 - view.player]
+        chosen = other if view.replies is None else view.replies.chosen(other, dual_certificate.get(REPLY))
+        bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
+        if self.player is None:
+            payoff = view.payoff(own, other)
+            return Certificate(
+                value=(payoff, -payoff),
+                objective=bounds.value,
+                lower=bounds.lower,
+                upper=bounds.upper,
+                exploitability=(view.best_case(other) - view.worst_case(own)) / 2,
+                residual=view.residual(plans),
+                violations=bounds.violations,
+            )
+        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
+        zero = view.number(0)  # added, it turns a negative zero into zero
+        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, max(bounds.lower, bounds.upper)))
+        return replace(
+            self._strategy_certificate(plans, view.exact),
+            objective=reached,
+            lower=min(reached, bound),
+            upper=max(reached, bound),
+            violations=bounds.violations,
+        )
 
     def error(self, certificate: Certificate) -> float:
-        """Return what a tolerance bounds in this problem, in payoff units."""
-        ...
+        """Return the larger of the gap and the violation of hard constraints: a tolerance bounds it."""
+        assert certificate.gap is not None
+        # Below zero a gap is round-off of what large multipliers multiply.
+        return max(abs(certificate.gap), self._hard_violation(certificate))
+
+    def _hard_violation(self, certificate: Certificate) -> float:
+        return certificate.violation

@@ -3,14 +3,11 @@
 from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest
-from .best_nash import BestNash
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
-from .depth_limited import CDBR, CDBRNE, CDRNR
-from .local_best_response import LBR
+from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
 from .nash import Nash
-from .responses import BestResponse, EpsilonSafeResponse, RestrictedNash
-from .safe_search import SES
+from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
 from .style import StyledNash
 
 #: Every problem under its name.

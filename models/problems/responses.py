@@ -1,24 +1,16 @@
 """Responses to a model of the opponent: best responses, restricted Nash responses, safe responses."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
-from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game
 from ..declarations import WORDS, Confidence, Epsilon
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
+from ..saddle import SAFETY, Saddle
+from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
-from .problem import Answer, Certificate
-from .safe import SafeSet
-from .side import Side
-
-if TYPE_CHECKING:
-    import cvxpy as cp
+from .problem import SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,45 +32,22 @@ class ResponseProblem(OnePlayerProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.opponent, Strategy):
-            raise InvalidStrategyError(f"{self.name}: the opponent is {shown(self.opponent)}, expected a Strategy")
+            raise InvalidStrategyError(f"{self.name}: expected a Strategy as the opponent, got {shown(self.opponent)}")
         check_same_game(self.opponent, self.game)
 
     @property
-    def player(self) -> int:
+    def player(self) -> int:  # type: ignore[override]
         """The player who responds."""
         return 1 - self.opponent.player
 
-    def _certificate(
-        self,
-        side: Side,
-        plans: Sequence[Any],
-        objective: Any,
-        upper: Any,
-        violations: Mapping[str, Any] | None = None,
-    ) -> Certificate:
-        """Return what a response proves, with all that there is to say of it."""
-        own = plans[self.player]
-        against_model = side.payoff(own, side.plan_of(self.opponent))
-        value = self.known_value(side.exact)
-        worst = side.worst_case(own)
-        payoff = against_model if self.player == 0 else -against_model
-        return Certificate(
-            value=(payoff, -payoff),
-            objective=objective,
-            lower=objective,
-            upper=max(upper, objective),
-            exploitability=max(side.number(0), value - worst),
-            residual=side.residual(plans),
-            violations=violations or {},
-            player=self.player,
-            opponent_value=against_model,
-            game_value=value,
-            gain=against_model - value,
-        )
+    @property
+    def model(self) -> Strategy:  # type: ignore[override]
+        """The model of the opponent."""
+        return self.opponent
 
 
 @dataclass(frozen=True, eq=False)
-class BestResponse(ResponseProblem):
+class BestResponse(ResponseProblem, SaddleProblem):
     """A best response to a model of the opponent: max over x of xᵀ M ŷ.
 
     Parameters
@@ -93,7 +62,7 @@ class BestResponse(ResponseProblem):
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are no game, or no strategy of it.
+        If they are not a Game and a Strategy of it.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 
@@ -107,42 +76,17 @@ class BestResponse(ResponseProblem):
     """
 
     name: ClassVar[str] = "best-response"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.ALONE})
 
-    def linear_program(self) -> LinearProgram:
-        """Return the linear program: columns ``plan`` (x), rows ``plan`` (E x = e)."""
-        return super().linear_program()
-
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        blocks = ProgramBlocks(side.exact)
-        side.add_plan(blocks, objective=side.paid(side.plan_of(self.opponent)))
-        return blocks
-
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        """Return the response, and the model itself."""
-        return Answer(self._plans(primal["plan"], side.plan_of(self.opponent)))
-
-    def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player who responds."""
-        import cvxpy as cp
-
-        plan = self.game.plan(self.player)
-        payoff = self.side.paid(self.opponent.plan)
-        return cp.Problem(cp.Maximize(payoff @ plan), [self.side.own.E @ plan == self.side.own.e])
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return the response from the solved program of :meth:`to_cvxpy`, and the model itself."""
-        return Answer(self._plans(np.asarray(self.game.plan(self.player).value), self.opponent.plan))
-
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
-    ) -> Certificate:
-        """Compute what a response is worth, and what the best one is, by backward induction."""
-        own, model = plans[self.player], side.plan_of(self.opponent)
-        return self._certificate(side, plans, side.payoff(own, model), side.best_case(model))
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return max over x of x · M ŷ."""
+        view = self.view(exact)
+        model = view.plan_of(self.opponent)
+        return Saddle(view, tilt=view.paid(model), model=model)
 
 
 @dataclass(frozen=True, eq=False)
-class RestrictedNash(ResponseProblem):
+class RestrictedNash(ResponseProblem, SaddleProblem):
     """A restricted Nash response: the opponent plays a model with probability p, and is free otherwise.
 
     max over x of p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. With p = 0 it is an equilibrium strategy, with p = 1 a best
@@ -162,9 +106,9 @@ class RestrictedNash(ResponseProblem):
     Raises
     ------
     InvalidGameError
-        If it is no game, or p is no number from 0 to 1.
+        If it is not a Game, or p is not a number from 0 to 1.
     InvalidStrategyError
-        If the opponent is no strategy of the game.
+        If the opponent is not a Strategy of the game.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 
@@ -186,66 +130,21 @@ class RestrictedNash(ResponseProblem):
 
     p: Confidence = field(kw_only=True)
     name: ClassVar[str] = "rnr"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.TILT})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
 
-    def linear_program(self) -> LinearProgram:
-        """Return the linear program.
-
-        Columns ``plan`` (x) and ``values`` (q), rows ``plan`` and ``response``, where payoffs are factored also
-        ``factors``, as in :meth:`Nash.linear_program <treeplex.Nash.linear_program>`.
-        """
-        return super().linear_program()
-
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        blocks = ProgramBlocks(side.exact)
-        p = side.number(self.p)
-        side.add_plan(blocks, objective=p * side.paid(side.plan_of(self.opponent)))
-        side.add_response(blocks, weight=1 - p)
-        return blocks
-
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        """Return the response, and the free opponent's plan from the multipliers of the ``response`` rows."""
-        return Answer(self._plans(primal["plan"], self._free(side, dual["response"] / side.unit)))
-
-    def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player who responds and in payoff units."""
-        import cvxpy as cp
-
-        plan = self.game.plan(self.player)
-        values, response, definitions = self.side.cvxpy_response(plan)
-        model, p = self.side.paid(self.opponent.plan), float(self.p)
-        guaranteed = self.side.other.e @ values
-        return cp.Problem(
-            cp.Maximize(p * (model @ plan) + (1.0 - p) * guaranteed),
-            [response, self.side.own.E @ plan == self.side.own.e, *definitions],
-        )
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return the response and the free opponent's plan from the solved program of :meth:`to_cvxpy`."""
-        free = self._free(self.side, np.asarray(solved.constraints[0].dual_value))
-        return Answer(self._plans(np.asarray(self.game.plan(self.player).value), free))
-
-    def _free(self, side: Side, multipliers: Any) -> Any:
-        """Return the free opponent's plan; with p = 1 there is none, and the model stands for it."""
-        p = side.number(self.p)
-        return multipliers / (1 - p) if p < 1 else side.plan_of(self.opponent)
-
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
-    ) -> Certificate:
-        """Compute what a response guarantees of the objective, and what the free opponent's strategy allows at most."""
-        own, free = plans[self.player], plans[1 - self.player]
-        model, p = side.plan_of(self.opponent), side.number(self.p)
-        objective = p * side.payoff(own, model) + (1 - p) * side.worst_case(own)
-        upper = side.best_case(p * model + (1 - p) * free)
-        return self._certificate(side, plans, objective, upper)
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return max over x of p x · M ŷ + (1 − p) min over y of xᵀ M y."""
+        view = self.view(exact)
+        p, model = view.number(self.p), view.plan_of(self.opponent)
+        return Saddle(view, tilt=p * view.paid(model), weight=1 - p, model=model)
 
 
 @dataclass(frozen=True, eq=False)
-class EpsilonSafeResponse(ResponseProblem):
+class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
     """The best response to a model of the opponent among strategies that are exploitable by ε at most.
 
     max over x of xᵀ M ŷ such that min over y of xᵀ M y ≥ v − ε, with v the value of the game.
@@ -264,9 +163,9 @@ class EpsilonSafeResponse(ResponseProblem):
     Raises
     ------
     InvalidGameError
-        If it is no game, or epsilon is no number of at least 0.
+        If it is not a Game, or epsilon is not a number of at least 0.
     InvalidStrategyError
-        If the opponent is no strategy of the game.
+        If the opponent is not a Strategy of the game.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 
@@ -288,12 +187,13 @@ class EpsilonSafeResponse(ResponseProblem):
 
     epsilon: Epsilon = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
 
-    def with_bound(self, name: str, bound: float | Fraction) -> "EpsilonSafeResponse":
+    def with_bound(self, name: str, bound: Number) -> "EpsilonSafeResponse":
         """Return the same problem with another ε, the bound of its one constraint, ``safety``.
 
         Raises
@@ -301,11 +201,11 @@ class EpsilonSafeResponse(ResponseProblem):
         InvalidConstraintError
             If the constraint has another name.
         InvalidGameError
-            If the bound is no number of at least 0.
+            If the bound is not a number of at least 0.
         """
-        if name != "safety":
-            raise InvalidConstraintError(f"{self.name} has no constraint {shown(name)}: it has safety")
-        return replace(self, epsilon=bound)
+        if name != SAFETY:
+            self._refuse_bound(name)
+        return replace(self, epsilon=bound)  # type: ignore[arg-type]
 
     @property
     def floor(self) -> float:
@@ -316,49 +216,102 @@ class EpsilonSafeResponse(ResponseProblem):
         UnsupportedProblemError
             If the value of the game is not known yet.
         """
-        return float(self._floor(self.side))
+        return float(self.known_value() - float(self.epsilon))
 
-    def _floor(self, side: Side) -> Any:
-        return self.known_value(side.exact) - side.number(self.epsilon)
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return max over x of x · M ŷ with the floor v − ε."""
+        view = self.view(exact)
+        model = view.plan_of(self.opponent)
+        floor = self.known_value(exact) - view.number(self.epsilon)
+        return Saddle(view, tilt=view.paid(model), floor=floor, model=model)
 
-    def linear_program(self) -> LinearProgram:
-        """Return the linear program: that of :class:`RestrictedNash` with the row ``safety`` (−f · q ≤ ε − v)."""
-        return super().linear_program()
 
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        blocks = ProgramBlocks(side.exact)
-        side.add_plan(blocks, objective=side.paid(side.plan_of(self.opponent)))
-        SafeSet(side, self._floor(side)).add_to(blocks)
-        return blocks
+@dataclass(frozen=True, eq=False)
+class BestNash(EpsilonSafeResponse):
+    """Of a player's equilibrium strategies one that earns the most against a model of the opponent.
 
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        """Return the response, the free opponent's plan and the multiplier of ``safety``, per unit of payoff."""
-        return self._answer(side, primal["plan"], dual["response"], side.number(dual["safety"][0]))
+    max over x of xᵀ M ŷ such that min over y of xᵀ M y ≥ v − slack, with v the value of the game.
 
-    def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player who responds."""
-        import cvxpy as cp
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    opponent : Strategy
+        The model ŷ.
+    game_value : float, optional
+        v, the value of the game to the player who responds; found if it is not given.
+    slack : float
+        By how much less than v the strategy may guarantee, in payoff units. Given with ``game_value``; where
+        :func:`~treeplex.solve` finds that, it finds this too.
 
-        plan = self.game.plan(self.player)
-        constraints = SafeSet(self.side, self.floor).cvxpy_constraints(plan)
-        return cp.Problem(cp.Maximize(self.side.paid(self.opponent.plan) @ plan), constraints)
+    Raises
+    ------
+    InvalidGameError
+        If it is not a Game, or the slack is not a number of at least 0.
+    InvalidStrategyError
+        If the opponent is not a Strategy of the game.
+    UnsupportedProblemError
+        If the game is not zero-sum, or not of two players.
 
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
-        response, safety = (np.asarray(constraint.dual_value) for constraint in solved.constraints[:2])
-        plan = np.asarray(self.game.plan(self.player).value)
-        return self._answer(self.side, plan, response, float(safety))
+    Notes
+    -----
+    Two stages. The first is the linear program of :class:`~treeplex.Nash` by the simplex method, which gives v and a
+    strategy that guarantees v but for round-off, near 1e-16 of the payoffs. The second is that of
+    :class:`~treeplex.EpsilonSafeResponse`, with that shortfall for ε: so the first stage's strategy is among those to
+    choose from, and the program is feasible. The shortfall is reported as ``solution.slack``. It matters because the
+    gain may grow by thousands of units per unit of slack: that number is the multiplier ``safety``.
 
-    def _answer(self, side: Side, own: Any, response: Any, safety: Any) -> Answer:
-        safe = SafeSet(side, self._floor(side))
-        multiplier, free = safe.proof(response, safety, otherwise=lambda: side.plan_of(self.opponent))
-        return Answer(self._plans(own, free), {"safety": multiplier})
+    The baseline "best Nash equilibrium" of D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for
+    computing counter-strategies in sequential games", 2024 (arXiv:2112.12594).
 
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
-    ) -> Certificate:
-        """Compute what a response earns, by how much it is unsafe, and what the multiplier allows at most."""
-        own, free = plans[self.player], plans[1 - self.player]
-        model, safe = side.plan_of(self.opponent), SafeSet(side, self._floor(side))
-        upper = safe.upper_bound(side.paid(model), multipliers.get("safety", 0), free)
-        return self._certificate(side, plans, side.payoff(own, model), upper, {"safety": safe.violation(own)})
+    Examples
+    --------
+    What player 0 of Kuhn poker earns against uniform play:
+
+    >>> from treeplex import BestNash, Strategy, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> solution = solve(BestNash(game, Strategy.uniform(game, 1)))
+    >>> round(solution.objective, 9), round(solution.gain, 9), solution.slack < 1e-15
+    (0.166666667, 0.222222222, True)
+    """
+
+    # What the second stage allows is the slack, and not a parameter.
+    epsilon: float = field(init=False, default=0.0)
+    slack: float = field(default=0.0, kw_only=True)
+
+    name: ClassVar[str] = "best-nash"
+    value_method: ClassVar[str] = "highs-simplex"
+
+    @property
+    def default_method(self) -> str:
+        """Simplex, as for the first stage: at a vertex a strategy guarantees the value to the last digits."""
+        return self.value_method
+
+    def __post_init__(self) -> None:
+        slack = checked_number(self.name, "slack", self.slack, 0.0)
+        object.__setattr__(self, "slack", slack)
+        object.__setattr__(self, "epsilon", slack)
+        super().__post_init__()
+
+    def with_bound(self, name: str, bound: Any) -> "BestNash":
+        """Refuse: what the strategy may lose is round-off alone.
+
+        Raises
+        ------
+        UnsupportedProblemError
+        """
+        raise UnsupportedProblemError(
+            f"{self.name} has no bound to move: its strategy may lose nothing but round-off; use epsilon-safe"
+        )
+
+    def with_game_value(self, value: Any, slack: float = 0.0) -> "BestNash":
+        """Return the same problem with the first stage's results filled in.
+
+        Parameters
+        ----------
+        value : number
+            The value of the game to the player who responds.
+        slack : float
+            By how much less the first stage's strategy guarantees.
+        """
+        return replace(self, game_value=value, slack=max(slack, self.slack))

@@ -6,22 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
-from ..depth_limited import Continual, DecisionStep, Found, StepAnswer, decision_steps
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
-from .problem import Answer, Certificate, StepBounds
+from ..depth_limited import DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from .features import Feature
+from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
-from .side import Side
-
-if TYPE_CHECKING:
-    import cvxpy as cp
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +36,8 @@ class SteppedResponse(ResponseProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    #: The method where none is asked for.
-    default_method: ClassVar[str] = "lp"
+    usual_method: ClassVar[str] = "lp"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
     #: Whether the first thing needed is an equilibrium to resolve from.
     needs_equilibrium: ClassVar[bool] = False
 
@@ -50,45 +46,12 @@ class SteppedResponse(ResponseProblem):
         _ = self.game.public_tree  # says now if there is none
 
     @abstractmethod
-    def start(self, equilibrium: Found | None = None) -> Continual:
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""
 
-    def response(self, decided: Floats, equilibrium: Found | None) -> Floats:
+    def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the realization plan that is the answer, from the one that the steps decided."""
         return decided
-
-    def linear_program(self) -> LinearProgram:
-        """Refuse: there is one a step.
-
-        Raises
-        ------
-        UnsupportedProblemError
-        """
-        self._refuse()
-
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        self._refuse()
-
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        self._refuse()
-
-    def to_cvxpy(self) -> "cp.Problem":
-        """Refuse: there is one program a step.
-
-        Raises
-        ------
-        UnsupportedProblemError
-        """
-        self._refuse()
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Refuse, as :meth:`to_cvxpy` does."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise UnsupportedProblemError(
-            f"{self.name} has no single program: each step has its own, start().program(…); the method lp solves them"
-        )
 
     def error(self, certificate: Certificate) -> float:
         """Return the largest gap of a step, which a tolerance bounds; infinite where no step is proven."""
@@ -96,8 +59,8 @@ class SteppedResponse(ResponseProblem):
             return max(step.gap for step in certificate.steps)
         return math.inf if certificate.gap is None else certificate.gap
 
-    def evidence(
-        self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: Found | None = None
+    def dual_certificate(
+        self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: TrunkSolution | None = None
     ) -> dict[str, Floats]:
         """Return what :meth:`certify` needs to prove the steps: ``plan i`` and ``reply i`` of each."""
         found: dict[str, Floats] = {}
@@ -107,12 +70,16 @@ class SteppedResponse(ResponseProblem):
             found |= {f"plan {number}": answer.plan, f"reply {number}": answer.reply}
         return found
 
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
         """Compute what the response is worth, and what each step's plan and reply prove of the step."""
-        steps = self._proven_steps(plans[self.player], evidence)
-        certificate = self._certificate(side, plans, 0.0, 0.0)
+        check_same_game(profile[0], self.game)
+        steps = self._proven_steps(profile[self.player].plan, dual_certificate or {})
+        certificate = self._strategy_certificate(profile.plans)
         objective, upper = self._objective(certificate, steps)
         return replace(certificate, objective=objective, lower=objective, upper=upper, steps=steps)
 
@@ -120,22 +87,24 @@ class SteppedResponse(ResponseProblem):
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         """Return what the response optimises, and what is proven not to be exceeded."""
 
-    def _proven_steps(self, plan: Floats, evidence: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
-        if "plan 0" not in evidence:
+    def _proven_steps(self, plan: Floats, dual_certificate: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
+        if "plan 0" not in dual_certificate:
             return ()
-        equilibrium = Found(evidence["equilibrium"], evidence["free"]) if "equilibrium" in evidence else None
+        equilibrium = None
+        if "equilibrium" in dual_certificate:
+            equilibrium = TrunkSolution(dual_certificate["equilibrium"], dual_certificate["free"])
         run = self.start(equilibrium)
-        own = self.side.own
-        decided = own.behaviour(evidence.get("decided", plan))
+        own = self.view().own
+        decided = own.behaviour(dual_certificate.get("decided", plan))
         steps = []
         for number, step in enumerate(run.steps):
-            if f"plan {number}" not in evidence:
+            if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
-            # What the step decided and what was settled before it is the response's own, whatever the evidence says.
+            # What the step decided and what was settled before it is the response's own, whatever else is given.
             kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
             given, answered = (
-                np.maximum(np.nan_to_num(evidence[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
+                np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
             )
             plan = own.plan(np.where(kept, decided, own.behaviour(given)))
             reply = program.flow(program.reply.behaviour(answered))
@@ -191,8 +160,3 @@ class DepthLimitedResponse(SteppedResponse):
     def steps(self) -> tuple[DecisionStep, ...]:
         """The steps, each after the one that it goes on from."""
         return decision_steps(self.game.public_tree, self.player, self.lookahead, self.along)
-
-
-def _weights(given: Floats) -> Floats:
-    """Return evidence as weights in whose proportions a strategy can play: finite, and at least 0."""
-    return np.maximum(np.nan_to_num(given), 0.0)

@@ -1,10 +1,10 @@
 """Equilibrium strategies in a preferred style."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,22 +14,20 @@ from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.rationals import intended_fraction, to_fractions
 from ...seqform.strategy import check_same_game
+from ..constraints.constraint import DistanceConstraint
 from ..declarations import Epsilon, Maximised, Minimised, Player
-from ..distances import Distance, L1Distance, check_distance
-from ..programs.linear_program import LinearProgram
-from ..programs.program_blocks import ProgramBlocks
-from ..programs.rational_program import RationalProgram
+from ..distances import check_distance
+from ..saddle import SAFETY, Rows, Saddle
+from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
-from .problem import Answer, Certificate
-from .safe import SafeSet
-from .side import Side
+from .problem import Certificate, SaddleProblem
 
-if TYPE_CHECKING:
-    import cvxpy as cp
+#: What the distance is called among the rows that it is paid for by.
+_NEAREST = "distance"
 
 
 @dataclass(frozen=True, eq=False)
-class StyledNash(OnePlayerProblem):
+class StyledNash(OnePlayerProblem, SaddleProblem):
     """Of the strategies that are exploitable by ε at most, one in a preferred style.
 
     The style is a linear functional of the plan to be as large or as small as possible, or a strategy to be as near to
@@ -54,7 +52,7 @@ class StyledNash(OnePlayerProblem):
     Raises
     ------
     InvalidGameError
-        If it is no game, epsilon is no number of at least 0, or coefficients are no vector of numbers.
+        If it is not a Game, epsilon is not a number of at least 0, or coefficients are not a vector of numbers.
     InvalidStrategyError
         If the functional or the distance is of another game.
     UnsupportedProblemError
@@ -91,6 +89,7 @@ class StyledNash(OnePlayerProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
+    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,8 +138,13 @@ class StyledNash(OnePlayerProblem):
         return functional
 
     @property
+    def needs(self) -> frozenset[Feature]:
+        """A floor, and rows where a distance is stated by them."""
+        return super().needs | (frozenset() if self.nearest is None else frozenset({Feature.CONSTRAINTS}))
+
+    @property
     def is_linear(self) -> bool:
-        """Whether a linear program can state it."""
+        """Whether linear programs can state it."""
         return self.nearest is None or bool(self.nearest.is_linear)
 
     @property
@@ -170,126 +174,31 @@ class StyledNash(OnePlayerProblem):
         gap = certificate.gap / self.scale * self.game.sequence_form.payoff_scale
         return max(gap, certificate.violation)
 
-    def _safe(self, side: Side) -> SafeSet:
-        return SafeSet(side, self.known_value(side.exact) - side.number(self.epsilon))
+    def saddle(self, exact: bool = False) -> Saddle:
+        """Return max over x of ± c · x, or of minus the distance, stated by a row at price 1, with the floor v − ε."""
+        view = self.view(exact)
+        floor = self.known_value(exact) - view.number(self.epsilon)
+        if self.nearest is not None:
+            row = DistanceConstraint(self.nearest, 0.0, _NEAREST)
+            rows = Rows((row,), view.own.num_sequences, price=view.number(1))
+            return Saddle(view, own=rows, floor=floor, maximises=False)
+        tilt = self._exact_coefficients if exact else self.coefficients
+        return Saddle(view, tilt=tilt if self.maximises else -tilt, floor=floor, maximises=self.maximises)
 
-    def _coefficients(self, side: Side) -> Any:
-        """Return the coefficients in the numbers of a side."""
-        if not side.exact:
-            return self.coefficients
+    @property
+    def _exact_coefficients(self) -> Any:
         functional: Functional = self.maximise if self.maximises else self.minimise
         coefficients = to_fractions(functional.coefficients)
         coefficients[0] += intended_fraction(functional.constant)
         return coefficients
 
-    def _distance(self, side: Side, plan: Any) -> Any:
-        return self.nearest.exact_value(plan) if side.exact else self.nearest.value(plan)
-
-    def linear_program(self) -> LinearProgram:
-        """Return the linear program.
-
-        Column blocks ``plan`` (x) and ``values`` (q), row blocks ``plan``, ``response`` and ``safety``
-        (−f · q ≤ ε − v); where payoffs are factored also ``factors``; for an ℓ1 distance columns ``distance above`` and
-        ``distance below`` and rows ``distance``, which split the differences from the reference into their positive and
-        negative parts.
-
-        Raises
-        ------
-        UnsupportedProblemError
-            If the distance has none, or the value of the game is not known yet.
-        """
-        return super().linear_program()
-
-    def rational_program(self) -> RationalProgram:
-        """Return the program of :meth:`linear_program` in exact fractions, in payoff units."""
-        return super().rational_program()
-
-    def _blocks(self, side: Side) -> ProgramBlocks:
-        if not self.is_linear:
-            raise UnsupportedProblemError(
-                f"{self.name} has no linear program for the {self.nearest.kind} distance: the method cvxpy solves it"
-            )
-        blocks = ProgramBlocks(side.exact)
-        side.add_plan(blocks, objective=0 if self.nearest is not None else self._coefficients(side))
-        self._safe(side).add_to(blocks)
-        if isinstance(self.nearest, L1Distance):
-            self.nearest.add_to(blocks, objective=1)
-        return blocks
-
-    def _read(self, side: Side, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
-        """Return the strategy, the free opponent's plan, the multiplier of ``safety`` and the slopes of a distance."""
-        # The multipliers of a program that minimises are negative at upper bounds.
-        sign = 1 if self.maximises else -1
-        slopes = None if self.nearest is None else -dual["distance"]
-        safety = side.number(sign * dual["safety"][0])
-        return self._answer(side, primal["plan"], sign * dual["response"], safety, slopes)
-
-    def to_cvxpy(self) -> "cp.Problem":
-        """Return the same program in cvxpy, on ``game.plan`` of the player."""
-        import cvxpy as cp
-
-        plan = self.game.plan(self.player)
-        response, safety, *others = self._safe(self.side).cvxpy_constraints(plan)
-        if self.nearest is not None:
-            objective, definitions = self.nearest.cvxpy_parts(plan)
-        else:
-            objective, definitions = self.coefficients @ plan, []
-        sense = cp.Maximize if self.maximises else cp.Minimize
-        return cp.Problem(sense(objective), [response, safety, *definitions, *others])
-
-    def read_cvxpy(self, solved: "cp.Problem") -> Answer:
-        """Return what :meth:`read_linear_program` does, from the solved program of :meth:`to_cvxpy`."""
-        response, safety = (np.asarray(constraint.dual_value) for constraint in solved.constraints[:2])
-        slopes = None if self.nearest is None else self.nearest.cvxpy_slopes(solved.constraints[2:])
-        plan = np.asarray(self.game.plan(self.player).value)
-        return self._answer(self.side, plan, response, float(safety), slopes)
-
-    def _answer(self, side: Side, own: Any, response: Any, safety: Any, slopes: Any) -> Answer:
-        multiplier, free = self._safe(side).proof(response, safety, otherwise=lambda: side.worst_plan(own))
-        evidence = {} if slopes is None else {"slopes": slopes}
-        return Answer(self._plans(own, free), {"safety": multiplier}, evidence)
-
-    def _certify(
-        self, side: Side, plans: Sequence[Any], multipliers: Mapping[str, Any], evidence: Mapping[str, Any]
+    def _certificate(
+        self,
+        saddle: Saddle,
+        plans: Sequence[Any],
+        multipliers: Mapping[str, Any],
+        dual_certificate: Mapping[str, Any],
     ) -> Certificate:
-        """Compute a strategy's style, by how much it is unsafe, and what the multiplier ``safety`` proves.
-
-        For a distance, ``slopes`` of the evidence make linear lower bounds; see :mod:`treeplex.models.distances`.
-        """
-        safe = self._safe(side)
-        own, free = plans[self.player], plans[1 - self.player]
-        multiplier = max(multipliers.get("safety", 0), 0)
-        if self.nearest is not None:
-            objective = self._distance(side, own)
-            bound = self._least_distance(safe, own, free, multiplier, evidence.get("slopes"))
-        else:
-            coefficients = self._coefficients(side)
-            objective = side.number(coefficients @ own)
-            sign = 1 if self.maximises else -1
-            bound = sign * safe.upper_bound(sign * coefficients, multiplier, free)
-        payoff = side.payoff(own, free) * (1 if self.player == 0 else -1)
-        value = self.known_value(side.exact)
-        return Certificate(
-            value=(payoff, -payoff),
-            objective=objective,
-            # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
-            lower=min(bound, objective),
-            upper=max(bound, objective),
-            exploitability=max(0 * value, value - side.worst_case(own)),
-            residual=side.residual(plans),
-            violations={"safety": safe.violation(own)},
-            player=self.player,
-            game_value=value,
-        )
-
-    def _least_distance(self, safe: SafeSet, own: Any, free: Any, multiplier: Any, slopes: Any) -> Any:
-        """Return the best lower bound that slopes, the plan's own and the best ones prove; a distance is 0 at least."""
-        if safe.side.exact:
-            minorant = 0 * own if slopes is None else self.nearest.exact_minorant(slopes)
-            return max(0 * safe.floor, -safe.upper_bound(-minorant, multiplier, free))
-        distance: Distance = self.nearest
-        bounds = [0.0]
-        for given in (None, slopes, distance.best_slopes(multiplier * safe.side.paid(free))):
-            minorant, constant = distance.minorant(own, given)
-            bounds.append(constant - safe.upper_bound(-minorant, multiplier, free))
-        return max(bounds)
+        # A distance that is an objective counts in full.
+        found = super()._certificate(saddle, plans, {_NEAREST: 1, **multipliers}, dual_certificate)
+        return replace(found, violations={SAFETY: found.violations[SAFETY]})

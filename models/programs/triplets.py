@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -70,13 +70,32 @@ class Triplets:
     def __neg__(self) -> "Triplets":
         return self * -1
 
-    def __matmul__(self, vector: npt.ArrayLike) -> Fractions:
-        given = to_fractions(vector)
+    @overload
+    def __matmul__(self, other: "Triplets") -> "Triplets": ...
+
+    @overload
+    def __matmul__(self, other: npt.ArrayLike) -> Fractions: ...
+
+    def __matmul__(self, other: "Triplets | npt.ArrayLike") -> "Triplets | Fractions":
+        if isinstance(other, Triplets):
+            return self._times(other)
+        given = to_fractions(other)
         product = [Fraction(0)] * self.shape[0]
         for row, column, value in zip(self.rows.tolist(), self.columns.tolist(), self.values, strict=True):
             if given[column]:
                 product[row] += value * given[column]
         return to_fractions(product)
+
+    def _times(self, other: "Triplets") -> "Triplets":
+        """Return the product of two matrices."""
+        by_row: dict[int, list[tuple[int, Fraction]]] = {}
+        for row, column, value in zip(other.rows.tolist(), other.columns.tolist(), other.values, strict=True):
+            by_row.setdefault(row, []).append((column, value))
+        found: dict[tuple[int, int], Fraction] = {}
+        for row, middle, value in zip(self.rows.tolist(), self.columns.tolist(), self.values, strict=True):
+            for column, factor in by_row.get(middle, ()):
+                found[row, column] = found.get((row, column), Fraction(0)) + value * factor
+        return Triplets.from_entries((self.shape[0], other.shape[1]), list(found), list(found.values()))
 
     def to_sparse(self) -> sp.csc_array:
         """Return the matrix in floats: duplicates summed exactly before, no stored zeros, indices sorted."""

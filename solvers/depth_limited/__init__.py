@@ -1,5 +1,6 @@
 """Depth-limited responses, solved step by step, and the value functions of their steps."""
 
-from .value_functions import BorderValues, CallableValue, ValueFunction, as_value_function
+from .method import as_value_function
+from .value_functions import BorderValues, CallableValue, ValueFunction
 
 __all__ = ["BorderValues", "CallableValue", "ValueFunction", "as_value_function"]

@@ -8,22 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.depth_limited import Continual, Found, StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
 from ...models.problems.problem import Certificate
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedCFR, DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.driver import kernel_of
-from ..regret.kernel import KernelState
+from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
+from ..regret.kernel import KernelState, kernel_of
 from ..solve import with_game_value
 from ..status import Status
-from .linear_programs import equilibrium_of
-from .regret_minimisation import compile_loop
-from .regret_steps import RegretStepSolver
-from .step_solver import StepSolver
+from .linear_programs import ProgramStepSolver
+from .method import DepthLimitedCFR
+from .regret_steps import RegretStepSolver, compile_loop
+from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
 #: By default a decision by regret minimisation is as good as this share of the range of payoffs.
@@ -143,8 +142,8 @@ class Agent:
         self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
         self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
         self.problem, self.method = problem, found
-        self._equilibrium: Found | None = None
-        self._solver: _WarmSolver | ValueStepSolver | StepSolver | None = None
+        self._equilibrium: TrunkSolution | None = None
+        self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -202,7 +201,7 @@ class Agent:
         SolverError
             If a linear program had no answer within the limits.
         """
-        own = self.problem.side.own
+        own = self.problem.view().own
         number = own.find_infoset(infoset)
         if number is None:
             raise InvalidStrategyError(f"player {self.player} has no infoset {shown(infoset)}")
@@ -236,23 +235,23 @@ class Agent:
         profile = Profile([own, model] if self.player == 0 else [model, own])
         run = self._started()
         answers = [self._answers[number] for number in range(len(run.steps))]
-        return self.problem.certify(profile, None, self.problem.evidence(answers, run.plan, self._equilibrium))
+        return self.problem.certify(profile, None, self.problem.dual_certificate(answers, run.plan, self._equilibrium))
 
     def _forget(self) -> None:
-        self._run: Continual | None = None
+        self._run: ResolvingRun | None = None
         self._answers: dict[int, StepAnswer] = {}
         self._decisions: list[Decision] = []
         self._states: dict[int, KernelState] = {}
         self._kept: Floats | None = None
 
-    def _started(self) -> Continual:
+    def _started(self) -> ResolvingRun:
         if self._run is None:
             if self.problem.needs_equilibrium and self._equilibrium is None:
                 self._equilibrium = equilibrium_of(self.problem)
             self._run = self.problem.start(self._equilibrium)
             self._followed = {step.before for step in self._run.steps}
             # Which step decides at each infoset; none where an equilibrium strategy is kept to.
-            self._step_of = np.full(self.problem.side.own.num_infosets, -1, dtype=np.int32)
+            self._step_of = np.full(self.problem.view().own.num_infosets, -1, dtype=np.int32)
             for number, step in enumerate(self._run.steps):
                 self._step_of[step.decided] = number
         return self._run
@@ -262,7 +261,7 @@ class Agent:
         if self._kept is None:
             run = self._started()
             if self.problem.needs_equilibrium:
-                self._kept = run.side.own.behaviour(self.problem.response(run.plan, self._equilibrium))
+                self._kept = run.view.own.behaviour(self.problem.response(run.plan, self._equilibrium))
             else:
                 self._kept = run.behaviour.copy()
         return self._kept
@@ -305,14 +304,14 @@ class Agent:
         if isinstance(self.method, DepthLimitedCFR):
             return self._by_value(self.method, program)
         if self._solver is None:
-            self._solver = _WarmSolver(self.method, self.problem.side, self.tolerance)
+            self._solver = _WarmSolver(self.method, self.problem.view(), self.tolerance)
         solver, run = self._solver, self._started()
         assert isinstance(solver, _WarmSolver)
         before = run.steps[number].before
         state = self._last_root if before is None else self._states.get(before)
         solver.begin_with(state if run.whole else None)
         done = solver.iterations
-        answer = solver.solve(program, self.seconds, self.max_iterations)
+        answer = self._by(solver, program)
         if run.whole and (number in self._followed or number == 0):
             self._states[number] = solver.reached()
         return answer, solver.iterations - done, run.whole and state is not None
@@ -320,13 +319,19 @@ class Agent:
     def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         """Decide with a value function below the depth limit, which remembers what it was asked."""
         if self._solver is None:
-            value = method.value.anew() if hasattr(method.value, "anew") else method.value
-            self._solver = ValueStepSolver(method, self.problem.side, self.tolerance, value)
+            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, method.fresh_value())
         solver = self._solver
         assert isinstance(solver, ValueStepSolver)
         done = solver.iterations
+        return self._by(solver, program), solver.iterations - done, False
+
+    def _by(self, solver: RegretStepSolver, program: StepProgram) -> StepAnswer:
+        """Return a solver's answer, unless it was interrupted."""
+        solver.stopped = Status.CONVERGED
         answer = solver.solve(program, self.seconds, self.max_iterations)
-        return answer, solver.iterations - done, False
+        if solver.stopped is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return answer
 
     def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
         assert isinstance(self.method, DepthLimitedLP)
@@ -335,9 +340,9 @@ class Agent:
             form = self.problem.game.sequence_form
             large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
             algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
-            self._solver = StepSolver(algorithm, interruptible=large)
+            self._solver = ProgramStepSolver(algorithm, interruptible=large)
         solver = self._solver
-        assert isinstance(solver, StepSolver)
+        assert isinstance(solver, ProgramStepSolver)
         done = solver.iterations
         answer = solver.solve(program, self.seconds, self.max_iterations)
         if answer is Status.INTERRUPTED:
@@ -356,7 +361,7 @@ class _WarmSolver(RegretStepSolver):
     def begin_with(self, state: KernelState | None) -> None:
         """Take up a state; without one, the next step begins with nothing."""
         self._state = None if state is None else state.copy()
-        self._kernel = None if state is None else kernel_of(self.side.game.sequence_form)
+        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
 
     def reached(self) -> KernelState:
         """Return the state in which the last step ended."""

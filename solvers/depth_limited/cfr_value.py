@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.depth_limited import Border
+from ...models.depth_limited import LeafStates
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, shown
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
-from ..regret.driver import rule_of
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
@@ -25,7 +24,7 @@ _KEPT = 1024
 class _Rest:
     """The rest below a border in the arrays of a kernel."""
 
-    border: Border
+    border: LeafStates
     kernel: Kernel
     state: KernelState
     nothing: Floats
@@ -59,9 +58,9 @@ class CFRValue:
     >>> import numpy as np
     >>> from treeplex import load_game
     >>> from treeplex.solvers import CFRValue
-    >>> from treeplex.models.depth_limited import Border
+    >>> from treeplex.models.depth_limited import LeafStates
     >>> kuhn = load_game("kuhn")
-    >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)  # player 0 passed, player 1 bet
+    >>> border = LeafStates.of(kuhn, kuhn.public_tree.levels <= 1)  # player 0 passed, player 1 bet
     >>> [label for label, _ in map(tuple, border.way_labels(1))]
     ['Q_p', 'K_p', 'J_p']
     >>> answer = CFRValue(500).query(border, (np.ones(3), np.array([0.0, 1.0, 1 / 3])))  # a bluff in three jacks
@@ -81,7 +80,7 @@ class CFRValue:
             raise UnknownMethodError(f"CFRValue got method={shown(method)}, expected cfr, cfr+, dcfr or pcfr+")
         self.iterations, self.warm, self.tolerance = iterations, bool(warm), float(tolerance)
         self.method: RegretMethod = found  # type: ignore[assignment]
-        self.rule = rule_of(self.method)
+        self.rule = self.method.local_rule
         self.queries = self.answered = self.iterations_done = 0
         self._rest: _Rest | None = None
         self._answers = Remembered(_KEPT)
@@ -98,7 +97,7 @@ class CFRValue:
         """Return the same value function without any memory: what one solve leaves in it is not to change another."""
         return CFRValue(self.iterations, self.method, self.warm, self.tolerance)
 
-    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+    def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what all ways in of a border are worth; see :class:`ValueFunction`."""
         self.queries += 1
         answer = self._answers.get(border, ranges)
@@ -123,7 +122,7 @@ class CFRValue:
         self._answers.keep(ranges, answer)
         return answer
 
-    def _begin(self, border: Border) -> _Rest:
+    def _begin(self, border: LeafStates) -> _Rest:
         """Return the rest, with averages begun anew and the regrets of the query before if it is to be warm."""
         rest = self._rest
         if rest is None or rest.border is not border:
@@ -138,7 +137,7 @@ class CFRValue:
         return rest
 
     @staticmethod
-    def _carry(rest: _Rest, border: Border, kernel: Kernel, state: KernelState) -> None:
+    def _carry(rest: _Rest, border: LeafStates, kernel: Kernel, state: KernelState) -> None:
         """Take over regrets and behaviour at the sequences that both rests have."""
         for player in (0, 1):
             treeplex = border.game.sequence_form.treeplexes[player]

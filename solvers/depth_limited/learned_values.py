@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...models.depth_limited import Border, decision_steps
+from ...models.depth_limited import LeafStates, decision_steps
 from ...seqform.arrays import Floats
 from ...seqform.errors import (
     GameFileError,
@@ -67,7 +67,7 @@ class LearnedValue(ABC):
         self.game = game
         self.parameters = {state: dict(arrays) for state, arrays in parameters.items()}
         self.mean_error, self.worst_error, self.label_error = mean_error, worst_error, label_error
-        self._border: Border | None = None
+        self._border: LeafStates | None = None
         self._groups: list[_Group] = []
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class LearnedValue(ABC):
         examples: int = 500,
         iterations: int = 300,
         seed: int = 0,
-        borders: Sequence[Border] | None = None,
+        borders: Sequence[LeafStates] | None = None,
         **options: Any,
     ) -> Self:
         """Learn the values at the borders of all steps that look so far ahead.
@@ -108,7 +108,7 @@ class LearnedValue(ABC):
         iterations : int
             Of CFR+ for each example, which begins with the regrets of the one before.
         seed : int
-        borders : sequence of Border, optional
+        borders : sequence of LeafStates, optional
             Instead of those of the steps.
         **options
             Of the model: ``ridge`` of :class:`LinearValue`; ``hidden``, ``updates`` and ``rate`` of
@@ -151,7 +151,7 @@ class LearnedValue(ABC):
         mean, worst = (float(every.mean()), float(every.max())) if len(every) else (0.0, 0.0)
         return cls(game, parameters, mean, worst, float(np.mean(label_errors)) if label_errors else 0.0)
 
-    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+    def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what all ways in of a border are worth; see :class:`ValueFunction`.
 
         Raises
@@ -175,7 +175,7 @@ class LearnedValue(ABC):
             answers[1][group.ways[1]] = values[:, group.sizes[0] :] * sums[0]
         return BorderValues(answers)
 
-    def _prepared(self, border: Border) -> "list[_Group]":
+    def _prepared(self, border: LeafStates) -> "list[_Group]":
         if border.game is not self.game and border.game.fingerprint != self.game.fingerprint:
             raise SolverError(f"value function {self.name} has learnt {self.game.spec}, and not {border.game.spec}")
         groups = _grouped(border)
@@ -387,7 +387,7 @@ class _Group:
         return np.concatenate([own, other], axis=2).transpose(1, 0, 2)
 
 
-def _grouped(border: Border) -> list[_Group]:
+def _grouped(border: LeafStates) -> list[_Group]:
     ways: list[list[Any]] = []
     for player in (0, 1):
         starts = np.searchsorted(border.way_states[player], np.arange(len(border.states) + 1))
@@ -420,16 +420,16 @@ def _stacked(parameters: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
     return {name: np.stack([one[name] for one in parameters]) for name in parameters[0]}
 
 
-def _borders_of(game: Game, lookahead: int, player: int | None) -> list[Border]:
+def _borders_of(game: Game, lookahead: int, player: int | None) -> list[LeafStates]:
     """Return the borders of all steps of a player, or of both, along levels."""
     public = game.public_tree
     seats = (0, 1) if player is None else (player,)
     seen = [step.seen for seat in seats for step in decision_steps(public, seat, lookahead)]
-    return [Border.of(game, states) for states in seen if states is not None and not states.all()]
+    return [LeafStates.of(game, states) for states in seen if states is not None and not states.all()]
 
 
 def _examples(
-    border: Border, count: int, iterations: int, generator: np.random.Generator
+    border: LeafStates, count: int, iterations: int, generator: np.random.Generator
 ) -> tuple[_Pair, _Pair, float]:
     """Draw ranges of all public states of a border, and solve them.
 
@@ -452,7 +452,7 @@ def _examples(
     return ranges, values, float(errors.mean()) / max(len(border.states), 1)
 
 
-def _drawn(border: Border, player: int, generator: np.random.Generator) -> Floats:
+def _drawn(border: LeafStates, player: int, generator: np.random.Generator) -> Floats:
     """Return a random range at each public state, from sparse to even."""
     states = border.way_states[player]
     concentration = generator.choice([0.2, 0.5, 1.0, 3.0], size=len(border.states))[states]

@@ -1,98 +1,167 @@
 """Depth-limited responses by linear programming: an exact value function, in the program of each step."""
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
+import highspy
 import numpy as np
 
-from ...models.depth_limited import Continual, Found, StepAnswer
-from ...models.problems import Nash
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
 from ...models.problems.stepped import SteppedResponse
-from ...seqform.arrays import Floats
+from ...models.programs.linear_program import LinearProgram
+from ...seqform.arrays import Integers
 from ...seqform.budget import Budget
-from ...seqform.errors import SolverError, UnknownMethodError
+from ..exact.highs import load, objective_factor, run_solver
 from ..methods import HiGHS
-from ..outcome import Options, Outcome, reported
+from ..outcome import Options, Outcome
 from ..status import Status
-from .step_solver import StepSolver
+from .resolving import Listener, StepSolver, resolve
 
 if TYPE_CHECKING:
     from ..methods import DepthLimitedLP
 
+_PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
+_LIMITS = {
+    highspy.HighsModelStatus.kTimeLimit: Status.TIME_LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+}
+
+
+class ProgramStepSolver(StepSolver):
+    """One HiGHS instance for the steps of a response.
+
+    Programs of the whole game differ in objective and bounds alone: what was optimal stays feasible, so the primal
+    simplex method goes on from it. A program with another matrix is loaded anew.
+
+    Parameters
+    ----------
+    algorithm : {"simplex", "ipm", "ipm-crossover"}
+    interruptible : bool
+        Whether Ctrl-C is to end HiGHS itself, which costs small programs a fifth of their time.
+
+    Attributes
+    ----------
+    iterations : int
+        Of HiGHS, in all programs.
+    detail : str
+        What HiGHS said last.
+    """
+
+    def __init__(self, algorithm: Literal["simplex", "ipm", "ipm-crossover"], interruptible: bool) -> None:
+        self.algorithm, self.interruptible = algorithm, interruptible
+        self.iterations, self.detail = 0, "nothing was solved"
+        self.stopped = Status.OPTIMAL
+        self._loaded: StepProgram | None = None
+        self._program: LinearProgram | None = None
+        self._solver: Any = None
+        self._factor = 1.0
+
+    def solve(self, program: StepProgram, seconds: float, iterations: int) -> StepAnswer | Status:
+        """Solve a step.
+
+        Parameters
+        ----------
+        program : StepProgram
+        seconds : float
+            How long it may take.
+        iterations : int
+            How many it may take.
+
+        Returns
+        -------
+        StepAnswer or Status
+            A status where HiGHS was stopped, or has no answer (``uncertified``).
+        """
+        warm = (
+            self.algorithm == "simplex"
+            and self._loaded is not None
+            and self._loaded.matrix is program.matrix
+            and self._loaded.reply is program.reply
+        )
+        if warm:
+            self._change(program)
+        else:
+            self._load(program)
+        status = self._run(seconds, iterations)
+        if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
+            self._load(program)
+            status = self._run(seconds, iterations)
+        if self.algorithm == "ipm" and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
+            # Without crossover it now and then ends far from the optimum, and says that it does not know.
+            self._solver.clearSolver()
+            self._solver.setOptionValue("run_crossover", "on")
+            status = self._run(seconds, iterations)
+        self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
+        if status in _LIMITS:
+            return _LIMITS[status]
+        solution = self._solver.getSolution()
+        if not (solution.value_valid and solution.dual_valid):
+            return Status.UNCERTIFIED
+        assert self._program is not None
+        primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * self._factor
+        return program.read(
+            {name: primal[part] for name, part in self._program.columns.items()},
+            {name: dual[part] for name, part in self._program.rows.items()},
+        )
+
+    def solve_next(
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+    ) -> StepAnswer | None:
+        """Solve a step; the steps share the limit of iterations."""
+        answer = self.solve(program, seconds, max(0, iterations - self.iterations))
+        if isinstance(answer, Status):
+            self.stopped = answer
+            return None
+        return answer
+
+    def said(self, answered: int, steps: int) -> str:
+        """Return what HiGHS said last."""
+        return self.detail
+
+    def _run(self, seconds: float, iterations: int) -> Any:
+        # HiGHS counts the time of all runs of an instance against its limit.
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        for limit in ("simplex_iteration_limit", "ipm_iteration_limit"):
+            self._solver.setOptionValue(limit, min(iterations, 2**31 - 1))
+        if run_solver(self._solver, self.interruptible):
+            return highspy.HighsModelStatus.kInterrupt
+        info = self._solver.getInfo()
+        counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.crossover_iteration_count)
+        self.iterations += sum(max(0, int(count)) for count in counts)
+        return self._solver.getModelStatus()
+
+    def _load(self, program: StepProgram) -> None:
+        self._loaded, self._program = program, program.linear_program()
+        self._solver, self._factor = load(self._program), objective_factor(self._program)
+        self._solver.setOptionValue("solver", "simplex" if self.algorithm == "simplex" else "ipm")
+        self._solver.setOptionValue("run_crossover", "on" if self.algorithm == "ipm-crossover" else "off")
+
+    def _change(self, program: StepProgram) -> None:
+        """Change objective and bounds of the program that is loaded."""
+        assert self._program is not None
+        costs, (lower, upper), limits = program.costs(), program.bounds(), program.response_limits()
+        self._factor = -(float(np.abs(costs).max(initial=0.0)) or 1.0)
+        self._solver.changeColsCost(len(costs), _numbers(slice(0, len(costs))), costs / self._factor)
+        self._solver.changeColsBounds(len(lower), _numbers(self._program.columns["plan"]), lower, upper)
+        rows = _numbers(self._program.rows["response"])
+        self._solver.changeRowsBounds(len(rows), rows, np.full(len(rows), -np.inf), limits)
+        self._solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
+        self._loaded = program
+
+
+def _numbers(part: slice) -> Integers:
+    return np.arange(part.start, part.stop, dtype=np.int32)
+
 
 def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) -> Outcome:
-    """Solve a response step by step; see :class:`~treeplex.solvers.DepthLimitedLP`."""
-    if options.start is not None:
-        raise UnknownMethodError(f"{method.name} takes no start: its steps begin with what those before have decided")
-    built = time.perf_counter()
+    """Solve step after step; see :class:`~treeplex.solvers.DepthLimitedLP`."""
     form = problem.game.sequence_form
     size = sum(treeplex.num_sequences for treeplex in form.treeplexes)
-    algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
-    equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
-    steps = problem.start(equilibrium)
-    needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
-    Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
-    solver = StepSolver(algorithm, interruptible=size > HiGHS.large)
-    begun = time.perf_counter()
-    answers, stopped = _solve_steps(steps, solver, options, begun)
-    ended = time.perf_counter()
-    plans = None
-    if answers or not steps.steps:
-        decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, answers)
-        own = problem.response(decided, equilibrium)
-        model = problem.opponent.plan
-        plans = (own, model) if problem.player == 0 else (model, own)
-    return Outcome(
-        plans=plans,
-        stopped=stopped,
-        detail=solver.detail,
-        iterations=solver.iterations,
-        seconds=ended - begun,
-        build_seconds=begun - built,
-        evidence=problem.evidence(answers, steps.plan, equilibrium),
-    )
 
+    def solver_of(steps: ResolvingRun) -> ProgramStepSolver:
+        needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
+        Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
+        algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
+        return ProgramStepSolver(algorithm, interruptible=size > HiGHS.large)
 
-def _solve_steps(
-    steps: Continual, solver: StepSolver, options: Options, begun: float
-) -> tuple[list[StepAnswer], Status]:
-    """Return the answers of the steps, and how the last one ended."""
-    answers: list[StepAnswer] = []
-    for number, step in enumerate(steps.steps):
-        program = steps.program(number)
-        answer: StepAnswer | Status
-        if steps.goes_on(number):
-            assert step.before is not None
-            answer = answers[step.before]
-        else:
-            seconds = max(0.0, options.time_limit - (time.perf_counter() - begun))
-            answer = solver.solve(program, seconds, max(0, options.max_iterations - solver.iterations))
-        if isinstance(answer, Status):
-            return answers, answer
-        answers.append(answer)
-        steps.decide(number, program, answer)
-        if reported(options, solver.iterations, time.perf_counter() - begun, None):
-            return answers, Status.INTERRUPTED
-    return answers, Status.OPTIMAL
-
-
-def rest_of(steps: Continual, answers: list[StepAnswer]) -> Floats:
-    """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
-    own = steps.side.own
-    decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
-    kept = np.append(True, np.repeat(decided, own.num_actions))
-    return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))
-
-
-def equilibrium_of(problem: SteppedResponse) -> Found:
-    """Return the equilibrium that a response needs, from the simplex method."""
-    from ..solve import solve
-
-    solution = solve(Nash(problem.game), HiGHS("simplex"))
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if not solution.status.is_success:
-        raise SolverError(
-            f"no equilibrium of {problem.game.spec}, which {problem.name} needs, was found: {solution.message}"
-        )
-    return Found(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)
+    return resolve(method, problem, options, solver_of)

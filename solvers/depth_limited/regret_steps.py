@@ -1,30 +1,33 @@
-"""Solves the programs of steps by regret minimisation, the next one from the regrets of the one before."""
+"""Depth-limited responses by regret minimisation: each step iterates on the game that it sees."""
 
-import time
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import StepAnswer, StepProgram
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
+from ...models.games import load_game
+from ...models.problems import CDBR
+from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
-from ..methods import RegretMethod
-from ..regret.driver import kernel_of, rule_of
-from ..regret.kernel import Kernel, KernelState
+from ...seqform.errors import UnknownMethodError
+from ...seqform.strategy import Strategy
+from ..iteration import NEVER, Stepper, iterate
+from ..methods import CFRPlus, RegretMethod
+from ..outcome import Options, Outcome, Progress
+from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
 from ..status import Status
+from .resolving import Listener, StepSolver, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
 FIRST_CHECK = 32
-#: No certificate of the whole game within the loop.
-_NEVER = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ class Placed:
         return 1 - self.own
 
 
-class RegretStepSolver:
+class RegretStepSolver(StepSolver):
     """The compiled loop on the steps of a response.
 
     A step is a game of two players: one whose behaviour is given at settled infosets, and a reply to which weight comes
@@ -53,7 +56,7 @@ class RegretStepSolver:
     Parameters
     ----------
     method : RegretMethod
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
 
@@ -65,29 +68,29 @@ class RegretStepSolver:
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float) -> None:
-        self.method, self.side, self.tolerance = method, side, tolerance
-        self.rule = rule_of(method)
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float) -> None:
+        self.method, self.view, self.tolerance = method, view, tolerance
+        self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
         self._kernel: Kernel | None = None
         self._state: KernelState | None = None
 
-    @property
-    def kept(self) -> object:
-        """What the solution is to know of a solve besides."""
-        return None
+    def solve_next(
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+    ) -> StepAnswer:
+        """Solve a step in its share of the time; each step has the limit of iterations for itself."""
+        return self.solve(program, seconds / (len(steps.steps) - number), iterations, listen)
 
-    @property
-    def said(self) -> str:
-        """What there is to say of a solve besides its iterations."""
-        return ""
+    def said(self, answered: int, steps: int) -> str:
+        """Return how many iterations there were."""
+        return f"after {self.iterations} iterations in {answered} of {steps} steps"
 
     def solve(
         self,
         program: StepProgram,
         seconds: float,
         iterations: int,
-        listen: "Callable[[int, float], bool] | None" = None,
+        listen: Listener | None = None,
     ) -> StepAnswer:
         """Solve a step, as far as it gets.
 
@@ -98,36 +101,28 @@ class RegretStepSolver:
             The most that the step may take.
         listen : callable, optional
             Told the step's iterations and its gap whenever that is computed; the step ends when it answers true.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After Ctrl-C.
         """
-        begun = time.perf_counter()
         placed = self._place(program)
-        state = self._begin(placed)
-        first, next_check = state.iteration, FIRST_CHECK
-        while True:
-            done = state.iteration - first
-            self._iterate(placed, state, min(next_check, iterations) - done)
-            answer, gap = self._answer(placed, state)
-            done = state.iteration - first
-            if self.tolerance > 0.0 and gap <= self.tolerance:
-                break
-            if listen is not None and listen(done, gap):
-                self.stopped = Status.INTERRUPTED
-                break
-            if done >= iterations or time.perf_counter() - begun >= seconds:
-                self.stopped = Status.ITERATION_LIMIT if done >= iterations else Status.TIME_LIMIT
-                break
-            next_check = max(done + 1, int(done * CHECK_GROWTH))
-        self.iterations += state.iteration - first
-        return answer
+        return self.work_on(_StepLoop(self, placed, self._begin(placed)), seconds, iterations, listen)
 
-    def _iterate(self, placed: Placed, state: KernelState, iterations: int) -> None:
+    def work_on(
+        self, work: "AnsweringStepper", seconds: float, iterations: int, listen: Listener | None = None
+    ) -> StepAnswer:
+        """Let a stepper work on a step within limits, and keep how it ended."""
+
+        def tell(report: Progress) -> bool:
+            return listen is not None and listen(report.iterations, report.exploitability)
+
+        found = iterate(work, Options(self.tolerance, self.tolerance, iterations, seconds, callback=tell))
+        self.iterations += found.iterations
+        if found.stopped is not Status.CONVERGED:
+            self.stopped = found.stopped
+        return work.answer
+
+    def advance(self, placed: Placed, state: KernelState, iterations: int) -> None:
+        """Do more iterations of a step."""
         if iterations > 0:
-            state.next_check = _NEVER
+            state.next_check = NEVER
             placed.kernel.run(
                 state,
                 self.rule,
@@ -139,10 +134,10 @@ class RegretStepSolver:
 
     def _place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
-        whole = program.reply is self.side.other
-        own = self.side.player if whole else 0
+        whole = program.reply is self.view.other
+        own = self.view.player if whole else 0
         if whole:
-            kernel = kernel_of(self.side.game.sequence_form)
+            kernel = kernel_of(self.view.game.sequence_form)
         else:
             treeplexes = program.own, program.reply
             parents, offsets = [each.parents for each in treeplexes], [each.offsets for each in treeplexes]
@@ -193,7 +188,7 @@ class RegretStepSolver:
         layout.from_user(placed.reply, reply, out=state.arrays.plan)
         state.average_anew()
 
-    def _answer(self, placed: Placed, state: KernelState) -> tuple[StepAnswer, float]:
+    def answer(self, placed: Placed, state: KernelState) -> tuple[StepAnswer, float]:
         """Return the averages, or the last plans, and by how much they may be off."""
         kernel, program = placed.kernel, placed.program
         last = self.method.iterate == "last"
@@ -202,3 +197,72 @@ class RegretStepSolver:
         weights = np.maximum(kernel.layout.to_user(placed.reply, vector), 0.0)
         answer = StepAnswer(program.completed(own), program.flow(program.reply.behaviour(weights)))
         return answer, program.allowed(answer.reply) - program.guaranteed(answer.plan)
+
+
+class AnsweringStepper(Stepper):
+    """A stepper on one step of a response, whose error is the gap of the step.
+
+    Attributes
+    ----------
+    answer : StepAnswer
+        As of the last check.
+    """
+
+    next_check = FIRST_CHECK
+    answer: StepAnswer
+
+    def check_after(self, clock: int) -> int:
+        """Return when the gap is due again after it was computed."""
+        return max(clock + 1, int(clock * CHECK_GROWTH))
+
+
+class _StepLoop(AnsweringStepper):
+    """The compiled loop on one step."""
+
+    def __init__(self, solver: RegretStepSolver, placed: Placed, state: KernelState) -> None:
+        self.solver, self.placed, self.state = solver, placed, state
+        self._first = state.iteration
+
+    @property
+    def iterations(self) -> int:
+        """In this step."""
+        return self.state.iteration - self._first
+
+    def step(self, iterations: int) -> None:
+        """Run the compiled loop."""
+        self.solver.advance(self.placed, self.state, iterations)
+
+    def check(self) -> float:
+        """Return the gap of the averages, or of the last plans."""
+        self.answer, gap = self.solver.answer(self.placed, self.state)
+        return gap
+
+
+@functools.cache
+def compile_loop() -> None:
+    """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
+    game = load_game("matching_pennies")
+    problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
+    RegretStepSolver(CFRPlus(), problem.view(), 0.0).solve(problem.start().program(0), 0.0, 1)
+
+
+def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
+    """Refuse single precision, in which steps are not solved.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    if method.precision == "single":
+        raise UnknownMethodError(f"{method.name} got precision='single' for {problem.name}, expected double")
+
+
+def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Outcome:
+    """Solve a response step by step.
+
+    The tolerance is of the gap of each step, and so is the limit of iterations. Steps share the time that there is; one
+    that is stopped by a limit decides by what it has, and its gap says how good that is.
+    """
+    check_double(method, problem)
+    compile_loop()
+    return resolve(method, problem, options, lambda steps: RegretStepSolver(method, problem.view(), options.tol))

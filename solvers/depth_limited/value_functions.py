@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...models.depth_limited import Border
+from ...models.depth_limited import LeafStates
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError, UnknownMethodError, shown
+from ...seqform.errors import SolverError, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +46,24 @@ class ValueFunction(Protocol):
         """How tables and messages call it."""
         ...
 
-    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+    def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what all ways in of a border are worth.
 
         Parameters
         ----------
-        border : Border
+        border : LeafStates
         ranges : tuple of ndarray of float64, shape (num_ways,)
             By seat; not normalised.
         """
+        ...
+
+
+@runtime_checkable
+class RememberingValue(ValueFunction, Protocol):
+    """A value function whose answers depend on what it was asked before."""
+
+    def anew(self) -> ValueFunction:
+        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
         ...
 
 
@@ -64,7 +73,7 @@ class CallableValue:
     Parameters
     ----------
     function : callable
-        Takes a :class:`Border` and the two ranges, returns the values of the ways in of player 0 and of player 1.
+        Takes a :class:`LeafStates` and the two ranges, returns the values of the ways in of player 0 and of player 1.
     name : str
 
     Examples
@@ -73,21 +82,21 @@ class CallableValue:
 
     >>> import numpy as np
     >>> from treeplex import load_game
-    >>> from treeplex.models.depth_limited import Border
+    >>> from treeplex.models.depth_limited import LeafStates
     >>> from treeplex.solvers.depth_limited import CallableValue
     >>> nothing = CallableValue(lambda border, ranges: (0.0 * ranges[0], 0.0 * ranges[1]))
     >>> kuhn = load_game("kuhn")
-    >>> border = Border.of(kuhn, kuhn.public_tree.levels <= 1)
+    >>> border = LeafStates.of(kuhn, kuhn.public_tree.levels <= 1)
     >>> nothing.query(border, (np.ones(3), np.ones(3))).values[0]
     array([0., 0., 0.])
     """
 
     def __init__(
-        self, function: Callable[[Border, tuple[Floats, Floats]], tuple[Any, Any]], name: str = "callable"
+        self, function: Callable[[LeafStates, tuple[Floats, Floats]], tuple[Any, Any]], name: str = "callable"
     ) -> None:
         self.function, self.name = function, name
 
-    def query(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues:
+    def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what the function answers.
 
         Raises
@@ -123,9 +132,9 @@ class Remembered:
     def __init__(self, size: int) -> None:
         self.size = size
         self._answers: OrderedDict[bytes, BorderValues] = OrderedDict()
-        self._border: Border | None = None
+        self._border: LeafStates | None = None
 
-    def get(self, border: Border, ranges: tuple[Floats, Floats]) -> BorderValues | None:
+    def get(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues | None:
         """Return the answer at these ranges, if it is kept."""
         if border is not self._border:
             self._border = border
@@ -144,22 +153,3 @@ class Remembered:
     @staticmethod
     def _key(ranges: tuple[Floats, Floats]) -> bytes:
         return ranges[0].tobytes() + b"|" + ranges[1].tobytes()
-
-
-def as_value_function(value: Any) -> ValueFunction:
-    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
-
-    Raises
-    ------
-    UnknownMethodError
-        If it is none of these.
-    """
-    from .cfr_value import CFRValue
-
-    if value is None:
-        return CFRValue()
-    if isinstance(value, ValueFunction):
-        return value
-    if callable(value):
-        return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

@@ -1,25 +1,27 @@
 """Solves the programs of steps down to their depth limit, and asks a value function about what is below."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import DepthLimit, StepAnswer, StepProgram
+from ...models.depth_limited import DepthLimit, ResolvingRun, StepAnswer, StepProgram, depth_limit
 from ...models.depth_limited.decision_steps import Flags
+from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
+from ..iteration import NEVER
 from ..methods import RegretMethod
-from ..regret.kernel import CFR_PLUS, KernelState
+from ..methods.rules import CFR_PLUS
+from ..outcome import Options, Outcome
+from ..regret.kernel import KernelState
 from ..regret.loop import PartArrays
-from ..status import Status
-from .regret_steps import CHECK_GROWTH, FIRST_CHECK, Placed, RegretStepSolver
+from .method import DepthLimitedCFR
+from .regret_steps import AnsweringStepper, Placed, RegretStepSolver, check_double, compile_loop
+from .resolving import Listener, resolve
 from .value_functions import BorderValues, ValueFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...models.problems.side import Side
+    from ...models.saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,6 @@ class Queries:
 
 #: Iterations that complete a step whose value function has no strategies, for its certificate.
 COMPLETION = 1000
-_NEVER = 2**62
 
 
 @dataclass(eq=False)
@@ -70,7 +71,7 @@ class ValueStepSolver(RegretStepSolver):
     ----------
     method : RegretMethod
         Above the limit.
-    side : Side
+    view : PlayerView
     tolerance : float
         Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
@@ -91,8 +92,10 @@ class ValueStepSolver(RegretStepSolver):
     the mean of ε.
     """
 
-    def __init__(self, method: RegretMethod, side: "Side", tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, side, tolerance)
+    goes_on = False  # a later step sees more even where an exact one would not
+
+    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float, value: ValueFunction) -> None:
+        super().__init__(method, view, tolerance)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []
@@ -103,13 +106,19 @@ class ValueStepSolver(RegretStepSolver):
         """What the solution is to know of the queries."""
         return Queries(self.queries, tuple(self.errors))
 
-    @property
-    def said(self) -> str:
-        """How often the value function was asked, and how far it was off in the step where that was most."""
+    def said(self, answered: int, steps: int) -> str:
+        """Return how often the value function was asked too, and how far it was off in the step where that was most."""
         measured = [error for error in self.errors if not np.isnan(error)]
         known = measured and len(measured) == len(self.errors)
         error = f", off by {max(measured):.3g} on average at most" if known else ""
-        return f", {self.queries} queries of value function {self.value.name}{error}"
+        return f"{super().said(answered, steps)}, {self.queries} queries of value function {self.value.name}{error}"
+
+    def solve_next(
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+    ) -> StepAnswer:
+        """Solve a step down to its depth limit in its share of the time."""
+        limit = depth_limit(steps, number, program)
+        return self.solve_to(limit, program, seconds / (len(steps.steps) - number), iterations, listen)
 
     def solve_to(
         self,
@@ -117,36 +126,17 @@ class ValueStepSolver(RegretStepSolver):
         program: StepProgram,
         seconds: float,
         iterations: int,
-        listen: "Callable[[int, float], bool] | None" = None,
+        listen: Listener | None = None,
     ) -> StepAnswer:
         """Solve a step down to its depth limit, or wholly where it has none; see :meth:`RegretStepSolver.solve`."""
         if limit is None:
             self.errors.append(0.0)
             return self.solve(program, seconds, iterations, listen)
-        begun = time.perf_counter()
-        trunk = self._trunk(program, limit)
-        done, next_check, errors = 0, FIRST_CHECK, 0.0
-        while True:
-            while done < min(next_check, iterations):
-                done += 1
-                errors += self._iterate_once(trunk, done)
-                if time.perf_counter() - begun >= seconds:
-                    break
-            answer = self._average(trunk)
-            gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
-            late = time.perf_counter() - begun >= seconds
-            if self.tolerance > 0.0 and gap <= self.tolerance:
-                break
-            if listen is not None and listen(done, gap):
-                self.stopped = Status.INTERRUPTED
-                break
-            if done >= iterations or late:
-                self.stopped = Status.ITERATION_LIMIT if done >= iterations else Status.TIME_LIMIT
-                break
-            next_check = max(done + 1, int(done * CHECK_GROWTH))
-        self.iterations += done
-        self._forget(trunk)
-        self.errors.append(errors / done if trunk.proven and done else float("nan"))
+        work = _TrunkLoop(self, self._trunk(program, limit))
+        answer = self.work_on(work, seconds, iterations, listen)
+        self._forget(work.trunk)
+        done = work.iterations
+        self.errors.append(work.errors / done if work.trunk.proven and done else float("nan"))
         return answer
 
     def _trunk(self, program: StepProgram, limit: DepthLimit) -> _Trunk:
@@ -182,7 +172,7 @@ class ValueStepSolver(RegretStepSolver):
             state.arrays.regrets[layout.positions[player][flags]] = 0.0
             state.arrays.behaviour[layout.positions[player][flags]] = 0.0
 
-    def _iterate_once(self, trunk: _Trunk, number: int) -> float:
+    def iterate_once(self, trunk: _Trunk, number: int) -> float:
         """Update both players above the limit, and return the error of the values."""
         alternating = self.method.updates == "alternating"
         answer = self._ask(trunk)
@@ -215,7 +205,7 @@ class ValueStepSolver(RegretStepSolver):
             settled, kept = settled.copy(), kept.copy()
             settled[place], kept[place] = 1.0, state.arrays.behaviour[place]
             regrets = np.array(state.arrays.regrets[place])
-        state.next_check = _NEVER
+        state.next_check = NEVER
         state.arrays.clock[0] = number - 1
         part = PartArrays(settled, kept, placed.part.inflow)
         kernel.run(state, self.rule, 1, alternating=False, tilt=tilt, part=part)
@@ -239,7 +229,7 @@ class ValueStepSolver(RegretStepSolver):
         trunk.own += weight * program.own.plan(own)
         trunk.reply += weight * program.flow(reply)
 
-    def _average(self, trunk: _Trunk) -> StepAnswer:
+    def average(self, trunk: _Trunk) -> StepAnswer:
         """Return the averages, their rest solved where the value function had no strategies for it."""
         program = trunk.placed.program
         own, reply = program.own.behaviour(trunk.own), program.reply.behaviour(trunk.reply)
@@ -260,6 +250,44 @@ class ValueStepSolver(RegretStepSolver):
             placed.part.settled[layout.positions[placed.reply][firsts]] = ~np.isnan(reply[firsts])
             layout.from_user(placed.reply, np.nan_to_num(reply), out=placed.part.kept)
         self._play(placed, state, reply)
-        state.next_check = _NEVER
+        state.next_check = NEVER
         placed.kernel.run(state, CFR_PLUS, COMPLETION, tilt=placed.tilt, part=placed.part)
-        return self._answer(placed, state)[0]
+        return self.answer(placed, state)[0]
+
+
+class _TrunkLoop(AnsweringStepper):
+    """Regret minimisation above the depth limit of one step, one update after the other."""
+
+    first_step = 1  # queries may take long
+
+    def __init__(self, solver: ValueStepSolver, trunk: _Trunk) -> None:
+        self.solver, self.trunk = solver, trunk
+        self.errors, self._done = 0.0, 0
+
+    @property
+    def iterations(self) -> int:
+        """In this step."""
+        return self._done
+
+    def step(self, iterations: int) -> None:
+        """Ask and update."""
+        for _ in range(iterations):
+            self._done += 1
+            self.errors += self.solver.iterate_once(self.trunk, self._done)
+
+    def check(self) -> float:
+        """Return the gap of the averages."""
+        program = self.trunk.placed.program
+        self.answer = self.solver.average(self.trunk)
+        return program.allowed(self.answer.reply) - program.guaranteed(self.answer.plan)
+
+
+def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> Outcome:
+    """Solve a response step by step down to the depth limit of each; see :func:`~.regret_steps.run`."""
+    check_double(method, problem)
+    compile_loop()
+
+    def solver_of(steps: ResolvingRun) -> ValueStepSolver:
+        return ValueStepSolver(method, problem.view(), options.tol, method.fresh_value())
+
+    return resolve(method, problem, options, solver_of)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import numpy as np
 
-from ...models.problems import Problem
+from ...models.problems import SaddleProblem
 from ...models.programs.highs_model import highs_model
 from ...models.programs.linear_program import LinearProgram
+from ...models.saddle import linear_program, read_solution
 from ...seqform.errors import UnknownMethodError, shown
 from ..outcome import Options, Outcome
 from ..status import Status
@@ -65,10 +66,10 @@ class Basis:
         solver.setBasis(basis)
 
 
-def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
+def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's linear program; see :class:`~treeplex.solvers.HiGHS`."""
     built = time.perf_counter()
-    program = problem.linear_program()
+    program = linear_program(problem.canonical)
     algorithm = method.algorithm
     treeplexes = problem.game.sequence_form.treeplexes
     size = sum(treeplex.num_sequences for treeplex in treeplexes)
@@ -101,14 +102,15 @@ def run(method: "HiGHS", problem: Problem, options: Options) -> Outcome:
     answer = None
     if solution.value_valid and solution.dual_valid:
         primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * objective_factor(program)
-        answer = problem.read_linear_program(
+        answer = read_solution(
+            problem.canonical,
             {name: primal[part] for name, part in program.columns.items()},
             {name: dual[part] for name, part in program.rows.items()},
         )
     return Outcome(
         plans=None if answer is None else answer.plans,
         multipliers={} if answer is None else answer.multipliers,
-        evidence={} if answer is None else answer.evidence,
+        dual_certificate={} if answer is None else answer.dual_certificate,
         stopped=Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL),
         detail=f"HiGHS says {solver.modelStatusToString(model_status).lower()}",
         iterations=max(0, int(iterations)),

@@ -11,10 +11,11 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.problems import Answer
+from ...models.problems import SaddleProblem
 from ...models.programs.highs_model import highs_model
 from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
+from ...models.saddle import Answer, rational_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ..outcome import Options, Outcome
@@ -50,7 +51,7 @@ _STOPPED = {
 }
 
 
-def run(method: "Rational", problem: Any, options: Options) -> Outcome:
+def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
@@ -62,7 +63,7 @@ def run(method: "Rational", problem: Any, options: Options) -> Outcome:
             f"{problem.game.spec} has {size:,} sequences and infosets a player, too many for method {method.name}, "
             f"which takes {method.largest:,}: use highs-simplex"
         )
-    program = problem.rational_program()
+    program = rational_program(problem.exact_canonical)
     begun = time.perf_counter()
     solver = _Refinement(program, begun + options.time_limit, options.max_iterations)
     try:
@@ -79,7 +80,9 @@ def run(method: "Rational", problem: Any, options: Options) -> Outcome:
     return Outcome(
         plans=None if answer is None else [_floats(plan) for plan in answer.plans],
         multipliers={} if answer is None else {name: float(number) for name, number in answer.multipliers.items()},
-        evidence={} if answer is None else {name: _floats(numbers) for name, numbers in answer.evidence.items()},
+        dual_certificate={}
+        if answer is None
+        else {name: _floats(numbers) for name, numbers in answer.dual_certificate.items()},
         stopped=solver.stopped,
         detail=detail,
         iterations=solver.iterations,
@@ -89,18 +92,18 @@ def run(method: "Rational", problem: Any, options: Options) -> Outcome:
     )
 
 
-def _read(problem: Any, program: RationalProgram, point: Point) -> Answer:
+def _read(problem: SaddleProblem, program: RationalProgram, point: Point) -> Answer:
     primal, dual = to_fractions(point.columns), to_fractions(point.multipliers, -1 if program.maximise else 1)
-    answer: Answer = problem.read_rational_program(
+    return read_solution(
+        problem.exact_canonical,
         {name: primal[part] for name, part in program.columns.items()},
         {name: dual[part] for name, part in program.rows.items()},
     )
-    return answer
 
 
-def _proven(problem: Any, answer: Answer) -> ExactAnswer | None:
+def _proven(problem: SaddleProblem, answer: Answer) -> ExactAnswer | None:
     """Return the exact answer if its plans and multipliers prove it once more, without the program."""
-    certificate = problem.certify_exact(answer.plans, answer.multipliers, answer.evidence)
+    certificate = problem.certify_exact(answer.plans, answer.multipliers, answer.dual_certificate)
     if certificate.gap != 0 or problem.error(certificate) > 0 or certificate.residual > 0:
         return None
     plans: Any = answer.plans

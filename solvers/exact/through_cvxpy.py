@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.problems import Answer, Problem
+from ...models.problems import SaddleProblem
+from ...models.saddle import Answer, ConicProgram
 from ...seqform.errors import SolverError, UnknownMethodError, one_line
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_interruptibly
 
 if TYPE_CHECKING:
-    import cvxpy as cp
-
     from ..methods import CVXPY
 
 _STOPPED = {
@@ -46,19 +45,19 @@ _TOLERANCES = {"CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_fea
 _SCALES = {"CLARABEL": (1.0, 1e-1, 1e-2, 1e-3)}
 
 
-def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
+def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's cvxpy formulation; see :class:`~treeplex.solvers.CVXPY`."""
     import cvxpy as cp
 
     if options.start is not None:
         raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
-    solver = method.solver or ("HIGHS" if getattr(problem, "is_linear", True) else "CLARABEL")
+    solver = method.solver or ("HIGHS" if problem.is_linear else "CLARABEL")
     if solver not in cp.installed_solvers():
         raise UnknownMethodError(
             f"cvxpy has no solver {solver!r} installed: it has {', '.join(cp.installed_solvers())}"
         )
     begun = time.perf_counter()
-    program = problem.to_cvxpy()
+    program = ConicProgram.of(problem.canonical)
     built = time.perf_counter()
     attempts: list[_Attempt] = []
     interrupted = False
@@ -81,7 +80,7 @@ def run(method: "CVXPY", problem: Problem, options: Options) -> Outcome:
     return Outcome(
         plans=None if best.answer is None else best.answer.plans,
         multipliers={} if best.answer is None else best.answer.multipliers,
-        evidence={} if best.answer is None else best.answer.evidence,
+        dual_certificate={} if best.answer is None else best.answer.dual_certificate,
         stopped=Status.INTERRUPTED if interrupted else _stopped(best, options),
         detail=f"cvxpy with {solver} says {best.status}",
         iterations=sum(attempt.iterations for attempt in attempts),
@@ -101,11 +100,14 @@ class _Attempt:
     failure: str = ""
 
 
-def _solve(problem: Problem, program: "cp.Problem", solver: str, settings: dict[str, float], scale: float) -> _Attempt:
+def _solve(
+    problem: SaddleProblem, program: ConicProgram, solver: str, settings: dict[str, float], scale: float
+) -> _Attempt:
     """Solve a program whose objective is multiplied by a number, and judge the answer by its certificate."""
     import cvxpy as cp
 
-    scaled = program if scale == 1.0 else cp.Problem(program.objective * scale, program.constraints)
+    stated = program.problem
+    scaled = stated if scale == 1.0 else cp.Problem(stated.objective * scale, stated.constraints)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
@@ -121,11 +123,11 @@ def _solve(problem: Problem, program: "cp.Problem", solver: str, settings: dict[
         for constraint in scaled.constraints:
             for variable in constraint.dual_variables:
                 variable.save_value(variable.value / scale)
-    answer = problem.read_cvxpy(scaled)
+    answer = program.read()
     error = math.inf
     if all(np.isfinite(plan).all() for plan in answer.plans):
         profile = nearest_profile(problem.game, answer.plans)
-        error = problem.error(problem.certify(profile, answer.multipliers, answer.evidence))
+        error = problem.error(problem.certify(profile, answer.multipliers, answer.dual_certificate))
     return _Attempt(scaled.status, answer, error, iterations)
 
 

@@ -1,9 +1,8 @@
 """The methods by name: frozen hyper-parameters, and the problems that each serves."""
 
 from .base import Method
-from .depth_limited import DepthLimitedCFR
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
-from .registry import check_served, default_method, find_method, method_names, method_parameters
+from .registry import check_served, find_method, method_names, method_parameters
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -16,7 +15,6 @@ __all__ = [
     "DCFR",
     "MCCFR",
     "CFRPlus",
-    "DepthLimitedCFR",
     "DepthLimitedLP",
     "ESPrefCFR",
     "ExternalSamplingMCCFR",
@@ -28,7 +26,6 @@ __all__ = [
     "Rational",
     "RegretMethod",
     "check_served",
-    "default_method",
     "find_method",
     "method_names",
     "method_parameters",

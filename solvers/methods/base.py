@@ -1,16 +1,12 @@
-"""What every method has: the protocol, and declarations that several share."""
+"""What every method declares of itself, and declarations that several share."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
 
+from ...models.preferences import wishes_of
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
-
-#: Depth-limited problems, which are solved step by step.
-STEPPED = frozenset({"cdbr", "cdrnr", "cdbr-ne", "ses"})
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
 #: What averaging means.
@@ -48,49 +44,38 @@ PreferenceRule = Annotated[
 ]
 
 
-class Method(Protocol):
-    """A way to solve some problems.
+class Method:
+    """A way to solve some problems: hyper-parameters, and what they serve.
+
+    A method is a frozen dataclass. It says who runs it, and does nothing itself.
 
     Attributes
     ----------
     name : str
         What the command line calls it.
-    problems : frozenset of str
-        Names of the problems that it serves.
+    serves : frozenset of Feature
+        What it can do: it solves the problems that need no more than that.
+    is_exact : bool
+        Whether its answers are fractions.
     default_tolerance : float
-        Of the certificate, relative to the largest payoff.
+        Of the certificate where none is asked for, relative to the largest payoff.
     default_iterations : int
+        Iteration limit where none is given.
+    backend : str or callable
+        Who runs it: one of those in :mod:`treeplex.solvers.dispatch`, or a function that takes a problem and
+        :class:`~treeplex.solvers.outcome.Options` and returns an :class:`~treeplex.solvers.outcome.Outcome`.
     """
 
-    @property
-    def name(self) -> str:
-        """What the command line calls it."""
-        ...
-
-    @property
-    def problems(self) -> frozenset[str]:
-        """Names of the problems that it serves."""
-        ...
-
-    @property
-    def default_tolerance(self) -> float:
-        """Tolerance on the certificate where none is asked for, relative to the game's largest payoff."""
-        ...
-
-    @property
-    def default_iterations(self) -> int:
-        """Iteration limit where none is given."""
-        ...
-
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve a problem that the method serves."""
-        ...
+    name: ClassVar[str] = ""
+    serves: ClassVar[frozenset[Feature]] = frozenset()
+    is_exact: ClassVar[bool] = False
+    default_tolerance: ClassVar[float] = 1e-6
+    default_iterations: ClassVar[int] = 2**31 - 1
+    backend: ClassVar[str | Callable[..., Any]] = ""
 
 
 def settle_preferences(method: Any) -> None:
     """Keep the preferences of a method for styles as a tuple, and refuse a vulnerability of nothing."""
-    from ...models.preferences import wishes_of
-
     object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
     if method.vulnerability and not method.prefer:
         raise UnknownMethodError(f"{method.name}: vulnerability = {method.vulnerability!r} without any preference")

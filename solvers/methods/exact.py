@@ -1,34 +1,19 @@
 """Methods that solve a problem's program exactly."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
-from .base import STEPPED
+from .base import Method
 
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
-
-# The problems with a linear program.
-_EXACT = frozenset(
-    {
-        "nash",
-        "constrained",
-        "least-violation",
-        "best-response",
-        "rnr",
-        "epsilon-safe",
-        "data-biased",
-        "best-nash",
-        "style",
-    }
-)
+#: What linear programs can do.
+_LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR, Feature.CONSTRAINTS, Feature.REPLIES})
 
 
 @dataclass(frozen=True)
-class HiGHS:
+class HiGHS(Method):
     """The exact linear program, handed to HiGHS directly.
 
     Parameters
@@ -47,35 +32,29 @@ class HiGHS:
         Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
     ] = "auto"
 
-    problems: ClassVar[frozenset[str]] = _EXACT
+    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES}
+    backend: ClassVar[str] = "highs"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
     #: The same in flow polytopes, on which the simplex method is slow.
     large_flow: ClassVar[int] = 1_000
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """What the command line calls it."""
         return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
 
     @property
-    def default_tolerance(self) -> float:
+    def default_tolerance(self) -> float:  # type: ignore[override]
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's linear program."""
-        from ..exact.highs import run
-
-        return run(self, problem, options)
-
 
 @dataclass(frozen=True)
-class CVXPY:
+class CVXPY(Method):
     """The exact formulation, through cvxpy.
 
     Parameters
@@ -92,21 +71,12 @@ class CVXPY:
     solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
-    problems: ClassVar[frozenset[str]] = _EXACT
-    #: It solves what has no linear program too.
-    is_conic: ClassVar[bool] = True
-    default_tolerance: ClassVar[float] = 1e-6
-    default_iterations: ClassVar[int] = 2**31 - 1
-
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's cvxpy formulation."""
-        from ..exact.through_cvxpy import run
-
-        return run(self, problem, options)
+    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
+    backend: ClassVar[str] = "cvxpy"
 
 
 @dataclass(frozen=True)
-class Rational:
+class Rational(Method):
     """The exact linear program in rational arithmetic: values, strategies and multipliers as fractions.
 
     HiGHS finds a basis in floats; its vertex and multipliers are solved for in rationals, and are optimal exactly or
@@ -139,24 +109,17 @@ class Rational:
     ] = 5_000
 
     name: ClassVar[str] = "rational"
-    problems: ClassVar[frozenset[str]] = _EXACT
-    #: It solves what has a rational program alone.
+    serves: ClassVar[frozenset[Feature]] = _LINEAR
+    backend: ClassVar[str] = "rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve the problem's linear program exactly."""
-        from ..exact.rational import run
-
-        return run(self, problem, options)
-
 
 @dataclass(frozen=True)
-class DepthLimitedLP:
+class DepthLimitedLP(Method):
     """The linear program of each step of a depth-limited response, by HiGHS; the value function is exact.
 
     Parameters
@@ -185,15 +148,9 @@ class DepthLimitedLP:
     name: ClassVar[str] = "lp"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 20_000
-    problems: ClassVar[frozenset[str]] = STEPPED | {"lbr"}
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
+    backend: ClassVar[str] = "step-programs"
     default_tolerance: ClassVar[float] = 1e-7
-    default_iterations: ClassVar[int] = 2**31 - 1
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
-
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Solve step after step."""
-        from ..depth_limited.linear_programs import run
-
-        return run(self, problem, options)  # type: ignore[arg-type]

@@ -108,26 +108,9 @@ def check_served(method: Method, problem: "Problem") -> None:
     ------
     UnsupportedProblemError
     """
-    if not _serves(method, problem):
-        able = [name for name in method_names() if _serves(find_method(name), problem)]
-        reason = ", which is no linear program here" if problem.name in method.problems else ""
+    missing = sorted(problem.needs - method.serves)
+    if missing:
+        able = [name for name in method_names() if problem.needs <= find_method(name).serves]
         raise UnsupportedProblemError(
-            f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
+            f"method {method.name} cannot solve {problem.name}: use {', '.join(able)} (it lacks {', '.join(missing)})"
         )
-
-
-def default_method(problem: "Problem") -> str:
-    """Return the name of the method for a problem where none is asked for: ``highs``, or ``cvxpy`` for conic programs.
-
-    A problem may prefer another one.
-    """
-    linear = getattr(problem, "is_linear", True)
-    usual = getattr(problem, "default_method", "highs" if linear else "cvxpy")
-    return str(getattr(problem, "preferred_method", usual))
-
-
-def _serves(method: Method, problem: "Problem") -> bool:
-    linear = getattr(problem, "is_linear", True)
-    if getattr(method, "is_exact", False) and not hasattr(problem, "rational_program"):
-        return False
-    return problem.name in method.problems and (linear or getattr(method, "is_conic", False))

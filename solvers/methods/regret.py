@@ -1,17 +1,19 @@
 """Methods of the counterfactual-regret family that walk the whole game."""
 
 import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
+from . import rules
 from .base import (
-    STEPPED,
     WEIGHTS,
     Averaging,
     Base,
     Iterate,
+    Method,
     Precision,
     PreferenceRule,
     Preferences,
@@ -20,17 +22,25 @@ from .base import (
     Vulnerability,
     settle_preferences,
 )
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
+from .rules import DualRule, LocalBias, Rule
 
 #: Averaging schemes by name: iterate t has weight t to this power.
 AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "quartic": 4.0}
 
 
+#: What the members of the family can do that average and are proven to converge.
+SADDLES = frozenset(
+    {
+        *(Feature.PROGRAM, Feature.PLAYERS, Feature.TILT, Feature.FLOOR, Feature.REPLIES, Feature.FLOAT_REPLIES),
+        *(Feature.STEPS, Feature.SEARCH),
+    }
+)
+#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
+CCFR_GROWTH = 0.03
+
+
 @dataclass(frozen=True)
-class RegretMethod:
+class RegretMethod(Method):
     """Counterfactual regret minimisation; its members differ in how regrets accumulate and iterates are averaged.
 
     Parameters
@@ -61,10 +71,12 @@ class RegretMethod:
         float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
     ] = dataclasses.field(default=0.0, kw_only=True)
 
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     default_tolerance: ClassVar[float] = 1e-4
     default_iterations: ClassVar[int] = 1_000_000
-    name: ClassVar[str] = ""
+    backend: ClassVar[str] = "regret"
+    #: How regrets accumulate, whatever the averaging.
+    accumulation: ClassVar[Rule] = rules.CFR
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
@@ -79,19 +91,25 @@ class RegretMethod:
         assert self.averaging is not None
         return AVERAGING[self.averaging] if isinstance(self.averaging, str) else self.averaging
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Iterate until the certificate meets the tolerance."""
-        if problem.name in STEPPED:
-            from ..depth_limited.regret_minimisation import run as run_steps
+    @property
+    def local_rule(self) -> Rule:
+        """The local regret minimiser and the averaging, as numbers of the compiled loop."""
+        return replace(self.accumulation, averaging=self.averaging_power)
 
-            return run_steps(self, problem, options)  # type: ignore[arg-type]
-        if problem.name == "rnr":
-            from ..regret.restricted import run as run_restricted
+    @property
+    def dual_rule(self) -> DualRule:
+        """How the multipliers of constraints move, where there are any."""
+        return DualRule()
 
-            return run_restricted(self, problem, options)  # type: ignore[arg-type]
-        from ..regret.driver import run
+    @property
+    def first_bound(self) -> float | None:
+        """What multipliers are bounded by at first, payoff units; ``None`` where they are free."""
+        return None
 
-        return run(self, problem, options)
+    @property
+    def bias(self) -> LocalBias | None:
+        """What the local rule is biased to, if the method knows preferences."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -105,7 +123,7 @@ class CFR(RegretMethod):
     """
 
     name: ClassVar[str] = "cfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -120,7 +138,8 @@ class CFRPlus(RegretMethod):
     averaging: Averaging = "linear"
 
     name: ClassVar[str] = "cfr+"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    accumulation: ClassVar[Rule] = rules.CFR_PLUS
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -148,7 +167,13 @@ class DCFR(RegretMethod):
     beta: Annotated[float, About("exponent β of the discount of negative regrets", option=False)] = 0.0
 
     name: ClassVar[str] = "dcfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    accumulation: ClassVar[Rule] = rules.DCFR
+    serves: ClassVar[frozenset[Feature]] = SADDLES
+
+    @property
+    def local_rule(self) -> Rule:
+        """The discounts, and the averaging."""
+        return replace(super().local_rule, positive=self.alpha, negative=self.beta)
 
 
 @dataclass(frozen=True)
@@ -164,7 +189,8 @@ class PCFRPlus(RegretMethod):
     averaging: Averaging = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
-    problems: ClassVar[frozenset[str]] = frozenset({"nash", "rnr"}) | STEPPED
+    accumulation: ClassVar[Rule] = rules.PCFR_PLUS
+    serves: ClassVar[frozenset[Feature]] = SADDLES
 
 
 #: Methods that others are built on, by name.
@@ -242,8 +268,7 @@ class CCFR(RegretMethod):
     precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
-    problems: ClassVar[frozenset[str]] = frozenset({"constrained"})
-    is_conic: ClassVar[bool] = True
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
@@ -255,6 +280,23 @@ class CCFR(RegretMethod):
     def base_method(self) -> RegretMethod:
         """The method of the players."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base; regrets of the base ``dcfr`` grow besides."""
+        rule = self.base_method.local_rule
+        return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
+
+    @property
+    def dual_rule(self) -> DualRule:
+        """How multipliers move."""
+        power = 0.5 if self.steps == "decreasing" else 0.0
+        return DualRule(self.step, power, 1.0 if self.steps == "optimistic" else 0.0, self.tangents)
+
+    @property
+    def first_bound(self) -> float | None:
+        """What multipliers are bounded by at first, payoff units."""
+        return None if self.beta is None else float(self.beta)
 
 
 @dataclass(frozen=True)
@@ -286,13 +328,15 @@ class CFVFP(RegretMethod):
 
     name: ClassVar[str] = "cfvfp"
 
-    #: How the loop chooses of regrets.
-    rule: ClassVar[str] = "br"
+    @property
+    def bias(self) -> LocalBias:
+        """No preference, but the best action alone."""
+        return LocalBias(greedy=True)
 
 
 @dataclass(frozen=True)
 class PrefCFR(RegretMethod):
-    """Preference-CFR: regret minimisation that leans towards a style, and may pay for it.
+    """Preference-CFR: regret minimisation that is biased towards a style, and may pay for it.
 
     With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
     above β in proportion to δ − 1. Degrees δ choose among equilibria, where there is a choice; a vulnerability β
@@ -356,3 +400,13 @@ class PrefCFR(RegretMethod):
     def base_method(self) -> RegretMethod:
         """The method whose regrets these are."""
         return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+    @property
+    def bias(self) -> LocalBias:
+        """The preferences."""
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -1,20 +1,19 @@
 """Methods of the counterfactual-regret family that sample the game."""
 
 import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
-from .base import PreferenceRule, Preferences, SampleAveraging, Units, Vulnerability, settle_preferences
-
-if TYPE_CHECKING:
-    from ...models.problems import Problem
-    from ..outcome import Options, Outcome
+from .base import Method, PreferenceRule, Preferences, SampleAveraging, Units, Vulnerability, settle_preferences
+from .rules import LocalBias, SamplingRule
 
 
 @dataclass(frozen=True)
-class MCCFR:
+class MCCFR(Method):
     """Monte Carlo counterfactual regret minimisation; its members differ in what is sampled.
 
     An iteration walks a part of the game for each player in turn, and estimates counterfactual regrets without bias.
@@ -36,19 +35,23 @@ class MCCFR:
     )
     averaging: SampleAveraging = None
 
-    problems: ClassVar[frozenset[str]] = frozenset({"nash"})
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
-    name: ClassVar[str] = ""
+    backend: ClassVar[str] = "sampling"
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
 
-    def run(self, problem: "Problem", options: "Options") -> "Outcome":
-        """Iterate until the certificate meets the tolerance."""
-        from ..sampling.driver import run
+    def sampling_rule(self, num_players: int) -> SamplingRule:
+        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        averaging = self.averaging or ("simple" if num_players <= 2 else "sampled")
+        return SamplingRule("external", averaging, 0.0 if self.local_rule == "regret-matching+" else -math.inf)
 
-        return run(self, problem, options)
+    @property
+    def bias(self) -> LocalBias | None:
+        """What the local rule is biased to, if the method knows preferences."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,16 @@ class OutcomeSamplingMCCFR(MCCFR):
 
     name: ClassVar[str] = "os-mccfr"
 
+    def sampling_rule(self, num_players: int) -> SamplingRule:
+        """Return what is sampled in a game of so many players, and how strategies are averaged."""
+        return replace(
+            super().sampling_rule(num_players),
+            sampling="outcome",
+            exploration=float(self.exploration),
+            rate=None if self.baselines == "none" else float(self.baseline_rate),
+            baselines="infoset" if self.baselines == "none" else self.baselines,
+        )
+
 
 @dataclass(frozen=True)
 class ESPrefCFR(ExternalSamplingMCCFR):
@@ -175,3 +188,8 @@ class ESPrefCFR(ExternalSamplingMCCFR):
     def __post_init__(self) -> None:
         super().__post_init__()
         settle_preferences(self)
+
+    @property
+    def bias(self) -> LocalBias:
+        """The preferences."""
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

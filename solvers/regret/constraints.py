@@ -1,11 +1,11 @@
-"""Constraints as the compiled loop takes them, and the rule that moves their multipliers."""
+"""Constraints as the compiled loop takes them, and their multipliers."""
 
 from __future__ import annotations
 
 import functools
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,31 +18,6 @@ from .loop import ConstraintArrays, MultiplierArrays
 from .placement import starts_of, unsigned
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class DualRule:
-    """How multipliers move: along the violations of a plan, by projected gradient.
-
-    λ becomes λ + a t^(−power) (v + optimism (v − v')), not below 0 nor above its cap, with v the violation of the plan
-    that it answers and v' that of the one before.
-
-    Parameters
-    ----------
-    step : float
-        a, in units of the largest payoff, for rows whose largest coefficient is 1.
-    power : float
-        0 for constant steps, 1/2 for decreasing ones.
-    optimism : float
-        1 for optimistic steps, 0 for plain ones.
-    tangents : {"average", "iterate"}
-        Where tangents of convex constraints are taken: at the average plan, or at the current one.
-    """
-
-    step: float = 1.0
-    power: float = 0.0
-    optimism: float = 1.0
-    tangents: Literal["average", "iterate"] = "average"
 
 
 @dataclass(frozen=True, eq=False)

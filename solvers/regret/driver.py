@@ -1,56 +1,117 @@
-"""Runs the compiled loop in short calls: limits, progress, interruption, warm starts."""
+"""Regret minimisation at work: the compiled loop as a stepper, its starts, and multipliers whose bound is doubled."""
+
+from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.constraints import DistanceConstraint, LinearConstraint
-from ...models.constraints.constraint import weighted_minorant
+from ...models.constraints import Constraint, DistanceConstraint
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
-from ...models.problems import ConstrainedNash, LeastViolation, Problem
-from ...models.problems.side import Side
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...models.problems import ConstrainedNash
+from ...models.saddle import SAFETY
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..infeasibility import excluded
-from ..methods import CCFR, CFVFP, DCFR, CFRPlus, DepthLimitedCFR, PCFRPlus, PrefCFR, RegretMethod
-from ..outcome import Options, Outcome, certified_error, checked_seed, nearest_profile, reported
-from ..solution import History, Solution
+from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
+from ..methods.rules import CFR
+from ..outcome import Options, Outcome, checked_seed, nearest_profile
+from ..solution import Solution
 from ..status import Status
-from . import kernel as kernel_rules
-from .constraints import DualRule, KernelConstraints
-from .doubling import MultiplierBound, next_look
-from .kernel import Kernel, KernelState, Rule
+from .constraints import KernelConstraints
+from .floors import NEAR as NEAR_STAKE
+from .floors import RAISE
+from .kernel import Kernel, KernelState
 from .layout import build_layout
+from .posing import PosedProblem, posed
 from .preferences import kernel_preferences
 from .pruning import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ...models.problems import Certificate
+    from ...models.problems import Certificate, Problem
     from ...seqform.arrays import Floats
-    from .loop import PreferenceArrays
+    from ..methods import RegretMethod
 
-#: Seconds that one call of the compiled loop should take: Ctrl-C arrives, and limits are looked at, between calls.
-CALL_SECONDS = 0.05
-#: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
-CHECK_GROWTH = 1.2
-#: What regrets of constrained CFR on the base DCFR grow by beside new ones: t to this power.
-CCFR_SWELL = 0.03
-#: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
-#: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
-SINGLE_TOLERANCE = 1e-5
-SINGLE_SEQUENCES = 2_000
-_FIRST_CALL = 32
+#: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
+#: other; then after twice as many each time.
+FIRST_LOOK = 256
+#: Averaged multipliers from this share of the bound on are held back by it.
+NEAR = 0.9
+#: After so many iterations under one bound half of it will do: with decreasing steps averages come slowly to it.
+PATIENCE = 2048
+#: After so many doublings the bound stays: it has grown by a factor of 10^18.
+MOST_DOUBLINGS = 60
 
-_kernels: "WeakKeyDictionary[SequenceForm, dict[type, Kernel]]" = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class MultiplierBound:
+    """A bound on multipliers in a run without a penalty, which is doubled while it holds them back.
+
+    Attributes
+    ----------
+    beta : float
+        Payoff units.
+    doublings : int
+        How often it has been doubled.
+    begun : int
+        Iterations done when averaging began under it.
+    """
+
+    beta: float
+    doublings: int = 0
+    begun: int = 0
+
+    def doubled(self, iterations: int) -> MultiplierBound:
+        """Return twice the bound, from an iteration on."""
+        return MultiplierBound(2.0 * self.beta, self.doublings + 1, iterations)
+
+    def holds_back(
+        self,
+        constraints: Sequence[Constraint],
+        plans: Sequence[Floats],
+        multipliers: Mapping[str, float],
+        tolerance: float,
+        iterations: int,
+    ) -> bool:
+        """Whether a constraint is violated by averaged plans although its averaged multiplier is near the bound.
+
+        Parameters
+        ----------
+        constraints : sequence of Constraint
+        plans : sequence of ndarray of float64
+            Averages, one a player.
+        multipliers : mapping of str to float
+            Averages by constraint, payoff units.
+        tolerance : float
+            By how much constraints may be violated.
+        iterations : int
+            Iterations done.
+        """
+        near = (NEAR if iterations - self.begun < PATIENCE else 0.5) * self.beta
+        return self.doublings < MOST_DOUBLINGS and any(
+            multipliers[one.name] >= near and one.value(plans[one.player]) > tolerance for one in constraints
+        )
+
+
+def next_look(iterations: int, begun: int = 0) -> int:
+    """Return the iteration after which multipliers are looked at next, averaging having begun at another.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.regret.driver import next_look
+    >>> next_look(0), next_look(255), next_look(256), next_look(1000, begun=900)
+    (256, 256, 512, 1156)
+    """
+    look = FIRST_LOOK
+    while look <= iterations - begun:
+        look *= 2
+    return begun + look
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,80 +121,189 @@ class RegretState:
     method: RegretMethod
     kernel: Kernel
     state: KernelState
-    constraints: tuple[object, ...] | None  # what identifies them: multipliers and regrets are of those alone
+    problem: tuple[object, ...]  # what identifies it beside the game: multipliers and regrets are of that alone
     bound: MultiplierBound | None = None
+    stake: float | None = None  # of the floor, where there is one
 
 
-def kernel_of(form: SequenceForm, number: type = np.float64) -> Kernel:
-    """Return the compiled loop laid out for a game, in numbers of a type; built once."""
-    kernels = _kernels.setdefault(form, {})
-    if number not in kernels:
-        kernels[number] = Kernel(build_layout(form, number))
-    return kernels[number]
+class RegretStepper(Stepper):
+    """The compiled loop on a problem that was posed for it.
 
+    Parameters
+    ----------
+    method : RegretMethod
+    problem : PosedProblem
+    state : KernelState
+        Changed in place.
+    bound : MultiplierBound, optional
+        What bounds the multipliers, where nothing else does.
+    stake : float, optional
+        Of the floor; by default its first one.
+    last : int, optional
+        The last iteration of the run: after it no bound is doubled.
 
-def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: bool = False) -> Kernel:
-    """Return the compiled loop in the precision that a method asks for; double for constraints that are not linear."""
-    single = method.precision == "single" and not curved
-    if method.precision == "auto" and tol > 0.0 and not curved:
-        num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
-        if num_sequences >= SINGLE_SEQUENCES:
-            single = tol >= SINGLE_TOLERANCE * kernel_of(form, np.float32).layout.unit
-    return kernel_of(form, np.float32 if single else np.float64)
-
-
-def _finest(problem: Problem, options: Options) -> float:
-    """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
-
-    Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
-    of violations that single precision does not reach.
+    Attributes
+    ----------
+    proof : tuple of Profile and Certificate, or None
+        Of the strategies as they were when the certificate was computed outside the loop.
     """
-    if not isinstance(problem, ConstrainedNash):
-        return options.tol
-    linear = [one for one in problem.constraints if isinstance(one, LinearConstraint)]
-    largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
-    # Payoffs that a unit of violation counts as.
-    price = options.tol / (options.violation or 1.0) if problem.penalty is None else float(problem.penalty)
-    return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)
 
+    def __init__(
+        self,
+        method: RegretMethod,
+        problem: PosedProblem,
+        state: KernelState,
+        bound: MultiplierBound | None = None,
+        stake: float | None = None,
+        last: int = NEVER,
+    ) -> None:
+        self.method, self.problem, self.state, self.bound = method, problem, state, bound
+        self.kernel, self.rule, self.dual = problem.kernel, method.local_rule, method.dual_rule
+        self.rows = problem.rows
+        if self.rows is not None and bound is not None:
+            self.rows = self.rows.bounded(bound.beta)
+        self.stake = (1.0 if problem.floor is None else problem.floor.first_stake) if stake is None else stake
+        self.first_step = 32 if self.kernel.layout.size < 100_000 else 1
+        self.next_check = None if problem.is_certified_within else 1
+        # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions,
+        # in which the certificate differs from the loop.
+        self._tolerance = problem.tolerance * (1.0 - 1e-9) if problem.tolerance > 0.0 else -np.inf
+        self._last = last
+        # Where the last run ended at a look, what follows from it is still to be done.
+        looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
+        self._next_look = next_look(state.iteration - 1, 0 if bound is None else bound.begun) if looks else NEVER
+        self.proof: tuple[Profile, Certificate] | None = None
 
-def rule_of(method: RegretMethod) -> Rule:
-    """Return a method's local rule and averaging as the compiled loop's numbers."""
-    power = method.averaging_power
-    match method:
-        case CCFR():
-            rule = rule_of(method.base_method)
-            return replace(rule, swell=CCFR_SWELL) if method.base == "dcfr" else rule
-        case PrefCFR() | DepthLimitedCFR():
-            return rule_of(method.base_method)
-        case DCFR():
-            return replace(kernel_rules.DCFR, positive=method.alpha, negative=method.beta, averaging=power)
-        case PCFRPlus():
-            return replace(kernel_rules.PCFR_PLUS, averaging=power)
-        case CFRPlus():
-            return replace(kernel_rules.CFR_PLUS, averaging=power)
-        case _:
-            return replace(kernel_rules.CFR, averaging=power)
+    @property
+    def iterations(self) -> int:
+        """Updates of every player."""
+        return self.state.iteration
 
+    @property
+    def room(self) -> int:
+        """Not beyond the next look: what is found there is not to depend on the clock."""
+        return min(super().room, self._next_look - self.iterations)
 
-def preferences_of(method: RegretMethod, game: Game, kernel: Kernel) -> "PreferenceArrays | None":
-    """Return what a method leans to, laid out for the compiled loop; nothing for methods that have no preferences."""
-    match method:
-        case PrefCFR():
-            preference = preference_on(game, method.prefer, method.vulnerability, method.units)
-        case CFVFP():
-            preference = preference_on(game)
-        case _:
+    def step(self, iterations: int) -> Checks | None:
+        """Run the compiled loop, which computes the certificate if it knows all of the problem."""
+        if self.next_check is not None:
+            self.state.next_check = NEVER
+        report = self.kernel.run(
+            self.state,
+            self.rule,
+            iterations,
+            tolerance=self._tolerance,
+            growth=CHECK_GROWTH,
+            alternating=self.method.updates == "alternating",
+            last_iterate=self._takes_last,
+            tilt=None if self.problem.tilt is None else self.problem.tilt / self.stake,
+            scales=self.problem.scales,
+            constraints=self.rows,
+            dual=self.dual,
+        )
+        if self.next_check is not None:
             return None
-    return kernel_preferences(game, preference, kernel.layout, on_one=method.rule == "br")
+        return Checks(report.checked, report.exploitabilities, report.converged)
 
+    def check(self) -> float:
+        """Return the error of the strategies so far, by the loop's certificate or the problem's."""
+        if self.next_check is not None:
+            self.proof = self._prove()
+            return self.problem.error(self.proof[1])
+        self.state.next_check = self.iterations
+        report = self.kernel.run(
+            self.state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows, dual=self.dual
+        )
+        return report.exploitability
 
-def dual_rule_of(method: RegretMethod) -> DualRule:
-    """Return how a method moves the multipliers of constraints."""
-    if not isinstance(method, CCFR):
-        return DualRule()
-    power = 0.5 if method.steps == "decreasing" else 0.0
-    return DualRule(method.step, power, 1.0 if method.steps == "optimistic" else 0.0, method.tangents)
+    def confirms(self) -> bool:
+        """Whether the problem's certificate agrees, where the loop's own is not to be trusted.
+
+        That has its own tangents of convex constraints, and in single precision it is a little off.
+        """
+        if self.next_check is not None or not (self.problem.is_curved or self.kernel.layout.number is np.float32):
+            return True
+        proof = self._prove()
+        agrees = self.problem.error(proof[1]) <= self.problem.tolerance
+        self.proof = proof if agrees else None
+        return agrees
+
+    def look(self) -> Status | None:
+        """Ask at looks whether the multipliers prove that constraints cannot be met, or are held back by a bound."""
+        if self.iterations < self._next_look:
+            return None
+        if self.rows is None:
+            self._raise_stake()
+            self._next_look = next_look(self.iterations)
+            return None
+        problem, rows, state, bound = self.problem, self.rows, self.state, self.bound
+        plans, averages = self.plans(), self.kernel.average_multipliers(state)
+        # Those that a bound holds back prove more on average: the latest may all be at the bound.
+        proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
+        evidence = rows.evidence(state.multipliers)
+        if any(problem.excludes(plans, rows.multipliers(proof), evidence) for proof in proofs):
+            return Status.INFEASIBLE
+        if (
+            bound is not None
+            and self.iterations < self._last
+            and bound.holds_back(
+                problem.constraints, plans, rows.multipliers(averages), problem.violation, self.iterations
+            )
+        ):
+            self.bound = bound = bound.doubled(self.iterations)
+            self.rows = rows.bounded(bound.beta)
+            state.average_anew()
+        self._next_look = next_look(self.iterations, 0 if bound is None else bound.begun)
+        return None
+
+    def _raise_stake(self) -> None:
+        """Raise the stake of the floor where the price comes near to it although the floor is missed."""
+        assert self.problem.floor is not None
+        missed = self._prove()[1].violations[SAFETY]
+        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.violation:
+            self.stake *= RAISE
+            self.state.average_anew()
+
+    def plans(self) -> list[Floats]:
+        """Return the players' average plans so far."""
+        return self.problem.plans(self.kernel.average(self.state))
+
+    def current_plans(self) -> list[Floats]:
+        """Return the plans that the players play now."""
+        return self.problem.plans(self.state.arrays.plan)
+
+    def answer(self) -> list[Floats]:
+        """Return the plans that the method takes: the averages, or the last ones."""
+        return self.problem.plans(self._vector)
+
+    @property
+    def _vector(self) -> Floats:
+        return self.state.arrays.plan if self._takes_last else self.kernel.average(self.state)
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """By constraint, averaged."""
+        of_rows = {} if self.rows is None else self.rows.multipliers(self.state.multipliers.average)
+        return of_rows | self.problem.floor_price(self._vector, self.stake)
+
+    @property
+    def dual_certificate(self) -> dict[str, Floats]:
+        """What helps to prove bounds: subgradients by constraint, and the plan of replies that stand for others."""
+        subgradients = {} if self.rows is None else self.rows.evidence(self.state.multipliers)
+        return subgradients | self.problem.reply(self._vector)
+
+    @property
+    def reached(self) -> RegretState:
+        """What another run needs to go on from here."""
+        return RegretState(self.method, self.kernel, self.state, self.problem.identity, self.bound, self.stake)
+
+    @property
+    def _takes_last(self) -> bool:
+        return self.method.iterate == "last"
+
+    def _prove(self) -> tuple[Profile, Certificate]:
+        profile = nearest_profile(self.problem.game, self.answer())
+        return profile, self.problem.certify(profile, self.multipliers, self.dual_certificate)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -142,242 +312,75 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
     """
     begun = time.perf_counter()
-    pruned = prune(problem) if isinstance(problem, ConstrainedNash) else None
+    pruned = prune(problem)
     if pruned is None:
-        return _iterate(method, problem, options)
+        return _run(method, problem, options)
     if isinstance(pruned, Outcome):
         return pruned
     took = time.perf_counter() - begun
-    outcome = pruned.outcome(_iterate(method, pruned.problem, pruned.options(options)))
+    outcome = pruned.outcome(_run(method, pruned.problem, pruned.options(options)))
     return replace(outcome, build_seconds=outcome.build_seconds + took)
 
 
-def _iterate(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper:
+    """Return the compiled loop on a problem as it is, ready to begin or to go on."""
+    return _begin(method, posed(method, problem, options), options)
+
+
+def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Run the compiled loop on a problem as it is."""
     begun = time.perf_counter()
-    curved = not all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
-    kernel = kernel_for(method, problem.game.sequence_form, _finest(problem, options), curved)
+    ready = posed(method, problem, options)
     build_seconds = time.perf_counter() - begun
-    warm(kernel.layout.number, curved, isinstance(method, PrefCFR | CFVFP))
+    warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
     begun = time.perf_counter()
-    constraints = None
-    if isinstance(problem, ConstrainedNash):
-        weight = options.tol / options.violation if options.violation > 0.0 else 1.0
-        constraints = KernelConstraints.of(problem, kernel.layout, weight)
-    bound = _first_bound(method, problem)
-    preferences = preferences_of(method, problem.game, kernel)
-    state, bound = _start(method, problem, kernel, options, constraints, bound, preferences)
-    if constraints is not None and bound is not None:
-        constraints = constraints.bounded(bound.beta)
+    loop = _begin(method, ready, options)
     build_seconds += time.perf_counter() - begun
-
-    begun = time.perf_counter()
-    rule, dual = rule_of(method), dual_rule_of(method)
-    first = state.iteration
-    # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions, in
-    # which the certificate differs from the loop.
-    tolerance = options.tol * (1.0 - 1e-9) if options.tol > 0.0 else -np.inf
-    stopped = Status.ITERATION_LIMIT
-    # Where the last run ended at a look, what follows from it is still to be done.
-    look = next_look(state.iteration - 1, 0 if bound is None else bound.begun)
-    looks = constraints is not None and not constraints.soft
-    chunk = _FIRST_CALL if kernel.layout.size < 100_000 else 1
-    checked, errors, seconds = [], [], []
-    proof = None
-    try:
-        while True:
-            started, before = time.perf_counter(), state.iteration
-            remaining = options.max_iterations - (before - first)
-            if looks:
-                remaining = min(remaining, look - before)  # what is found there is not to depend on the clock
-            report = kernel.run(
-                state,
-                rule,
-                min(chunk, remaining),
-                tolerance=tolerance,
-                growth=CHECK_GROWTH,
-                alternating=method.updates == "alternating",
-                last_iterate=method.iterate == "last",
-                constraints=constraints,
-                dual=dual,
-            )
-            now = time.perf_counter()
-            checked.append(report.checked)
-            errors.append(report.exploitabilities)
-            # A call tells the time when it is over; within it iterations take equally long.
-            share = (report.checked - before) / max(1, state.iteration - before)
-            seconds.append(started - begun + share * (now - started))
-            if report.converged:
-                proof = _proof(problem, kernel, constraints, state, method)
-                if proof is None or certified_error(problem, proof[1], options) <= options.tol:
-                    stopped = Status.CONVERGED
-                    break
-                proof = None
-            if constraints is not None and looks and state.iteration >= look:
-                assert isinstance(problem, ConstrainedNash)
-                plans, averages = _to_plans(kernel, kernel.average(state)), kernel.average_multipliers(state)
-                # Those that a bound holds back prove more on average: the latest may all be at the bound.
-                proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
-                evidence = constraints.evidence(state.multipliers)
-                if any(_excluded(problem, plans, constraints.multipliers(proof), evidence) for proof in proofs):
-                    stopped = Status.INFEASIBLE
-                    break
-                if (
-                    bound is not None
-                    and state.iteration - first < options.max_iterations
-                    and bound.holds_back(
-                        problem, plans, constraints.multipliers(averages), options.violation, state.iteration
-                    )
-                ):
-                    bound = bound.doubled(state.iteration)
-                    constraints = constraints.bounded(bound.beta)
-                    state.average_anew()
-                look = next_look(state.iteration, 0 if bound is None else bound.begun)
-            if state.iteration - first >= options.max_iterations:
-                break
-            if now - begun >= options.time_limit:
-                stopped = Status.TIME_LIMIT
-                break
-            latest = next((float(values[-1]) for values in reversed(errors) if len(values)), None)
-            if reported(options, state.iteration, now - begun, latest):
-                stopped = Status.INTERRUPTED
-                break
-            chunk = next_chunk(chunk, now - started, options.time_limit - (now - begun))
-    except KeyboardInterrupt:
-        stopped = Status.INTERRUPTED
-    ended = time.perf_counter()
-    vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
-    if not any(len(rows) and rows[-1] == state.iteration for rows in checked[-1:]):
-        # The history ends with the strategies that are returned.
-        state.next_check = state.iteration
-        last = kernel.run(state, rule, 0, last_iterate=method.iterate == "last", constraints=constraints, dual=dual)
-        checked.append(last.checked)
-        errors.append(last.exploitabilities)
-        seconds.append(np.array([ended - begun]))
+    found = iterate(loop, options)
     return Outcome(
-        plans=_to_plans(kernel, vector),
-        stopped=stopped,
-        detail=f"after {state.iteration} iterations",
-        multipliers={} if constraints is None else constraints.multipliers(state.multipliers.average),
-        evidence={} if constraints is None else constraints.evidence(state.multipliers),
-        iterations=state.iteration,
-        seconds=ended - begun,
+        plans=loop.answer(),
+        stopped=found.stopped,
+        detail=f"after {found.iterations} iterations",
+        multipliers=loop.multipliers,
+        dual_certificate=loop.dual_certificate,
+        iterations=found.iterations,
+        seconds=found.seconds,
         build_seconds=build_seconds,
-        history=History(
-            np.concatenate([np.zeros(0, dtype=np.int64), *checked]),
-            np.concatenate([np.zeros(0), *seconds]),
-            np.concatenate([np.zeros(0), *errors]),
-        ),
-        state=RegretState(method, kernel, state, None if constraints is None else constraints.identity, bound),
-        proof=proof,
+        history=found.history,
+        state=loop.reached,
+        proof=loop.proof,
     )
 
 
-def _proof(
-    problem: Problem,
-    kernel: Kernel,
-    constraints: KernelConstraints | None,
-    state: KernelState,
-    method: RegretMethod,
-) -> "tuple[Profile, Certificate] | None":
-    """Return the certificate of the strategies so far where the loop's own is not to be trusted, otherwise nothing.
-
-    It has its own tangents of convex constraints, and in single precision it is a little off.
-    """
-    curved = constraints is not None and bool(constraints.curves.rows)
-    if not curved and kernel.layout.number is np.float64:
-        return None
-    vector = state.arrays.plan if method.iterate == "last" else kernel.average(state)
-    profile = nearest_profile(problem.game, _to_plans(kernel, vector))
-    if constraints is None:
-        return profile, problem.certify(profile)
-    multipliers = constraints.multipliers(state.multipliers.average)
-    return profile, problem.certify(profile, multipliers, constraints.evidence(state.multipliers))
-
-
-def _first_bound(method: RegretMethod, problem: Problem) -> MultiplierBound | None:
-    """Return the bound of multipliers that a method begins with, if it has one."""
-    beta = method.beta if isinstance(method, CCFR) else None
-    if beta is None:
-        return None
-    if isinstance(problem, ConstrainedNash) and problem.penalty is not None:
-        raise UnsupportedProblemError(
-            f"{method.name} got beta={beta!r} for a problem with penalty {shown(problem.penalty)}, which bounds the "
-            "multipliers itself: leave out one of the two"
-        )
-    return MultiplierBound(float(beta))
-
-
-def _excluded(
-    problem: ConstrainedNash,
-    plans: "Sequence[Floats]",
-    multipliers: "Mapping[str, float]",
-    evidence: "Mapping[str, Floats]",
-) -> bool:
-    """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
-    for player in range(2):
-        own = problem.of_player(player)
-        most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-        # A plan that meets them all says no.
-        if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
-            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-            weights = [shares[constraint.name] for constraint in own]
-            slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-            if Side(problem.game, player).most(-slopes) >= offset:
-                continue  # a plan exists that these proportions do not exclude
-            profile = nearest_profile(problem.game, plans)
-            lower = LeastViolation(problem.game, player, own).certify(profile, shares, evidence).lower
-            if lower is not None and excluded(own, shares, lower, profile[player].plan):
-                return True
-    return False
-
-
-def _to_plans(kernel: Kernel, vector: "Floats") -> "Sequence[Floats]":
-    return [kernel.layout.to_user(player, vector) for player in range(kernel.layout.num_players)]
-
-
-def next_chunk(chunk: int, took: float, left: float) -> int:
-    """Return how many iterations fill a call, growing at most fourfold, and no longer than the time that is left."""
-    fit = chunk * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
-    return max(1, min(4 * chunk, int(fit)))
-
-
-def _start(
-    method: RegretMethod,
-    problem: Problem,
-    kernel: Kernel,
-    options: Options,
-    constraints: KernelConstraints | None,
-    bound: MultiplierBound | None,
-    preferences: "PreferenceArrays | None",
-) -> tuple[KernelState, MultiplierBound | None]:
-    """Return the state to go on from, and its bound: copies of a solution's, or a fresh one that plays the profile."""
-    start = options.start
+def _begin(method: RegretMethod, problem: PosedProblem, options: Options) -> RegretStepper:
+    """Return the loop where a start says: in the state of a solution, playing a profile, or fresh."""
+    bound = None if method.first_bound is None else MultiplierBound(method.first_bound)
+    start: Any = options.start
+    state: KernelState | None = None
+    stake = None
     if isinstance(start, Solution):
         kept = start.state
-        identity = None if constraints is None else constraints.identity
         same = start.problem.game.fingerprint == problem.game.fingerprint
-        if isinstance(kept, RegretState) and kept.method == method and same and kept.constraints == identity:
-            state = kernel.adopt(kept.state, kept.kernel, constraints, preferences)
+        if isinstance(kept, RegretState) and kept.method == method and same and kept.problem == problem.identity:
+            state, bound = problem.kernel.adopt(kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
+            stake = kept.stake
             state.next_check = state.iteration  # it may be good enough as it is
-            return state, kept.bound
         start = start.profile
-    if start is None:
-        return kernel.initial_state(constraints, preferences, first_regrets(method, kernel, options)), bound
-    if not isinstance(start, Profile):
-        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
-    check_same_game(start[0], problem.game)
-    vector = np.zeros(kernel.layout.size)
-    for strategy in start:
-        kernel.layout.from_user(strategy.player, strategy.behaviour, out=vector)
-    return kernel.start_from(vector, constraints=constraints, preferences=preferences), bound
+    if state is None and start is None:
+        state = problem.initial_state(_first_regrets(method, problem.kernel, options.seed))
+    elif state is None:
+        if not isinstance(start, Profile):
+            raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+        check_same_game(start[0], problem.game)
+        state = problem.start_from(start)
+    return RegretStepper(method, problem, state, bound, stake, state.iteration + options.max_iterations)
 
 
-def first_regrets(method: RegretMethod, kernel: Kernel, options: Options) -> "Floats | None":
+def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Floats | None:
     """Return the random regrets that a run begins with, in the order of sequences; none where they are to be zero."""
     if not method.initial_regrets:
         return None
-    random = np.random.default_rng(checked_seed(options.seed))
+    random = np.random.default_rng(checked_seed(seed))
     regrets = np.zeros(kernel.layout.size)
     for player, count in enumerate(kernel.layout.num_sequences):
         kernel.layout.from_user(player, np.append(0.0, method.initial_regrets * random.random(count - 1)), out=regrets)
@@ -393,5 +396,5 @@ def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
     preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
     state = kernel.initial_state(constraints, preferences)
-    kernel.run(state, Rule(), 2, constraints=constraints)
+    kernel.run(state, CFR, 2, constraints=constraints)
     kernel.average(state)

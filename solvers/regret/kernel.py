@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .constraints import DualRule, KernelConstraints
-from .layout import KernelLayout
+from ...seqform.sequence_form import SequenceForm
+from ..methods.rules import CFR, DualRule, Rule
+from .constraints import KernelConstraints
+from .layout import KernelLayout, build_layout
 from .loop import (
     CONSTANT,
     ON_ONE,
@@ -25,57 +28,13 @@ from .loop import (
     StateArrays,
     run_loop,
 )
-from .preferences import leanings
+from .preferences import biases
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 HISTORY_ROWS = 512
 CACHE_LINE = 64  # bytes
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The local regret minimiser and the averaging scheme, as numbers.
-
-    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
-    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``,
-    uniform if that is zero everywhere. The plan from before update ``t`` counts ``t ** averaging`` in the average.
-
-    Parameters
-    ----------
-    positive, negative : float
-        The discounts themselves (``power`` false), or exponents p of the discount t^p / (t^p + 1) (``power`` true).
-    power : bool
-    floor : float
-        Lower bound of cumulative regrets, payoff units.
-    prediction : float
-        How much of the last instantaneous regrets is added as a forecast of the next ones.
-    averaging : float
-        Exponent of the iteration number in the average's weights.
-    swell : float
-        With ``power``, positive regrets are multiplied by 1 + swell / t besides, so that they grow like t^swell beside
-        new ones and behaviour moves less and less.
-    """
-
-    positive: float = 1.0
-    negative: float = 1.0
-    power: bool = False
-    floor: float = -math.inf
-    prediction: float = 0.0
-    averaging: float = 0.0
-    swell: float = 0.0
-
-    def parameters(self, unit: float) -> Floats:
-        """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
-        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging, self.swell]
-        return np.array(numbers, dtype=np.float64)
-
-
-CFR = Rule()
-CFR_PLUS = Rule(floor=0.0, averaging=1.0)
-PCFR_PLUS = Rule(floor=0.0, prediction=1.0, averaging=2.0)
-DCFR = Rule(positive=1.5, negative=0.0, power=True, averaging=2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +88,7 @@ class KernelState:
     origin : ndarray of float64, optional
         The regrets when averaging began, where they were not zero.
     preferences : PreferenceArrays, optional
-        What the local rule leans to; without them, to nothing.
+        What the local rule is biased to; without them, to nothing.
     """
 
     arrays: StateArrays
@@ -263,7 +222,7 @@ class Kernel:
         preferences = state.preferences
         weights = np.maximum(state.arrays.regrets, 0.0)
         if preferences is not None:
-            degrees, fallback = leanings(preferences.local, self.layout)
+            degrees, fallback = biases(preferences.local, self.layout)
             weights = weights * degrees
         for start, count, arity, _ in self.layout.buckets.tolist():
             place = slice(start, start + count * arity)
@@ -271,7 +230,7 @@ class Kernel:
             otherwise = np.full((arity, count), 1.0 / arity)
             if preferences is not None:
                 otherwise = fallback[place].reshape(arity, count)
-                if preferences.leaning[0] == ON_ONE:
+                if preferences.bias[0] == ON_ONE:
                     shares = np.where(np.arange(arity)[:, None] == shares.argmax(axis=0), shares, 0.0)
             totals = shares.sum(axis=0)
             chosen = np.where(totals > 0.0, shares / np.where(totals > 0.0, totals, 1.0), otherwise)
@@ -301,7 +260,7 @@ class Kernel:
         constraints: KernelConstraints | None = None,
         preferences: PreferenceArrays | None = None,
     ) -> KernelState:
-        """Return a state that plays a behaviour (a kernel vector) and leans towards it.
+        """Return a state that plays a behaviour (a kernel vector) and is biased towards it.
 
         Its regrets are substitutes: in the behaviour's proportions, and at each infoset ``trust`` times as large as the
         largest regret that one update at that behaviour gives. Without them the first update would forget the start.
@@ -321,7 +280,7 @@ class Kernel:
             size = np.abs(probe.arrays.regrets[place]).reshape(arity, count).max(axis=0)
             state.arrays.regrets[place] = trust * behaviour[place] * np.tile(size, arity)
         if preferences is not None:
-            degrees, _ = leanings(preferences.local, self.layout)
+            degrees, _ = biases(preferences.local, self.layout)
             state.arrays.regrets[:] /= degrees  # what is played is in proportion to the product
         state.origin = np.array(state.arrays.regrets)
         return state
@@ -485,3 +444,14 @@ class Kernel:
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""
         return self.certificate(plan).exploitability
+
+
+_kernels: WeakKeyDictionary[SequenceForm, dict[type, Kernel]] = WeakKeyDictionary()
+
+
+def kernel_of(form: SequenceForm, number: type = np.float64) -> Kernel:
+    """Return the compiled loop laid out for a game, in numbers of a type; built once."""
+    kernels = _kernels.setdefault(form, {})
+    if number not in kernels:
+        kernels[number] = Kernel(build_layout(form, number))
+    return kernels[number]

@@ -17,8 +17,18 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
-from .flow_pieces import Entries, FlowPlaces, diagonal_pieces, inflow_fields, multiplied_out
-from .pieces import Cells, Runs, distinct, joined, pieces_of
+from .pieces import (
+    Cells,
+    Entries,
+    FlowPlaces,
+    Runs,
+    diagonal_pieces,
+    distinct,
+    inflow_fields,
+    joined,
+    multiplied_out,
+    pieces_of,
+)
 from .placement import (
     Floats,
     Integers,

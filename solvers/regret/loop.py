@@ -160,8 +160,8 @@ class CurveArrays(NamedTuple):
     calls: Any  # where Python is called, and whether it wants the loop to stop
 
 
-class LeaningArrays(NamedTuple):
-    """What the local rule leans to."""
+class BiasArrays(NamedTuple):
+    """What the local rule is biased to."""
 
     places: Any  # of each register of infosets, where among the patterns its own begins
     patterns: Any  # the distinct ones: action after action δ, then what is played where no regret is above the cost
@@ -185,9 +185,9 @@ class PricingArrays(NamedTuple):
 class PreferenceArrays(NamedTuple):
     """Preferences for actions."""
 
-    leaning: Any  # of each player, whether it has any and what it then plays: IN_PROPORTION or ON_ONE
+    bias: Any  # of each player, whether it has any and what it then plays: IN_PROPORTION or ON_ONE
     depending: Any  # of each player, whether costs depend on the others' plans
-    local: LeaningArrays
+    local: BiasArrays
     pricing: PricingArrays
 
 
@@ -344,7 +344,7 @@ def _bottom_up(
     flow, lanes = len(parents) == 0, width(gradient)
     # What is None, here and below, is not compiled.
     if preferences is not None:
-        leanings, leaning_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
+        bias_places, bias_patterns, vulnerability = preferences.places, preferences.patterns, preferences.costs
     if part is not None:
         settled_at, kept = part.settled, part.kept
     first_bucket, b = np.uint64(polytopes.bucket_ranges[player]), np.uint64(polytopes.bucket_ranges[player + ONE])
@@ -362,7 +362,7 @@ def _bottom_up(
             totals = zeros
             if preferences is not None:
                 costs = load(vulnerability, here)
-                leaning = np.uint64(leanings[(first + i) // lanes])
+                bias = np.uint64(bias_places[(first + i) // lanes])
             for action in range(arity):
                 there = here + action * size
                 instantaneous = load(gradient, there)
@@ -375,12 +375,12 @@ def _bottom_up(
                 store(regrets, there, regret)
                 chosen = larger(regret + predictions * instantaneous, zeros)
                 if preferences is not None:
-                    chosen = chosen * load(leaning_patterns, leaning + action * lanes)
+                    chosen = chosen * load(bias_patterns, bias + action * lanes)
                 store(behaviour, there, chosen)
                 totals = totals + chosen
             if preferences is not None:
-                leaning += arity * lanes
-                uniform = load(leaning_patterns, leaning)
+                bias += arity * lanes
+                uniform = load(bias_patterns, bias)
             divisors = where_positive(totals, totals, ones)
             shares = where_positive(totals, zeros, uniform)
             if on_one is not None:
@@ -392,7 +392,7 @@ def _bottom_up(
                     there = here + action * size
                     taken = at_least(load(behaviour, there), best, left, zeros)
                     left = left - taken
-                    fallback = load(leaning_patterns, leaning + action * lanes)
+                    fallback = load(bias_patterns, bias + action * lanes)
                     store(behaviour, there, where_positive(best, taken, fallback))
             elif arity == TWO:
                 probability = load(behaviour, here) / divisors + shares
@@ -402,7 +402,7 @@ def _bottom_up(
                 for action in range(arity):
                     there = here + action * size
                     if preferences is not None:
-                        fallback = load(leaning_patterns, leaning + action * lanes)
+                        fallback = load(bias_patterns, bias + action * lanes)
                         shares = where_positive(totals, zeros, fallback)
                     store(behaviour, there, load(behaviour, there) / divisors + shares)
             if part is not None:
@@ -865,7 +865,7 @@ def run_loop(
     """
     bases = game.polytopes.bases
     num_players = np.uint64(len(bases)) - ONE
-    positive, negative, floor, prediction, power, swell = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
+    positive, negative, floor, prediction, power, regret_growth = rule[0], rule[1], rule[2], rule[3], rule[4], rule[5]
     positive_factor, negative_factor = positive, negative
     dual_step, dual_power, optimism, total, soft = dual[0], dual[1], dual[2], dual[3], dual[4] != 0.0
     step_now = dual_step
@@ -921,7 +921,7 @@ def run_loop(
             # t^p / (t^p + 1), infinite p included. The paper discounts after the t-th update; discounting before the
             # next one is the same, since a common factor of an infoset's positive regrets changes no behaviour.
             done = max(np.float64(t), 1.0)
-            positive_factor = (1.0 + swell / done) / (1.0 + done**-positive)
+            positive_factor = (1.0 + regret_growth / done) / (1.0 + done**-positive)
             negative_factor = 1.0 / (1.0 + done**-negative)
         t += 1
         # Weights t^power, scaled so that the newest is one: however large the power, the sums stay finite.
@@ -960,24 +960,24 @@ def run_loop(
             _add_gradient(game.payoffs, game.runs, game.cells, num_players, actor, plan, scale, gradient)
             if len(state.factors):
                 _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
-            leaning = UNMOVED
+            bias = UNMOVED
             if preferences is not None:
                 block = BLOCK if t <= EARLY else LATE_BLOCK
                 if preferences.depending[actor] != 0 and (num_players != TWO or t % block == 1):
                     _price_infosets(preferences.pricing, preferences.local.costs, bases, num_players, actor, state)
-                leaning = preferences.leaning[actor]
+                bias = preferences.bias[actor]
                 # Calls that differ in what is None are compiled each on its own.
-                if leaning == IN_PROPORTION:
+                if bias == IN_PROPORTION:
                     _bottom_up(
                         game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
                         preferences.local, None, part,
                     )  # fmt: skip
-                elif leaning == ON_ONE:
+                elif bias == ON_ONE:
                     _bottom_up(
                         game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
                         preferences.local, ONE, part,
                     )  # fmt: skip
-            if leaning == UNMOVED:
+            if bias == UNMOVED:
                 _bottom_up(
                     game.polytopes, actor, state, positive_factor, negative_factor, floor, prediction,
                     None, None, part,

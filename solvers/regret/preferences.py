@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...seqform.functional import leaves_below, reach_matrix
-from .flow_pieces import diagonal_pieces
 from .layout import KernelLayout
-from .loop import IN_PROPORTION, ON_ONE, LeaningArrays, PreferenceArrays, PricingArrays
-from .pieces import Cells, Pieces, Runs, distinct, pieces_of
+from .loop import IN_PROPORTION, ON_ONE, BiasArrays, PreferenceArrays, PricingArrays
+from .pieces import Cells, Pieces, Runs, diagonal_pieces, distinct, pieces_of
 from .placement import Floats, Integers, starts_of, unsigned
 
 if TYPE_CHECKING:
@@ -54,12 +53,12 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
     runs, cells = _reaching(game, preference, layout, any(depending) and two)
     infosets, histories, ranges, weights = _histories(game, preference, layout, any(depending) and not two)
     # The best-response rule is another one without preferences too.
-    leaning = [
+    bias = [
         ON_ONE if on_one else IN_PROPORTION * bool((delta != 1.0).any() or beta.any())
         for delta, beta in zip(preference.degrees, preference.vulnerability, strict=True)
     ]
     places, patterns = _patterns(np.stack([degrees, fallback]), layout)
-    local = LeaningArrays(
+    local = BiasArrays(
         places=places,
         patterns=patterns,
         costs=_aligned(costs, layout),
@@ -75,10 +74,10 @@ def kernel_preferences(game: Game, preference: Preference, layout: KernelLayout,
         ranges=unsigned(ranges),
         weights=weights.astype(layout.number),
     )
-    return PreferenceArrays(np.array(leaning, dtype=np.uint8), np.array(depending, dtype=np.uint8), local, pricing)
+    return PreferenceArrays(np.array(bias, dtype=np.uint8), np.array(depending, dtype=np.uint8), local, pricing)
 
 
-def leanings(local: LeaningArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
+def biases(local: BiasArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
     """Return the degrees, and what is played where no regret is above the vulnerability, as kernel vectors."""
     vectors, width = np.ones((2, layout.size)), layout.width
     for start, count, arity, first in layout.buckets.tolist():

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...models.constraints import LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import ConstrainedNash, LeastViolation
-from ...models.problems.side import Side
+from ...models.problems import ConstrainedNash, LeastViolation, Problem
+from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.face import ROUNDING, Face, cheapest, game_on_faces
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..infeasibility import TOLERANCE, excluded
+from ..certification import EXCLUDED, excluded
 from ..outcome import Options, Outcome, nearest_profile
 from ..solution import Solution
 from ..status import Status
@@ -131,7 +131,7 @@ class PrunedProblem:
             left = [one for one in self.original.of_player(player) if one.name in outcome.multipliers]
             weights = [max(0.0, outcome.multipliers[one.name]) for one in left]
             tilt, _ = weighted_minorant(left, weights, played[player], {})
-            multipliers |= prices(cuts, Side(game, player).paid(played[1 - player]) - tilt)
+            multipliers |= prices(cuts, PlayerView(game, player).paid(played[1 - player]) - tilt)
         return replace(
             outcome,
             plans=plans,
@@ -141,7 +141,7 @@ class PrunedProblem:
         )
 
 
-def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
+def prune(problem: Problem) -> PrunedProblem | Outcome | None:
     """Remove the actions that constraints without room exclude.
 
     If h is the least that g · x can be, g · x ≤ h says: no action of positive reduced cost
@@ -149,13 +149,14 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
 
     Parameters
     ----------
-    problem : ConstrainedNash
+    problem : Problem
 
     Returns
     -------
     PrunedProblem, or Outcome, or None
-        ``None`` if no constraint excludes an action, violations are paid for, or a constraint is not linear. If one
-        cannot be met at all, or not where those before it are met, and multipliers prove that, an outcome that says so.
+        ``None`` if there are no constraints, none excludes an action, violations are paid for, or a constraint is not
+        linear. If one cannot be met at all, or not where those before it are met, and multipliers prove that, an
+        outcome that says so.
 
     Notes
     -----
@@ -163,8 +164,9 @@ def prune(problem: ConstrainedNash) -> PrunedProblem | Outcome | None:
     but they are as large as the smallest reduced cost is small, and to learn them takes for ever. A plan that
     is cut off meets the constraint by no more than :data:`HAIR` of its largest number.
     """
-    linear = all(isinstance(one, LinearConstraint) for one in problem.constraints)
-    if problem.penalty is not None or not linear or not problem.constraints:
+    if not isinstance(problem, ConstrainedNash) or problem.penalty is not None:
+        return None
+    if not problem.constraints or not all(isinstance(one, LinearConstraint) for one in problem.constraints):
         return None
     faces: list[Face] = []
     cuts: list[tuple[Cut, ...]] = []
@@ -209,7 +211,7 @@ def _cut(constraint: LinearConstraint, treeplex: Treeplex, face: Face) -> Cut | 
         return None
     after = Face.of(face.treeplex, least.attained).within(face)
     reduced = np.where(least.attained, 0.0, least.reduced)
-    return Cut(constraint, face, after, reduced, is_met=room >= -(TOLERANCE * size + least.error))
+    return Cut(constraint, face, after, reduced, is_met=room >= -(EXCLUDED * size + least.error))
 
 
 def _costs(constraint: LinearConstraint, treeplex: Treeplex) -> Floats:

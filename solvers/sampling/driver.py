@@ -1,33 +1,32 @@
-"""Runs the compiled samplers in short calls: limits, progress, interruption, starts."""
+"""Monte Carlo CFR at work: the compiled samplers as a stepper, and their starts."""
 
 import functools
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from ...models.preferences import preference_on
-from ...models.problems import Certificate, Problem
+from ...models.games import load_game
+from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..methods import MCCFR, ESPrefCFR, OutcomeSamplingMCCFR
-from ..outcome import Options, Outcome, certified_error, checked_seed, reported
-from ..solution import History, Solution
-from ..status import Status
-from .sampler import LocalPreference, Sampler, SamplerState, SamplingRule
+from ..certification import certified_error
+from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
+from ..methods.rules import LocalBias, SamplingRule
+from ..outcome import Options, Outcome, checked_seed
+from ..solution import Solution
+from .sampler import LocalPreference, Sampler, SamplerState
 from .tree import HistoryTree, history_tree
 
-#: Seconds that one call of the compiled samplers should take: Ctrl-C arrives, and limits are looked at, between calls.
-CALL_SECONDS = 0.05
-#: The certificate is computed each time the histories touched have grown by this factor, from one whole game on.
-CHECK_GROWTH = 1.2
+if TYPE_CHECKING:
+    from ...models.problems import Certificate, Problem
+    from ..methods import MCCFR
+
 #: A start's regrets are so many times the game's largest payoff in all at each infoset.
 TRUST = 10.0
-_FIRST_CALL = 32
 
 _trees: "WeakKeyDictionary[SequenceForm, HistoryTree]" = WeakKeyDictionary()
 
@@ -36,7 +35,7 @@ _trees: "WeakKeyDictionary[SequenceForm, HistoryTree]" = WeakKeyDictionary()
 class SamplingState:
     """What a method that samples needs to go on where it stopped."""
 
-    method: MCCFR
+    method: "MCCFR"
     state: SamplerState
 
 
@@ -54,133 +53,134 @@ def tree_for(game: Game) -> HistoryTree:
     return _trees[form]
 
 
-def rule_of(method: MCCFR, num_players: int) -> SamplingRule:
-    """Return what a method samples as the compiled samplers take it."""
-    averaging = method.averaging or ("simple" if num_players <= 2 else "sampled")
-    floor = 0.0 if method.local_rule == "regret-matching+" else -math.inf
-    if isinstance(method, OutcomeSamplingMCCFR):
-        baselines = "infoset" if method.baselines == "none" else method.baselines
-        rate = None if method.baselines == "none" else float(method.baseline_rate)
-        return SamplingRule("outcome", averaging, floor, float(method.exploration), rate, baselines)
-    return SamplingRule("external", averaging, floor)
-
-
-def preference_of(method: MCCFR, game: Game) -> LocalPreference | None:
-    """Return what a method prefers in a game as the compiled samplers take it; nothing if it knows no preferences.
+def preference_of(bias: LocalBias | None, game: Game) -> LocalPreference | None:
+    """Return what the local rule is biased to in a game as the compiled samplers take it.
 
     Raises
     ------
     InvalidPreferenceError
         If a preference is about nothing in the game.
     """
-    if not isinstance(method, ESPrefCFR):
+    if bias is None:
         return None
-    found = preference_on(game, method.prefer, method.vulnerability, method.units)
-    return LocalPreference(found.degrees, found.vulnerability, method.rule == "br", method.units == "conditional")
+    found = bias.on(game)
+    return LocalPreference(found.degrees, found.vulnerability, bias.greedy, bias.is_conditional)
 
 
-def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
-    """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.methods.MCCFR`.
+class SamplingStepper(Stepper):
+    """The compiled samplers on a game.
 
-    When the certificate is computed depends on histories touched, not on the clock, so that equal seeds give equal
-    runs.
+    Checks are scheduled by histories touched, from one whole game on: these take equally long, whatever is sampled,
+    and do not depend on the clock on the wall, so that equal seeds give equal runs.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : Options
+        By which the error is judged.
+    sampler : Sampler
+    rule : SamplingRule
+    state : SamplerState
+        Changed in place.
+
+    Attributes
+    ----------
+    proof : tuple of Profile and Certificate
+        Of the averaged strategies at the last check.
     """
+
+    proof: "tuple[Profile, Certificate]"
+
+    def __init__(
+        self, problem: "Problem", options: Options, sampler: Sampler, rule: SamplingRule, state: SamplerState
+    ) -> None:
+        self.problem, self.options = problem, options
+        self.sampler, self.rule, self.state = sampler, rule, state
+        self.next_check = state.touched  # where a run goes on it may be good enough as it is
+
+    @property
+    def iterations(self) -> int:
+        """Walks of every player."""
+        return self.state.iterations
+
+    @property
+    def clock(self) -> int:
+        """Histories touched."""
+        return self.state.touched
+
+    @property
+    def room(self) -> int:
+        """Any number: the samplers themselves stop at the next check."""
+        return NEVER
+
+    def check_after(self, clock: int) -> int:
+        """Return when the certificate is due again after it was computed."""
+        return max(self.sampler.tree.num_nodes, math.ceil(clock * CHECK_GROWTH))
+
+    def step(self, iterations: int) -> None:
+        """Walk."""
+        self.sampler.run(self.state, self.rule, iterations, self.next_check)
+
+    def check(self) -> float:
+        """Return the error of the averaged strategies."""
+        game = self.problem.game
+        profile = Profile(
+            [Strategy(game, player, each) for player, each in enumerate(self.sampler.average(self.state))]
+        )
+        self.proof = profile, self.problem.certify(profile)
+        return certified_error(self.problem, self.proof[1], self.options)
+
+    def current_plans(self) -> list[Floats]:
+        """Return the plans that the players play now."""
+        treeplexes = self.problem.game.sequence_form.treeplexes
+        behaviours = self.sampler.policies(self.state)
+        return [treeplex.plan(behaviour) for treeplex, behaviour in zip(treeplexes, behaviours, strict=True)]
+
+
+def stepper(method: "MCCFR", problem: "Problem", options: Options) -> SamplingStepper:
+    """Return the compiled samplers on a problem, ready to begin or to go on."""
+    seed, game = checked_seed(options.seed), problem.game
+    sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
+    preference = preference_of(method.bias, game)
+    warm(preference is not None)
+    state = _start(method, problem, sampler, rule, preference, options.start, seed)
+    return SamplingStepper(problem, options, sampler, rule, state)
+
+
+def run(method: "MCCFR", problem: "Problem", options: Options) -> Outcome:
+    """Iterate until the certificate meets the tolerance or a limit comes."""
     begun = time.perf_counter()
-    seed = checked_seed(options.seed)
-    tree = tree_for(problem.game)
-    sampler, rule = Sampler(tree), rule_of(method, tree.num_players)
-    preference = preference_of(method, problem.game)
-    _warm(preference is not None)
-    state = _start(method, problem, sampler, rule, preference, options, seed)
+    loop = stepper(method, problem, options)
     build_seconds = time.perf_counter() - begun
-
-    begun = time.perf_counter()
-    first = state.iterations
-    stopped = Status.ITERATION_LIMIT
-    chunk = _FIRST_CALL
-    rows: list[tuple[int, float, float, int]] = []  # iterations, seconds, exploitability, histories touched
-    proof: tuple[Profile, Certificate] | None = None  # that of the last row
-    try:
-        while True:
-            if state.touched >= state.next_check:
-                proof = _proof(problem, sampler, state)
-                rows.append(_row(state, begun, proof))
-                state.next_check = max(tree.num_nodes, math.ceil(state.touched * CHECK_GROWTH))
-                if options.tol > 0.0 and certified_error(problem, proof[1], options) <= options.tol:
-                    stopped = Status.CONVERGED
-                    break
-            remaining = options.max_iterations - (state.iterations - first)
-            if remaining <= 0:
-                break
-            now = time.perf_counter()
-            if now - begun >= options.time_limit:
-                stopped = Status.TIME_LIMIT
-                break
-            if reported(options, state.iterations, now - begun, rows[-1][2] if rows else None):
-                stopped = Status.INTERRUPTED
-                break
-            before = state.iterations
-            sampler.run(state, rule, min(chunk, remaining), state.next_check)
-            took = max(time.perf_counter() - now, 1e-9)
-            left = max(options.time_limit - (now + took - begun), 0.0)
-            fit = (state.iterations - before) * min(CALL_SECONDS, left) / took
-            chunk = max(1, min(4 * chunk, int(fit)))
-    except KeyboardInterrupt:
-        stopped = Status.INTERRUPTED
-    ended = time.perf_counter()
-    if proof is None or not rows or rows[-1][0] != state.iterations:
-        # The history ends with the strategies that are returned.
-        proof = _proof(problem, sampler, state)
-        rows.append(_row(state, begun, proof))
+    found = iterate(loop, options)
     return Outcome(
-        plans=proof[0].plans,
-        stopped=stopped,
-        detail=f"after {state.iterations} iterations, in which {state.touched} histories were touched",
-        iterations=state.iterations,
-        seconds=ended - begun,
+        plans=loop.proof[0].plans,
+        stopped=found.stopped,
+        detail=f"after {found.iterations} iterations, in which {loop.clock} histories were touched",
+        iterations=found.iterations,
+        seconds=found.seconds,
         build_seconds=build_seconds,
-        history=_history(rows),
-        state=SamplingState(method, state),
-        proof=proof,
-    )
-
-
-def _proof(problem: Problem, sampler: Sampler, state: SamplerState) -> tuple[Profile, Certificate]:
-    """Return the averaged strategies and their certificate."""
-    strategies = [Strategy(problem.game, player, each) for player, each in enumerate(sampler.average(state))]
-    profile = Profile(strategies)
-    return profile, problem.certify(profile)
-
-
-def _row(state: SamplerState, begun: float, proof: tuple[Profile, Certificate]) -> tuple[int, float, float, int]:
-    return state.iterations, time.perf_counter() - begun, proof[1].exploitability, state.touched
-
-
-def _history(rows: list[tuple[int, float, float, int]]) -> History:
-    iterations, seconds, errors, touched = zip(*rows, strict=True)
-    return History(
-        np.array(iterations, dtype=np.int64), np.array(seconds), np.array(errors), np.array(touched, dtype=np.int64)
+        history=replace(found.history, touched=found.clocks),
+        state=SamplingState(method, loop.state),
+        proof=loop.proof,
     )
 
 
 def _start(
-    method: MCCFR,
-    problem: Problem,
+    method: "MCCFR",
+    problem: "Problem",
     sampler: Sampler,
     rule: SamplingRule,
     preference: LocalPreference | None,
-    options: Options,
+    start: Any,
     seed: int,
 ) -> SamplerState:
     """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile."""
-    start = options.start
     if isinstance(start, Solution):
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint
         if isinstance(kept, SamplingState) and kept.method == method and same:
-            state = kept.state.copy()
-            state.next_check = state.touched  # it may be good enough as it is
-            return state
+            return kept.state.copy()
         start = start.profile
     state = sampler.initial_state(rule, seed, preference)
     if start is None:
@@ -194,11 +194,9 @@ def _start(
 
 
 @functools.cache
-def _warm(preferring: bool = False) -> None:
+def warm(preferring: bool = False) -> None:
     """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
-    from ...models.games import load_game
-
     game = load_game("kuhn")
     sampler = Sampler(tree_for(game))
-    preference = preference_of(ESPrefCFR(), game) if preferring else None
+    preference = preference_of(LocalBias(), game) if preferring else None
     sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)

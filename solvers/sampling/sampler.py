@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from ...seqform.arrays import Floats, Integers
+from ..methods.rules import SamplingRule
 from . import kernel
 from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
 from .splitmix import first_random_state
@@ -14,32 +14,6 @@ from .tree import HistoryTree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
 _AVERAGING = {"simple": kernel.SIMPLE, "sampled": kernel.SAMPLED, "full": kernel.FULL}
-
-
-@dataclass(frozen=True)
-class SamplingRule:
-    """What is sampled and how strategies are averaged, as numbers of the compiled loop.
-
-    Attributes
-    ----------
-    sampling : {"external", "outcome"}
-    averaging : {"simple", "sampled", "full"}
-    floor : float
-        What cumulative regrets are held above: minus infinity for regret matching, 0 for regret matching+.
-    exploration : float
-        In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
-    rate : float, optional
-        In outcome sampling, how far baselines move towards each new value; without it there are none.
-    baselines : {"history", "infoset"}
-        Whether there is one after every history's action, those of chance too, or after every infoset's.
-    """
-
-    sampling: Literal["external", "outcome"] = "external"
-    averaging: Literal["simple", "sampled", "full"] = "simple"
-    floor: float = -np.inf
-    exploration: float = 0.6
-    rate: float | None = None
-    baselines: Literal["history", "infoset"] = "infoset"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +53,11 @@ class SamplerState:
     Attributes
     ----------
     arrays : StateArrays
-    next_check : int
-        How many histories are touched before the certificate is computed next.
     preference : PreferenceArrays, optional
         What is preferred, and over how many walks or visits regrets are averaged.
     """
 
     arrays: StateArrays
-    next_check: int = 0
     preference: PreferenceArrays | None = None
 
     @property
@@ -105,7 +76,7 @@ class SamplerState:
         if preference is not None:
             counts = preference.counts.copy()
             preference = preference._replace(counts=counts, visits=counts)
-        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), self.next_check, preference)
+        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), preference)
 
 
 class Sampler:

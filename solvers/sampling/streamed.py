@@ -1,27 +1,40 @@
-"""Monte Carlo CFR straight on rules, for games too large to enumerate."""
+"""Monte Carlo CFR straight on rules, for games too large to enumerate, and its runs as files."""
 
 import time
 from array import array
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, Literal
 
-from ...models.preferences import Prefer, PreferStrategy
-from ...seqform.budget import Budget, in_words, resident_memory
-from ...seqform.errors import InvalidGameError, UnknownMethodError, shown
-from ...seqform.game import Game
-from ...seqform.rules import Rules
-from ..methods import MCCFR, ESPrefCFR
-from .infosets import Infosets
-from .splitmix import SplitMix64, first_random_state
-from .streamed_options import checked_seconds, checked_whole, method_of, rules_of, settings_of
-from .streamed_strategy import StreamedProfile, StreamedStrategy
-from .walks import OutOfMemoryError, OutOfTimeError, Update, Walker
+import numpy as np
+import numpy.typing as npt
 
-#: Seconds between two reports of progress.
-REPORT_SECONDS = 0.1
+from ...models.preferences import Prefer, PreferStrategy
+from ...seqform.arrays import Floats
+from ...seqform.budget import Budget, in_words, resident_memory
+from ...seqform.errors import (
+    GameTooLargeError,
+    InvalidGameError,
+    InvalidStrategyError,
+    UnknownMethodError,
+    one_line,
+    shown,
+)
+from ...seqform.game import Game
+from ...seqform.interchange.encoding import decode, encode, from_json, to_json
+from ...seqform.interchange.files import read_archive, reason_of, write_archive
+from ...seqform.rules import Rules
+from ..iteration import NEVER, Stepper, iterate
+from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
+from ..outcome import Options, Progress, checked_number, checked_seed, checked_whole
+from ..status import Status
+from .splitmix import SplitMix64, first_random_state
+from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
+from .walks import Infosets, OutOfMemoryError, OutOfTimeError, Settings, Update, Walker
+
+_FORMAT, _VERSION = "treeplex streamed run", 1
 
 Stop = Literal["iterations", "touched", "time", "memory", "interrupted"]
 
@@ -106,19 +119,23 @@ class StreamedMCCFR:
         memory: int | str | None = None,
     ) -> None:
         self.rules, self.game_name, words = rules_of(game)
-        self.method = method_of(method)
-        self.seed = checked_whole(0 if seed is None else seed, "seed")
-        wishes: list[Prefer | PreferStrategy] | None = None
-        vulnerability = 0.0
-        if isinstance(self.method, ESPrefCFR):
-            wishes = [wish.known_as(words) for wish in self.method.prefer]
-            vulnerability = self.method.vulnerability
-        settings = settings_of(self.method, self.rules.num_players)
+        self.method = _method_of(method)
+        self.seed = checked_seed(seed)
+        bias = self.method.bias
+        preferences = None if bias is None else [each.known_as(words) for each in bias.prefer]
+        settings = Settings.of(self.method, self.rules.num_players)
         players = range(self.rules.num_players)
         self._tables = [
-            Infosets(player, len(players), settings.rate is not None, wishes, vulnerability) for player in players
+            Infosets(
+                player,
+                len(players),
+                settings.rate is not None,
+                preferences,
+                0.0 if bias is None else bias.vulnerability,
+            )
+            for player in players
         ]
-        self._wishes = wishes or []
+        self._preferences: list[Prefer | PreferStrategy] = preferences or []
         self._budget, self._resident = Budget(memory), resident_memory()
         self._before = 0
         self._walker = Walker(self.rules, self._tables, settings, SplitMix64(first_random_state(self.seed)), self._look)
@@ -155,7 +172,7 @@ class StreamedMCCFR:
     def unmatched(self) -> tuple[Prefer | PreferStrategy, ...]:
         """The preferences that no infoset met so far is about."""
         matched = set().union(*(table.matched for table in self._tables))
-        return tuple(wish for index, wish in enumerate(self._wishes) if index not in matched)
+        return tuple(one for index, one in enumerate(self._preferences) if index not in matched)
 
     def run(
         self,
@@ -178,7 +195,7 @@ class StreamedMCCFR:
             Stop after the iteration that brings the number of histories touched in this call to this.
         seconds : float, optional
         progress : callable, optional
-            Called some ten times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+            Called some twenty times a second with a :class:`StreamedRun`; an answer that is true stops the run.
 
         Returns
         -------
@@ -193,43 +210,34 @@ class StreamedMCCFR:
         ImperfectRecallError
             If two histories of an infoset differ in their player's own past.
         """
-        begun = time.perf_counter()
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
-        last = None if iterations is None else self.iterations + checked_whole(iterations, "iterations")
-        most = None if touched is None else self.touched + checked_whole(touched, "touched")
-        self._walker.deadline = float("inf") if seconds is None else begun + checked_seconds(seconds)
+        limit = float("inf") if seconds is None else checked_number(seconds, "seconds")
+        self._walker.deadline = time.perf_counter() + limit
         self._before = self._resident() - self.memory  # what else grows between runs is none of their infosets
-        report_at, first = begun + REPORT_SECONDS, self.iterations
-        stopped: Stop
-        try:
-            while True:
-                if last is not None and self.iterations >= last:
-                    stopped = "iterations"
-                    break
-                if most is not None and self.touched >= most and not self._turn:
-                    stopped = "touched"
-                    break
-                now = time.perf_counter()
-                if now >= self._walker.deadline:
-                    stopped = "time"
-                    break
-                if progress is not None and now >= report_at:
-                    report_at = now + REPORT_SECONDS
-                    if progress(self._report(None, now - begun)):
-                        stopped = "interrupted"
-                        break
-                self._pending = self._walker.turn(self._turn, self.touched)
-                self._write()
-        except OutOfTimeError:
-            stopped = "time"
-        except OutOfMemoryError:
-            stopped = "memory"
-        except KeyboardInterrupt:
-            if self._pending is not None:  # half written, perhaps
-                self._write()
-            stopped = "interrupted"
-        return self._report(stopped, time.perf_counter() - begun, self.iterations == first)
+        first = self.iterations
+
+        def tell(report: Progress) -> bool:
+            return progress is not None and bool(progress(self._report(None, report.seconds)))
+
+        options = Options(
+            tol=0.0,
+            violation=0.0,
+            max_iterations=NEVER if iterations is None else checked_whole(iterations, "iterations"),
+            time_limit=limit,
+            callback=None if progress is None else tell,
+        )
+        most = NEVER if touched is None else self.touched + checked_whole(touched, "touched")
+        work = _StreamingStepper(self, most)
+        run = iterate(work, options)
+        if self._pending is not None:  # Ctrl-C came while it was written
+            self._write()
+        return self._report(work.stopped or _STOPS[run.stopped], run.seconds, self.iterations == first)
+
+    def _turn_over(self) -> None:
+        """Let the next player walk."""
+        self._pending = self._walker.turn(self._turn, self.touched)
+        self._write()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
@@ -239,9 +247,7 @@ class StreamedMCCFR:
         InvalidStrategyError
             If the file cannot be written, or a label is of a type that files do not take.
         """
-        from .streamed_file import write_run
-
-        write_run(path, self)
+        _write_run(path, self)
 
     @classmethod
     def load(
@@ -269,10 +275,8 @@ class StreamedMCCFR:
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
-        from .streamed_file import read_run
-
         sampler = cls(game, method, memory=memory)
-        read_run(path, sampler)
+        _read_run(path, sampler)
         return sampler
 
     def _resume(
@@ -409,3 +413,198 @@ _MESSAGES: dict[Stop, str] = {
     "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
     "interrupted": "stopped by the user: the strategies are the latest",
 }
+
+_STOPS: dict[Status, Stop] = {
+    Status.ITERATION_LIMIT: "iterations",
+    Status.TIME_LIMIT: "time",
+    Status.INTERRUPTED: "interrupted",
+}
+
+
+class _StreamingStepper(Stepper):
+    """A streamed sampler that stops where memory, time or the histories to be touched end too."""
+
+    first_step = 1
+    next_check = None  # a certificate would need the whole game
+
+    def __init__(self, sampler: StreamedMCCFR, most_touched: int) -> None:
+        self.sampler, self.most_touched = sampler, most_touched
+        self.stopped: Stop | None = None
+
+    @property
+    def iterations(self) -> int:
+        """Walks of every player."""
+        return self.sampler.iterations
+
+    def step(self, iterations: int) -> None:
+        """Walk, and end a step that was broken off."""
+        sampler, last = self.sampler, self.iterations + iterations
+        try:
+            while sampler.iterations < last:
+                if sampler.touched >= self.most_touched and not sampler._turn:
+                    self.stopped = "touched"
+                    return
+                sampler._turn_over()
+        except OutOfTimeError:
+            self.stopped = "time"
+        except OutOfMemoryError:
+            self.stopped = "memory"
+
+    def check(self) -> float:
+        """Nothing is known."""
+        return float("nan")
+
+    def look(self) -> Status | None:
+        """End a run in which a limit came."""
+        return None if self.stopped is None else Status.INTERRUPTED
+
+
+def _method_of(method: Any) -> MCCFR:
+    """Return a method that samples and does not need the whole game.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is not one.
+    """
+    chosen = method
+    if isinstance(method, str):
+        found = find_method(method)
+        # By name, what needs the whole game is left out.
+        chosen = replace(found, baselines="infoset") if isinstance(found, OutcomeSamplingMCCFR) else found
+    if not isinstance(chosen, MCCFR) or not chosen.name:
+        raise UnknownMethodError(
+            f"the method is {shown(method)}, expected one that samples: es-mccfr, os-mccfr or es-pref-cfr"
+        )
+    if chosen.averaging == "full":
+        raise UnknownMethodError(
+            f"{chosen.name} got averaging='full', expected simple or sampled: full averages take the whole game"
+        )
+    if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
+        raise UnknownMethodError(
+            f"{chosen.name} got baselines='history', expected infoset or none: by history they take the whole game"
+        )
+    return chosen
+
+
+def _write_run(path: str | PathLike[str], sampler: "StreamedMCCFR") -> None:
+    """Write a run to an ``.npz`` file: arrays, and the rest as JSON; nothing is pickled.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file cannot be written, or a label is of a type that files do not take.
+    """
+    walker = sampler._walker
+    metadata = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "game": sampler.game_name,
+        "method": sampler.method.name,
+        "settings": [str(each) for each in walker.settings],
+        "players": sampler.num_players,
+        "iterations": sampler.iterations,
+        "touched": sampler.touched,
+        "turn": sampler._turn,
+        "turns": walker.turns,
+        "random_state": str(walker.numbers.state),
+        "seed": str(sampler.seed),
+    }
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    try:
+        for player, table in enumerate(sampler._tables):
+            count, size = len(table), table.starts[len(table)]
+            menus = {menu: place for place, menu in enumerate(dict.fromkeys(table.menus[:count]))}
+            arrays[f"labels_{player}"] = _packed(list(table.numbers))
+            arrays[f"menus_{player}"] = _packed(list(menus))
+            arrays[f"menu_{player}"] = np.array([menus[menu] for menu in table.menus[:count]], dtype=np.int64)
+            arrays[f"parents_{player}"] = np.array(table.parents[:count], dtype=np.int64)
+            arrays[f"regrets_{player}"] = np.array(table.regrets[:size], dtype=np.float64)
+            arrays[f"sums_{player}"] = np.array(table.sums[:size], dtype=np.float64)
+            arrays[f"visits_{player}"] = np.array(table.visits[:count], dtype=np.float64)
+            for other, baselines in enumerate(table.baselines):
+                arrays[f"baselines_{player}_{other}"] = np.array(baselines[:size], dtype=np.float64)
+        write_archive(str(path), metadata, arrays)
+    except (OSError, TypeError, ValueError) as error:
+        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {reason_of(error)}") from None
+
+
+def _read_run(path: str | PathLike[str], sampler: "StreamedMCCFR") -> None:
+    """Put a sampler that has not run yet where a run that was written stopped.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file cannot be read, or is of another game or method.
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
+    """
+    named = one_line(str(path))
+    try:
+        metadata, arrays = read_archive(str(path))
+        expected = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "game": sampler.game_name,
+            "method": sampler.method.name,
+            "settings": [str(each) for each in sampler._walker.settings],
+            "players": sampler.num_players,
+        }
+        for key, value in expected.items():
+            if metadata.get(key) != value:
+                raise InvalidStrategyError(
+                    f"{named} holds no run of this kind: its {key} is {shown(metadata.get(key), 60)}, expected "
+                    f"{shown(value, 60)}"
+                )
+        for player, table in enumerate(sampler._tables):
+            _fill(table, player, arrays)
+        sampler._resume(
+            seed=int(metadata["seed"]),
+            iterations=int(metadata["iterations"]),
+            touched=int(metadata["touched"]),
+            turn=int(metadata["turn"]) % sampler.num_players,
+            turns=[float(each) for each in metadata["turns"]],
+            random_state=int(metadata["random_state"]) % 2**64,
+        )
+    except FileNotFoundError:
+        raise InvalidStrategyError(f"{named}: no such file") from None
+    except GameTooLargeError as error:
+        raise GameTooLargeError(f"{named}: {error}") from None
+    except InvalidStrategyError:
+        raise
+    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+        raise InvalidStrategyError(f"{named} is no file of a run, or a damaged one: {one_line(str(error))}") from None
+
+
+def _fill(table: Infosets, player: int, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Add the infosets that a file holds, with what is known of them."""
+    labels, menus = _unpacked(arrays[f"labels_{player}"]), _unpacked(arrays[f"menus_{player}"])
+    chosen, parents = arrays[f"menu_{player}"].tolist(), arrays[f"parents_{player}"].tolist()
+    for label, place, parent in zip(labels, chosen, parents, strict=True):
+        menu = menus[place]
+        if not isinstance(menu, tuple) or label in table.numbers or not -1 <= parent < table.num_sequences:
+            raise ValueError(f"infoset {shown(label)} of player {player} is none")
+        table.add(label, menu, parent)
+    table.regrets = _numbers(arrays[f"regrets_{player}"], table.num_sequences)
+    table.sums = _numbers(arrays[f"sums_{player}"], table.num_sequences)
+    table.visits = _numbers(arrays[f"visits_{player}"], len(table) if table.prefers else 0)
+    table.baselines = [
+        _numbers(arrays[f"baselines_{player}_{other}"], table.num_sequences) for other in range(len(table.baselines))
+    ]
+
+
+def _numbers(values: Floats, count: int) -> "array[float]":
+    if values.dtype != np.float64 or values.shape != (count,) or not np.isfinite(values).all():
+        raise ValueError(f"it holds {shown(values, 40)}, expected {count} finite numbers")
+    return array("d", values.tobytes())
+
+
+def _packed(labels: Sequence[Hashable]) -> npt.NDArray[np.uint8]:
+    """Return labels as JSON, one a line: text arrays of numpy would take the width of the longest for each."""
+    text = "\n".join(to_json(encode(label)) for label in labels)
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _unpacked(packed: npt.NDArray[Any]) -> list[Hashable]:
+    text = packed.astype(np.uint8).tobytes().decode()
+    return [decode(from_json(line)) for line in text.split("\n")] if text else []

@@ -11,7 +11,7 @@ import pytest
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
 from treeplex.cli.solve import unsolved_record
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
 
@@ -396,11 +396,11 @@ MISTAKES = {
             "--sensitivity",
             "x=0:1",
         ),
-        "epsilon-safe has no constraint 'x': it has safety",
+        "epsilon-safe has no constraint 'x'; it has safety",
     ),
     "a sensitivity to nothing": (
         (*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "queen=0:1"),
-        "there is no constraint 'queen': there are 0/K_:b <= 0.5, jack",
+        "constrained has no constraint 'queen'; it has 0/K_:b <= 0.5, jack",
     ),
     "a sensitivity without bounds": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack"), "expected NAME=LOW:HIGH"),
     "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),
@@ -518,7 +518,7 @@ def test_interrupted_frontier_has_the_usual_keys(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treeplex.solvers.frontier.restricted_nash_frontier", interrupted)
+    monkeypatch.setattr("treeplex.solvers.parametric.frontier.restricted_nash_frontier", interrupted)
     assert main([*RNR, "--frontier", "--json", "-"]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"

@@ -11,7 +11,7 @@ import pytest
 from treeplex import Profile, load_game, read_play_log
 from treeplex.cli import main
 from treeplex.seqform import best_response_values
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 
 @pytest.fixture(autouse=True)

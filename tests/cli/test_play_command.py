@@ -15,7 +15,7 @@ import pytest
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
 from treeplex import observer_tree as view_of
 from treeplex.cli import main
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 UNIFORM = ("--seat0", "uniform", "--seat1", "uniform")
 
@@ -187,7 +187,7 @@ def test_ctrl_c_before_the_first_game_leaves_no_log(monkeypatch, capsys):
     def interrupted(spec, game, player):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treeplex.solvers.opponents.opponent_strategy", interrupted)
+    monkeypatch.setattr("treeplex.solvers.opponents.strategies.opponent_strategy", interrupted)
     assert main(["play", "kuhn", *UNIFORM, "--games", "5", "--out", "log", "--json", "-"]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"

@@ -136,7 +136,7 @@ def test_an_interrupted_search_has_all_keys(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("treeplex.solvers.targets.reach_style", stop)
+    monkeypatch.setattr("treeplex.solvers.style.targets.reach_style", stop)
     assert main(["style", "kuhn", "--target", "bet@first>=0.6", "--json", "-"]) == 130
     record = json.loads(capsys.readouterr().out)
     assert record["status"] == "interrupted"

@@ -4,7 +4,7 @@ import numpy as np
 
 from treeplex import Game, Profile, Strategy
 from treeplex.seqform import ObserverTree
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 
 def versus(probe: Strategy, opponent: Strategy) -> Profile:

@@ -23,7 +23,7 @@ from treeplex import (
 )
 from treeplex.models.opponents import Abstraction, leduc_buckets
 from treeplex.seqform import best_response_values
-from treeplex.solvers.opponents import abstraction_profile
+from treeplex.solvers.opponents.strategies import abstraction_profile
 
 KUHN = load_game("kuhn")
 MERGED = load_game("leduc:merge_suits=true")

@@ -23,8 +23,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.constraints import functional_bound
-from treeplex.models.games.transit import Transit
-from treeplex.models.games.transit_grid import DIRECTIONS
+from treeplex.models.games.transit import DIRECTIONS, Transit
 from treeplex.models.games.transit_occupancy import transit_occupancy
 from treeplex.models.games.transit_pictures import animate_occupancy, draw_occupancy, write_occupancy
 from treeplex.seqform.interchange.matrix_file import write_matrices

@@ -28,9 +28,9 @@ from treeplex import (
     simulate,
     write_play_log,
 )
-from treeplex.models.play import LogLines, PlayLogWriter, Results, leaf_probabilities, reader
-from treeplex.models.play.decoding import KINDS, LONGEST, BadLineError
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.models.play import LogLines, PlayLogWriter, Results, leaf_probabilities
+from treeplex.models.play.lines import KINDS, LONGEST, BadLineError
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 OBSERVED = [
     *("kuhn", "kuhn:players=3", "leduc", "leduc:merge_suits=true,bet1=1", "liars_dice:sides=3", "goofspiel:cards=3"),
@@ -645,8 +645,8 @@ def peak(games, numbered):
 
 @pytest.mark.parametrize("numbered", [False, True])
 def test_memory_does_not_grow_with_the_log(numbered, monkeypatch):
-    monkeypatch.setattr(reader, "_CHUNK", 2**15)
-    monkeypatch.setattr(reader, "_REMEMBERED", 1000)
+    monkeypatch.setattr("treeplex.models.play.log._CHUNK", 2**15)
+    monkeypatch.setattr("treeplex.models.play.log._REMEMBERED", 1000)
     few, many = peak(5_000, numbered), peak(30_000, numbered)
     assert many < few + 50_000  # bytes: two a game would be too many
 

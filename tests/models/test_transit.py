@@ -21,9 +21,8 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.models.games.transit import Transit
-from treeplex.models.games.transit_grid import DIRECTIONS, Grid
-from treeplex.models.games.transit_size import flow_size
+from treeplex.models.games.transit import DIRECTIONS, Grid, Transit
+from treeplex.models.games.transit_flow import flow_size
 from treeplex.seqform.rules import GameSize
 
 

@@ -31,7 +31,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.solvers import CFRValue, DepthLimitedCFR, encounter
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
@@ -39,7 +39,7 @@ GOOFSPIEL = load_game("goofspiel:cards=3")
 
 
 def decided_in_order(agent, infosets):
-    labels = agent.problem.side.own.infoset_labels
+    labels = agent.problem.view().own.infoset_labels
     for infoset in infosets:
         agent.act(labels[infoset])
     return agent
@@ -62,7 +62,7 @@ def test_decisions_collected_are_the_response_of_the_linear_programs(player, alo
 @pytest.mark.parametrize("method", ["cfr+", "pcfr+"])
 def test_the_order_of_decisions_makes_no_difference(method, along):
     problem = CDRNR(LEDUC, Strategy.uniform(LEDUC, 1), p=0.7, lookahead=1, along=along)
-    count = problem.side.own.num_infosets
+    count = problem.view().own.num_infosets
     forwards = decided_in_order(Agent(problem, method), range(count)).strategy()
     for order in (range(count - 1, -1, -1), np.random.default_rng(1).permutation(count).tolist()):
         np.testing.assert_array_equal(

@@ -10,9 +10,9 @@ from random_trees import to_game, trees
 
 from treeplex import CCFR, ConstrainedNash, Nash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import LinearConstraint
-from treeplex.solvers.regret import kernel as kernel_rules
-from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
-from treeplex.solvers.regret.driver import kernel_of
+from treeplex.solvers.methods.rules import CFR, DualRule
+from treeplex.solvers.regret.constraints import KernelConstraints
+from treeplex.solvers.regret.kernel import kernel_of
 
 LEDUC = load_game("leduc")
 
@@ -115,7 +115,7 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
         rows.units[row] = 1.0
     step = 0.3
     kernel.run(
-        state, kernel_rules.CFR, 40, growth=1e9, alternating=False, constraints=rows,
+        state, CFR, 40, growth=1e9, alternating=False, constraints=rows,
         dual=DualRule(step / kernel.layout.unit, 0.0, optimism),
     )  # fmt: skip
     plans, multipliers = plain_ccfr(game, constraints, 40, step, optimism, cap)

@@ -31,13 +31,15 @@ from treeplex import (
 from treeplex.models.constraints import LinearConstraint, functional_bound
 from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.constrained_exploitability import constrained_exploitability, least_violation
-from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
-from treeplex.solvers.regret.ccfr_constants import bound_constants, function_range, largest_reaches, payoff_range
-from treeplex.solvers.regret.ccfr_run import MeasuredRun, best_step
+from treeplex.solvers.regret.ccfr_bounds import MeasuredRun, best_step, ccfr_bounds
 from treeplex.solvers.regret.ccfr_theorems import (
     BoundConstants,
+    bound_constants,
     exploitability_bound,
+    function_range,
+    largest_reaches,
     multiplier_regret_bound,
+    payoff_range,
     violation_bound_above_price,
 )
 

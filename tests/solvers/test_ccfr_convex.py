@@ -24,9 +24,9 @@ from treeplex import (
 from treeplex.models.constraints import ConvexConstraint, LinearConstraint, collect_constraints, distance_bound
 from treeplex.models.constraints.recognised import recognise
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
-from treeplex.solvers.regret import kernel as kernel_rules
-from treeplex.solvers.regret.constraints import DualRule, KernelConstraints
-from treeplex.solvers.regret.driver import kernel_of
+from treeplex.solvers.methods.rules import CFR, DualRule
+from treeplex.solvers.regret.constraints import KernelConstraints
+from treeplex.solvers.regret.kernel import kernel_of
 
 KUHN, LEDUC, TRANSIT = load_game("kuhn"), load_game("leduc"), load_game("transit:width=2")
 X, Y = KUHN.plan(0), KUHN.plan(1)
@@ -213,7 +213,7 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, tangents, optimis
     step, iterations = 0.2, 30
     for _ in range(3):  # splitting a run changes nothing
         kernel.run(
-            state, kernel_rules.CFR, iterations // 3, growth=1e9, alternating=False, constraints=rows,
+            state, CFR, iterations // 3, growth=1e9, alternating=False, constraints=rows,
             dual=DualRule(step, 0.0, optimism, tangents),
         )  # fmt: skip
     functions = [dilated_entropy(game, player), quadratic(form, centre)]

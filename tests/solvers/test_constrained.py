@@ -375,7 +375,7 @@ def test_bounds_are_moved_by_name():
     deep = ConstrainedNash(KUHN, [bet("J_pb", at_most=0.1, name="deep")])
     with pytest.raises(InvalidConstraintError, match="multiplies the reach"):
         deep.with_bound("deep", 0.2)
-    with pytest.raises(InvalidConstraintError, match="there is no constraint 'kin'"):
+    with pytest.raises(InvalidConstraintError, match="constrained has no constraint 'kin'"):
         problem.with_bound("kin", 0.2)
 
 
@@ -428,7 +428,7 @@ def test_problems_that_cannot_be_posed_are_refused():
         ConstrainedNash(KUHN, [], penalty=-1)
     with pytest.raises(InvalidConstraintError, match="penalise is 'all'"):
         ConstrainedNash(KUHN, [], penalty=1, penalise="all")
-    with pytest.raises(InvalidGameError, match="needs a Game"):
+    with pytest.raises(InvalidGameError, match="expected a Game, got"):
         ConstrainedNash("kuhn", [])
     with pytest.raises(UnsupportedProblemError, match="two players"):
         ConstrainedNash(load_game("kuhn:players=3"), [])

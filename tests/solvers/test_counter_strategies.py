@@ -26,7 +26,7 @@ from treeplex import (
 from treeplex.models.problems import LeastViolation
 from treeplex.seqform import best_response_values
 from treeplex.solvers import counter_profile
-from treeplex.solvers.counter_strategies import DEFAULT_PENALTY
+from treeplex.solvers.opponents.strategies.counter_strategies import DEFAULT_PENALTY
 
 LEDUC = "leduc:merge_suits=true"
 KNOWN = [

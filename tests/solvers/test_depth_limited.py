@@ -36,8 +36,9 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.depth_limited import decision_steps
+from treeplex.models.problems import SaddleProblem
 from treeplex.solvers import DepthLimitedLP
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN, LEDUC, FIGURE_10 = load_game("kuhn"), load_game("leduc:merge_suits=true"), load_game("depth_limited_figure_10")
 LEDUC_VALUE = -0.0856064240780
@@ -287,14 +288,14 @@ def test_the_bound_on_exploitability_holds_in_the_library_s_games(name, opponent
             assert solution.steps[0] >= value - 1e-9
 
 
-def test_evidence_proves_no_wrong_bound():
+def test_no_dual_certificate_proves_a_wrong_bound():
     problem = CDRNR(KUHN, uniform(KUHN), p=0.5, lookahead=1, game_value=-1 / 18)
     solution = solve(problem)
     right = solution.certificate.steps
     source = np.random.default_rng(0)
     for _ in range(20):
-        evidence = {f"{kind} {n}": source.uniform(-1, 1, 13) for kind in ("plan", "reply") for n in range(2)}
-        certificate = problem.certify(solution.profile, {}, evidence)
+        given = {f"{kind} {n}": source.uniform(-1, 1, 13) for kind in ("plan", "reply") for n in range(2)}
+        certificate = problem.certify(solution.profile, {}, given)
         for step, best in zip(certificate.steps, right, strict=True):
             assert step.objective <= best.upper + 1e-12
             assert step.upper >= best.objective - 1e-12
@@ -469,23 +470,19 @@ def test_bad_questions_are_refused_in_one_line():
 
 
 def test_no_bound_is_given_where_there_is_none():
-    sure = CDRNR(KUHN, uniform(KUHN), p=1, lookahead=1)
-    with pytest.raises(UnsupportedProblemError, match=r"no exploitability with p = 1: expected p below 1"):
-        sure.safety_bound(0.5)
-    with pytest.raises(UnsupportedProblemError, match=r"no exploitability with the gadget resolving: expected .* full"):
-        CDRNR(KUHN, uniform(KUHN), p=0.5, lookahead=1, gadget="resolving").safety_bound(0.5)
-    with pytest.raises(UnsupportedProblemError, match="no exploitability along paths: expected along levels"):
-        CDRNR(KUHN, uniform(KUHN), p=0.5, lookahead=1, along="paths").safety_bound(0.5)
+    model = uniform(KUHN)
+    assert CDRNR(KUHN, model, p=0.5, lookahead=1).safety_bound(0.5) == pytest.approx(0.5)
+    assert CDRNR(KUHN, model, p=1, lookahead=1).safety_bound(0.5) is None
+    assert CDRNR(KUHN, model, p=0.5, lookahead=1, gadget="resolving").safety_bound(0.5) is None
+    assert CDRNR(KUHN, model, p=0.5, lookahead=1, along="paths").safety_bound(0.5) is None
 
 
 def test_there_is_no_single_program_and_one_method():
     problem = CDBR(KUHN, uniform(KUHN), lookahead=1)
-    for refuse in (problem.linear_program, problem.to_cvxpy, problem.rational_program):
-        with pytest.raises(UnsupportedProblemError, match="each step has its own"):
-            refuse()
+    assert not isinstance(problem, SaddleProblem)  # so it has no program of its own
     with pytest.raises(UnsupportedProblemError, match="method highs cannot solve cdbr: use lp"):
         solve(problem, "highs")
     with pytest.raises(UnsupportedProblemError, match="method lp cannot solve nash"):
         solve(Nash(KUHN), "lp")
-    with pytest.raises(UnknownMethodError, match="algorithm='pdlp', expected one of auto, simplex"):
+    with pytest.raises(UnknownMethodError, match="lp: algorithm = pdlp; expected one of auto, simplex"):
         DepthLimitedLP("pdlp")

@@ -13,10 +13,10 @@ from random_trees import seeded_tree, to_game
 from treeplex import CDBR, CDBRNE, CDRNR, SES, CFRPlus, Status, Strategy, UnknownMethodError, load_game, solve
 from treeplex.models.depth_limited import GADGETS
 from treeplex.seqform.errors import InvalidGameError, UnsupportedProblemError
+from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
-from treeplex.solvers.depth_limited.step_solver import StepSolver
 from treeplex.solvers.methods import find_method
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 ITERATIONS = 100_000
 
@@ -24,8 +24,8 @@ ITERATIONS = 100_000
 def solved_both_ways(problem, method, tolerance):
     """Yield what regret minimisation proves of each step, and the optimum of the same program."""
     steps = problem.start()
-    solver = RegretStepSolver(find_method(method), problem.side, tolerance)
-    exact = StepSolver("simplex", interruptible=False)
+    solver = RegretStepSolver(find_method(method), problem.view(), tolerance)
+    exact = ProgramStepSolver("simplex", interruptible=False)
     for number, step in enumerate(steps.steps):
         program = steps.program(number)
         answer = solver.solve(program, math.inf, ITERATIONS)

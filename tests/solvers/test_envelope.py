@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treeplex.solvers.envelope import Line, find_envelope, value_at
+from treeplex.solvers.parametric.envelope import Line, find_envelope, value_at
 
 LINES = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=12)
 

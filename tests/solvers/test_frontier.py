@@ -21,7 +21,7 @@ from treeplex import (
     worst_case,
 )
 from treeplex.solvers import frontier as frontier_module
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 
 def check_laws(game, opponent, frontier, value, tolerance):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
 
 from treeplex import CDRNR, Game, Nash, Profile, Strategy, UnsupportedProblemError, load_game, solve, worst_case
-from treeplex.models.depth_limited import GADGETS, DecisionStep, Found, SubgameRoots
+from treeplex.models.depth_limited import GADGETS, DecisionStep, SubgameRoots, TrunkSolution
 from treeplex.models.depth_limited.gadgets import search_program, subgame_program
-from treeplex.models.problems.side import Side
+from treeplex.models.saddle import PlayerView
 from treeplex.solvers import DepthLimitedLP
 from treeplex.solvers.exact.highs import load, objective_factor
 
@@ -293,8 +293,8 @@ def test_gadgets_count_what_recursion_over_leaves_does(tree, seed, player, kind,
         modelled=modelled,
         before=None,
     )
-    side, roots = Side(game, player), SubgameRoots.of(game, player, here.tolist())
-    found = Found(before.plan, free.plan)
+    side, roots = PlayerView(game, player), SubgameRoots.of(game, player, here.tolist())
+    found = TrunkSolution(before.plan, free.plan)
     if kind == "search":
         program = search_program(side, model.plan, p, roots, found)
     else:

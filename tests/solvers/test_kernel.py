@@ -16,9 +16,10 @@ import scipy.linalg as linalg
 import scipy.sparse as sparse
 
 import treeplex
+from treeplex.solvers.methods.rules import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Rule
 from treeplex.solvers.regret import kernel as kernel_module
 from treeplex.solvers.regret import loop as loop_module
-from treeplex.solvers.regret.kernel import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Kernel, Rule
+from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout, layout_from_leaves, layout_from_matrices
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "dcfr": DCFR, "pcfr+": PCFR_PLUS}

@@ -6,7 +6,8 @@ from random_flows import random_factor, random_flow, random_walk
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
 from treeplex.seqform.factored import FactoredPayoff
-from treeplex.solvers.regret.kernel import CFR, CFR_PLUS, PCFR_PLUS, Kernel
+from treeplex.solvers.methods.rules import CFR, CFR_PLUS, PCFR_PLUS
+from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout
 
 RULES = {"cfr": CFR, "cfr+": CFR_PLUS, "pcfr+": PCFR_PLUS}

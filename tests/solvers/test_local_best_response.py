@@ -15,7 +15,7 @@ from treeplex import (
     solve,
 )
 from treeplex.models.depth_limited import folds_and_calls
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 GAMES = ["kuhn", "kuhn:cards=4", "leduc:merge_suits=true", "leduc:merge_suits=true,raises=3"]
 

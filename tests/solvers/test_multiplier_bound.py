@@ -12,7 +12,7 @@ from random_trees import to_game, trees
 
 from treeplex import CCFR, ConstrainedNash, Status, UnknownMethodError, UnsupportedProblemError, load_game, solve
 from treeplex.models.constraints import functional_bound
-from treeplex.solvers.regret.doubling import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
+from treeplex.solvers.regret.driver import FIRST_LOOK, MOST_DOUBLINGS, MultiplierBound, next_look
 
 BETAS = (0.01, 0.05, 1.0)
 
@@ -129,12 +129,12 @@ def test_doubling_ends_at_some_time():
     plans = [treeplex.uniform_plan() for treeplex in KUHN.sequence_form.treeplexes]
     violated = problem.with_bound("jack", 0.9)
     pinned = {"jack": 1.0}
-    assert MultiplierBound(1.0).holds_back(violated, plans, pinned, 1e-3, 256)
-    assert not MultiplierBound(1.0, MOST_DOUBLINGS).holds_back(violated, plans, pinned, 1e-3, 256)
-    assert not MultiplierBound(1.0).holds_back(problem, plans, pinned, 1e-3, 256)  # met by uniform play
-    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 256)
-    assert MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.6}, 1e-3, 2048)
-    assert not MultiplierBound(1.0).holds_back(violated, plans, {"jack": 0.4}, 1e-3, 10**9)
+    assert MultiplierBound(1.0).holds_back(violated.constraints, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0, MOST_DOUBLINGS).holds_back(violated.constraints, plans, pinned, 1e-3, 256)
+    assert not MultiplierBound(1.0).holds_back(problem.constraints, plans, pinned, 1e-3, 256)  # met by uniform play
+    assert not MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.6}, 1e-3, 256)
+    assert MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.6}, 1e-3, 2048)
+    assert not MultiplierBound(1.0).holds_back(violated.constraints, plans, {"jack": 0.4}, 1e-3, 10**9)
 
 
 def test_looks_come_after_powers_of_two():

@@ -14,6 +14,7 @@ from treeplex import (
     CFR,
     CVXPY,
     DCFR,
+    BestResponse,
     CFRPlus,
     ConstrainedNash,
     Game,
@@ -35,6 +36,7 @@ from treeplex import (
     solve,
 )
 from treeplex.solvers import find_method, method_names
+from treeplex.solvers.methods import Method
 from treeplex.solvers.outcome import Outcome
 
 # What the certificates have to prove, in payoff units; payoffs are 1 to 13.
@@ -404,7 +406,7 @@ def test_exact_methods_are_not_asked_for_more_than_arithmetic_can_give():
 def test_a_solver_that_lies_is_found_out():
     """A method that calls uniform play optimal, and one whose plans are no plans."""
 
-    class Liar:
+    class Liar(Method):
         name = "liar"
         problems = frozenset({"nash"})
         default_tolerance = 1e-6
@@ -413,7 +415,7 @@ def test_a_solver_that_lies_is_found_out():
         def __init__(self, plans, stopped=Status.OPTIMAL):
             self.plans, self.stopped = plans, stopped
 
-        def run(self, problem, options):
+        def backend(self, problem, options):
             return Outcome(self.plans, self.stopped, "the liar says optimal", 1, 0.0, 0.0)
 
     game = load_game("kuhn")
@@ -569,8 +571,8 @@ def test_another_method_starts_from_the_strategies_alone():
         ("cfr++", "unknown method 'cfr\\+\\+' \\(did you mean cfr\\+\\?\\); expected one of highs, "),
         ("simplex", "unknown method 'simplex'.*; expected one of highs, highs-simplex"),
         ("", "unknown method ''; expected one of"),
-        (CFR, "expected a name or hyper-parameters"),
-        (7, "method is 7, expected a name or hyper-parameters"),
+        (CFR, "expected a method's name or hyper-parameters"),
+        (7, "expected a method's name or hyper-parameters, such as CFR.., got 7"),
         (CVXPY(solver="NONE"), "cvxpy has no solver 'NONE' installed: it has"),
     ],
 )
@@ -751,20 +753,17 @@ def test_general_sum_games_are_refused():
 
 @pytest.mark.parametrize("problem", [None, "nash", 3, Nash], ids=repr)
 def test_what_is_no_problem(problem):
-    with pytest.raises(UnsupportedProblemError, match="is no problem: pose one on a game, such as Nash"):
+    with pytest.raises(UnsupportedProblemError, match="is not a problem: pose one on a game, such as Nash"):
         solve(problem)
-    with pytest.raises(UnsupportedProblemError, match=r"Game\('kuhn'\) is no problem"):
+    with pytest.raises(UnsupportedProblemError, match=r"expected a problem posed on a game, .* got Game\('kuhn'\)"):
         solve(load_game("kuhn"))
 
 
 def test_a_method_says_who_can_do_what_it_cannot():
-    class Other:
-        name = "style"
-        game = load_game("kuhn")
-        certify = None
-
-    with pytest.raises(UnsupportedProblemError, match="method cfr cannot solve style"):
-        solve(Other(), "cfr")
+    game = load_game("kuhn")
+    problem = BestResponse(game, Strategy.uniform(game, 1))
+    with pytest.raises(UnsupportedProblemError, match=r"method cfr cannot solve best-response: use highs"):
+        solve(problem, "cfr")
 
 
 # Three players
@@ -909,7 +908,7 @@ def test_the_same_solve_gives_the_same_strategies():
 
 def test_what_is_no_game_and_what_is_not_zero_sum():
     for wrong in ("leduc", 3, load_game("kuhn").sequence_form):
-        with pytest.raises(treeplex.InvalidGameError, match=r"Nash needs a Game, received .*: load_game\(…\)"):
+        with pytest.raises(treeplex.InvalidGameError, match=r"nash: expected a Game, got .*; load_game\(…\)"):
             Nash(wrong)
     constant = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 5]]))
     with pytest.raises(UnsupportedProblemError, match=r"they sum to 5; take that off one player's payoffs$"):

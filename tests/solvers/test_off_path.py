@@ -7,7 +7,7 @@ from hypothesis import given
 from random_trees import to_game, trees
 
 from treeplex import InvalidGameError, InvalidStrategyError, Nash, Profile, Strategy, exploitability, load_game, solve
-from treeplex.solvers.off_path import REACHED, trembling_off_path
+from treeplex.solvers.opponents.off_path import REACHED, trembling_off_path
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 

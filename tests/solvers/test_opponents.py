@@ -22,7 +22,7 @@ from treeplex import (
 )
 from treeplex.cli import main
 from treeplex.models.opponents import mixture, perturbed, uniform_without
-from treeplex.solvers.opponents import abstraction_profile, opponent_strategy
+from treeplex.solvers.opponents.strategies import abstraction_profile, opponent_strategy
 
 LEDUC = load_game("leduc")
 KUHN = load_game("kuhn")

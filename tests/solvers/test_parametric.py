@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from treeplex import SolverError, UnsupportedProblemError
 from treeplex.models.programs.linear_program import LinearProgram
-from treeplex.solvers.exact.parametric import ParametricProgram
+from treeplex.solvers.parametric.program import ParametricProgram
 
 
 def random_program(seed, varies, maximise):

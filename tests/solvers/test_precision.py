@@ -19,9 +19,9 @@ from treeplex import (
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, functional_bound
 from treeplex.seqform.errors import UnknownMethodError, UnsupportedProblemError
 from treeplex.solvers.regret.ccfr_bounds import ccfr_bounds
-from treeplex.solvers.regret.driver import kernel_for, rule_of
 from treeplex.solvers.regret.kernel import Kernel
 from treeplex.solvers.regret.layout import build_layout
+from treeplex.solvers.regret.posing import kernel_for
 
 
 def patrol(width=3):
@@ -84,7 +84,7 @@ def test_single_iterates_follow_double_ones(seed, method):
     for number in (np.float64, np.float32):
         kernel = Kernel(build_layout(form, number))
         state = kernel.initial_state()
-        kernel.run(state, rule_of(method()), 12)
+        kernel.run(state, method().local_rule, 12)
         assert state.arrays.plan.dtype == number
         vector = kernel.average(state)
         assert vector.dtype == np.float64
@@ -123,7 +123,7 @@ def test_sums_are_complete_at_every_iteration():
     state = kernel.initial_state()
     weights = 0.0
     for iteration in range(1, 200):
-        kernel.run(state, rule_of(PCFRPlus()), 1, growth=1e9)
+        kernel.run(state, PCFRPlus().local_rule, 1, growth=1e9)
         weights = weights * ((iteration - 1) / iteration) ** 2 + 1.0
         assert state.sums[kernel.layout.bases[0]] == pytest.approx(weights, rel=1e-5)
 
@@ -133,7 +133,7 @@ def test_payoffs_may_be_larger_and_smaller_than_32_bits_hold(scale):
     kernel = Kernel(build_layout(SequenceForm.from_payoff_matrix(scale * np.eye(2)), np.float32))
     state = kernel.initial_state()
     tilt = kernel.layout.from_user(0, [0.0, scale, 0.0])
-    kernel.run(state, rule_of(CFR()), 1, tilt=tilt, scales=[0, 1])
+    kernel.run(state, CFR().local_rule, 1, tilt=tilt, scales=[0, 1])
     regrets = kernel.layout.to_user(0, state.arrays.regrets)
     np.testing.assert_allclose(regrets, [0.0, 0.5, -0.5])
 

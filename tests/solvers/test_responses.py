@@ -147,13 +147,13 @@ def test_random_games_obey_the_laws(tree, p, seat, seed):
 UNIFORM = Strategy.uniform(KUHN, 1)
 GENERAL_SUM = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, 2]], [[3, 0]]))
 REFUSED = [
-    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr needs a Game"),
+    (lambda: RestrictedNash("kuhn", UNIFORM, p=0.5), InvalidGameError, "rnr: expected a Game"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=1.5), InvalidGameError, "p is 1.5, expected a number from 0 to 1"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p=float("nan")), InvalidGameError, "p is nan, expected"),
     (lambda: RestrictedNash(KUHN, UNIFORM, p="half"), InvalidGameError, "p is 'half', expected"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=-1), InvalidGameError, "expected a number of at least 0"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=float("inf")), InvalidGameError, "epsilon is inf"),
-    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "the opponent is 'uniform', expected a Strategy"),
+    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "expected a Strategy as the opponent, got 'uniform'"),
     (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
     (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),
     (lambda: BestResponse(GENERAL_SUM, UNIFORM), UnsupportedProblemError, "needs a zero-sum game"),
@@ -173,5 +173,5 @@ def test_what_makes_no_problem_is_refused_in_one_line(make, error, message):
 
 
 def test_iterative_methods_say_what_can_solve_it():
-    with pytest.raises(UnsupportedProblemError, match="method cfr\\+ cannot solve epsilon-safe: use highs"):
-        solve(EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.5), "cfr+")
+    with pytest.raises(UnsupportedProblemError, match="method cfvfp cannot solve epsilon-safe: use highs"):
+        solve(EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.5), "cfvfp")

@@ -12,7 +12,7 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 METHODS = ["cfr", "cfr+", "dcfr", "pcfr+"]
 

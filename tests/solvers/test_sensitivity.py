@@ -27,7 +27,7 @@ from treeplex import (
     value_function,
 )
 from treeplex.models.constraints import LinearConstraint
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN = load_game("kuhn")
 

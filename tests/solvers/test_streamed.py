@@ -40,7 +40,7 @@ from treeplex.solvers import (
     streamed_gain,
     streamed_payoffs,
 )
-from treeplex.solvers.sampling.driver import preference_of, rule_of
+from treeplex.solvers.sampling.driver import preference_of
 from treeplex.solvers.sampling.sampler import Sampler
 from treeplex.solvers.sampling.tree import history_tree
 
@@ -65,8 +65,8 @@ def numbers_of(game, method, iterations, seed):
     streamed = StreamedMCCFR(game, method, seed=seed)
     streamed.run(iterations)
     sampler = Sampler(history_tree(game))
-    rule = rule_of(method, game.num_players)
-    state = sampler.initial_state(rule, seed, preference_of(method, game))
+    rule = method.sampling_rule(game.num_players)
+    state = sampler.initial_state(rule, seed, preference_of(method.bias, game))
     sampler.run(state, rule, iterations)
     regrets, sums = np.zeros(sampler.tree.num_positions), np.zeros(sampler.tree.num_positions)
     for player, (table, treeplex) in enumerate(zip(streamed._tables, game.sequence_form.treeplexes, strict=True)):
@@ -480,7 +480,7 @@ def test_arguments_that_make_no_sense_are_refused():
         StreamedMCCFR(KUHN).run()
     with pytest.raises(UnknownMethodError, match="iterations is -1, expected a whole number"):
         StreamedMCCFR(KUHN).run(-1)
-    with pytest.raises(UnknownMethodError, match="seconds are nan, expected a number"):
+    with pytest.raises(UnknownMethodError, match="seconds is nan, expected a number"):
         StreamedMCCFR(KUHN).run(seconds=float("nan"))
     with pytest.raises(UnknownMethodError, match="seed is -1"):
         StreamedMCCFR(KUHN, seed=-1)

@@ -32,7 +32,7 @@ from treeplex import (
 )
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
-from treeplex.solvers.styles import style_range
+from treeplex.solvers.style.ranges import style_range
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 UNIFORM = Strategy.uniform(KUHN, 0)
@@ -292,7 +292,7 @@ def test_the_default_method_is_one_that_can_solve_it():
     assert solve(conic).method.name == "cvxpy"
     with pytest.raises(UnsupportedProblemError, match=r"method highs cannot solve style.*: use cvxpy$"):
         solve(conic, "highs")
-    with pytest.raises(UnsupportedProblemError, match="has no linear program for the l2 distance"):
+    with pytest.raises(UnsupportedProblemError, match="'distance' is not linear, so there is no linear program"):
         conic.linear_program()
     with pytest.raises(SolverError, match="cvxpy with HIGHS failed") as refused:
         solve(conic, CVXPY(solver="HIGHS"))
@@ -409,7 +409,7 @@ def test_reaches_sum_to_what_a_walk_of_the_tree_says(tree, player, seed):
 
 
 REFUSED = [
-    (lambda: StyledNash("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style needs a Game"),
+    (lambda: StyledNash("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style: expected a Game"),
     (lambda: StyledNash(KUHN, epsilon=-1, maximise=BETS), InvalidGameError, "epsilon is -1, expected"),
     (lambda: StyledNash(KUHN, epsilon=0.1), UnsupportedProblemError, "needs one of maximise.*received none"),
     (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
 
 from treeplex import CDBR, CDBRNE, CDRNR, SES, Status, Strategy, UnknownMethodError, load_game, solve
-from treeplex.models.depth_limited import GADGETS, Border, depth_limit
+from treeplex.models.depth_limited import GADGETS, LeafStates, depth_limit
 from treeplex.seqform.errors import (
     GameFileError,
     InvalidGameError,
@@ -24,10 +24,10 @@ from treeplex.seqform.evaluate import infoset_values, sequence_values
 from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValue
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
-from treeplex.solvers.depth_limited.step_solver import StepSolver
+from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.value_steps import ValueStepSolver
 from treeplex.solvers.methods import find_method
-from treeplex.solvers.opponents import opponent_strategy
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
@@ -38,7 +38,7 @@ def nothing(border, ranges):
 
 
 def border_at(game, level):
-    return Border.of(game, game.public_tree.levels <= level)
+    return LeafStates.of(game, game.public_tree.levels <= level)
 
 
 def value_of_rest(border, ranges):
@@ -160,8 +160,8 @@ def test_a_tolerance_ends_a_query_early():
 def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
-    solver = ValueStepSolver(find_method(method), problem.side, 0.0, value)
-    exact = StepSolver("simplex", interruptible=False)
+    solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
+    exact = ProgramStepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
         answer = solver.solve_to(depth_limit(steps, number, program), program, math.inf, iterations)
@@ -282,7 +282,7 @@ def check_regrets(problem, queried):
     if limit is None:
         return None
     iterations = 40
-    solver = Witness(find_method("cfr", updates="simultaneous"), problem.side, 0.0, CFRValue(queried, warm=False))
+    solver = Witness(find_method("cfr", updates="simultaneous"), problem.view(), 0.0, CFRValue(queried, warm=False))
     answer = solver.solve_to(limit, program, math.inf, iterations)
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
     assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
@@ -453,7 +453,7 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
     ],
 )
 def test_files_of_earlier_releases_answer_as_they_did(kind, expected):
-    read = load_value(Path(__file__).parent / "stored" / f"{kind.kind}-value.npz", KUHN)
+    read = load_value(Path(__file__).parents[1] / "stored" / f"{kind.kind}-value.npz", KUHN)
     assert type(read) is kind
     ranges = np.array([0.2, 0.3, 0.5]), np.array([1.2, 0.2, 0.6])
     assert np.array(read.query(border_at(KUHN, 1), ranges).values) == pytest.approx(np.array(expected), abs=1e-14)

@@ -91,7 +91,7 @@ def test_robust_responses_obey_their_bound_and_beat_the_mixture(leduc):
 def test_rows_are_those_of_the_solved_problems(leduc):
     game = load_game("leduc")
     row = next(row for row in leduc.rows if (row.method, row.p) == ("RNR", 0.3))
-    from treeplex.solvers.opponents import opponent_strategy
+    from treeplex.solvers.opponents.strategies import opponent_strategy
 
     solution = solve(RestrictedNash(game, opponent_strategy("random:seed=1", game, 1), p=0.3))
     assert 0.3 * row.gain - 0.7 * row.exploitability == pytest.approx(

@@ -27,7 +27,7 @@ from treeplex import (
 )
 from treeplex.seqform.functional import Functional
 from treeplex.solvers import ESPrefCFR, style_efficiency
-from treeplex.solvers.style_efficiency import efficiency_at, share_of_way
+from treeplex.solvers.style.efficiency import efficiency_at, share_of_way
 from treeplex.validation.papers import (
     PrefCFREfficiency,
     PrefCFRFigure1,

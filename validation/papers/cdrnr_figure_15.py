@@ -12,7 +12,7 @@ from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import Solution, solve
-from ...solvers.opponents import opponent_strategy
+from ...solvers.opponents.strategies import opponent_strategy
 from .depth_limited import CONTINUAL_RESPONSES, ROUND_OFF, ResponseRow, attainable, failures_of, response_row
 from .experiment import Claim, Experiment, Paper, Tell
 

@@ -157,7 +157,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
 
     def rows(self, tell: Tell) -> Iterator[RecoveryRow]:
         """Yield the rows game by game and gadget by gadget."""
-        from ...solvers.frontier import restricted_nash_frontier
+        from ...solvers.parametric.frontier import restricted_nash_frontier
 
         for name in GAMES:
             game = load_game(name)

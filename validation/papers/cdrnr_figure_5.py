@@ -10,7 +10,7 @@ from ...models.problems import CDBRNE, CDRNR, SES, BestNash, Nash, RestrictedNas
 from ...seqform.errors import UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Strategy
 from ...solvers import Solution, solve
-from ...solvers.opponents import opponent_strategy
+from ...solvers.opponents.strategies import opponent_strategy
 from .depth_limited import CONTINUAL_RESPONSES, ROUND_OFF, ResponseRow, attainable, failures_of, response_row
 from .experiment import Claim, Experiment, Paper, Tell
 

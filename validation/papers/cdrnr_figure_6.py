@@ -8,7 +8,7 @@ from ...models.games import load_game
 from ...models.problems import CDBR, LBR, BestResponse, Nash
 from ...seqform.strategy import Strategy
 from ...solvers import Solution, solve
-from ...solvers.opponents import opponent_strategy
+from ...solvers.opponents.strategies import opponent_strategy
 from .depth_limited import CONTINUAL_RESPONSES, ROUND_OFF, ResponseRow, response_row
 from .experiment import Claim, Experiment, Paper, Tell, check_numbers
 

@@ -16,7 +16,7 @@ from ...seqform.game import Game
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
-from ...solvers.opponents import abstraction_profile
+from ...solvers.opponents.strategies import abstraction_profile
 from .transit import completed
 
 #: What the opponent sees of the cards (Waugh et al. 2009).

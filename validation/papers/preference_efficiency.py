@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...models.problems import Nash
 from ...solvers import PrefCFR
-from ...solvers.style_efficiency import style_efficiency
+from ...solvers.style.efficiency import style_efficiency
 from .experiment import Claim, Experiment, Paper, Row, Tell, check_numbers
 from .preference_leduc import MERGED, RAISES, Rule, Style, StyleName, check_choices
 from .preference_runs import PREFERENCE_CFR, ROUNDING, exact_range, game_of, share_of

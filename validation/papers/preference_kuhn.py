@@ -9,7 +9,7 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
-from ...solvers.style_efficiency import Towards, efficiency_at
+from ...solvers.style.efficiency import Towards, efficiency_at
 from .experiment import Row
 from .preference_runs import ROUNDING, Band, Run, exact_range, game_of, points_up_to
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...solvers import ESPrefCFR
-from ...solvers.style_efficiency import StyleEfficiency, Towards, efficiency_at
-from ...solvers.trade_off import TradeOff
+from ...solvers.parametric.trade_off import TradeOff
+from ...solvers.style.efficiency import StyleEfficiency, Towards, efficiency_at
 from .experiment import Claim, Experiment, Paper, Row, Tell, check_numbers
 from .preference_kuhn import mean_of, numbers_of
 from .preference_runs import PREFERENCE_CFR, ROUNDING, Band, Run, exact_range, points_up_to, sampled_run

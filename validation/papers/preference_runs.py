@@ -15,7 +15,7 @@ from ...seqform.evaluate import nash_conv, worst_case
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
 from ...solvers import Solution
-from ...solvers.trade_off import TradeOff, trade_off
+from ...solvers.parametric.trade_off import TradeOff, trade_off
 from .experiment import Paper
 from .transit import completed
 

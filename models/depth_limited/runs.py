@@ -1,0 +1,311 @@
+"""Responses while they are decided: one step's program after the other, each from what the steps before it found."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ..games.kuhn import Kuhn
+from ..games.leduc import Leduc
+from .decision_steps import DecisionStep, Flags
+from .gadgets import GADGETS, Gadget, TrunkSolution, search_program, subgame_program, whole_game_program
+from .step_program import StepAnswer, StepProgram
+from .subgame_roots import SubgameRoots, subgames_of
+
+if TYPE_CHECKING:
+    from ..saddle import PlayerView
+
+
+class ResolvingRun:
+    """The steps of a depth-limited response while they are solved.
+
+    Parameters
+    ----------
+    view : PlayerView
+    model : ndarray of float64
+        The realization plan of the model of the other player.
+    p : float
+        How likely that player follows the model.
+    steps : sequence of DecisionStep
+    gadget : Gadget
+        With p = 1 nobody is free above a subgame, and no gadget is needed.
+    blueprint : TrunkSolution, optional
+        What the first steps resolve; without it they solve a trunk that begins at the root, whatever the gadget.
+
+    Attributes
+    ----------
+    behaviour : ndarray of float64, shape (num_sequences of the player,)
+        What is decided so far, uniform elsewhere.
+
+    Examples
+    --------
+    Two steps in Kuhn poker, each answered with whatever is decided already, and uniform play elsewhere:
+
+    >>> from treeplex import CDBR, Strategy, load_game
+    >>> from treeplex.models.depth_limited import StepAnswer
+    >>> game = load_game("kuhn")
+    >>> run = CDBR(game, Strategy.uniform(game, 1), lookahead=1).start()
+    >>> for number, step in enumerate(run.steps):
+    ...     program = run.program(number)
+    ...     print(step.level, round(program.guaranteed(run.plan), 6))
+    ...     reply = program.flow(program.reply.uniform_behaviour())
+    ...     run.decide(number, program, StepAnswer(run.plan, reply))
+    0 0.125
+    2 0.125
+    """
+
+    def __init__(
+        self,
+        view: "PlayerView",
+        model: Floats,
+        p: float,
+        steps: tuple[DecisionStep, ...],
+        gadget: Gadget,
+        blueprint: TrunkSolution | None = None,
+    ) -> None:
+        self.view, self.model, self.p, self.steps = view, model, p, steps
+        self.gadget = gadget
+        self.blueprint = blueprint
+        self.behaviour = view.own.uniform_behaviour()
+        self._found: dict[int, TrunkSolution] = {}
+        payoffs = view.game.sequence_form.A
+        self._matrix = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every step is solved in the whole game."""
+        return self.gadget.name == "full" or self.p == 1.0
+
+    def goes_on(self, number: int) -> bool:
+        """Return whether the plan that a step goes on from is its answer already: it sees no more than that one did."""
+        before = self.steps[number].before
+        return (
+            self.whole
+            and before is not None
+            and np.array_equal(self.steps[number].modelled, self.steps[before].modelled)
+        )
+
+    @property
+    def plan(self) -> Floats:
+        """The realization plan of what is decided so far."""
+        return self.view.own.plan(self.behaviour)
+
+    def program(self, number: int) -> StepProgram:
+        """Return a step's program; the step that it goes on from has been decided."""
+        step, plan = self.steps[number], self.plan
+        found = self.blueprint if step.before is None else self._found.get(step.before)
+        if self.whole or found is None:
+            return whole_game_program(self.view, self._matrix, self.model, self.p, step, plan)
+        roots = SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
+        return subgame_program(self.view, self.model, self.p, step, plan, self.gadget, roots, found)
+
+    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
+        """Take a step's decisions from its answer."""
+        step = self.steps[number]
+        self._take(step, answer.plan)
+        if not self.whole:
+            self._found[number] = TrunkSolution(
+                self._played(step, answer.plan), self._free(step, program, answer.reply)
+            )
+
+    def _take(self, step: DecisionStep, plan: Floats) -> None:
+        own = self.view.own
+        decided = np.append(False, np.repeat(step.decided, own.num_actions))
+        self.behaviour[decided] = own.behaviour(plan)[decided]
+
+    def _played(self, step: DecisionStep, plan: Floats) -> Floats:
+        """Return the answer's plan; where its program did not reach, what was found before."""
+        before = self.blueprint if step.before is None else self._found.get(step.before)
+        if before is None:
+            return plan
+        own = self.view.own
+        inside = self._inside(step, self.view.player)
+        return own.plan(np.where(inside, own.behaviour(plan), own.behaviour(before.plan)))
+
+    def _free(self, step: DecisionStep, program: StepProgram, reply: Floats) -> Floats:
+        """Return the other player's plan in which the reply stands for what it plays where it is free."""
+        other = self.view.other
+        if program.reply is other:
+            weights = reply.copy()
+            weights[0] = 1.0
+            return other.plan(other.behaviour(weights))
+        before = self.blueprint if step.before is None else self._found[step.before]
+        assert before is not None
+        inside = self._inside(step, 1 - self.view.player)
+        behaviour = other.behaviour(before.free)
+        # The gadget's decisions come first in the reply.
+        behaviour[inside] = program.reply.behaviour(reply)[len(reply) - int(inside.sum()) :]
+        return other.plan(behaviour)
+
+    def _inside(self, step: DecisionStep, player: int) -> Flags:
+        """Return which of a player's sequences lie in the subgames of a step, shape (num_sequences,)."""
+        public = self.view.game.public_tree
+        infosets = subgames_of(public, step.states)[public.infoset_states[player]] >= 0
+        return np.append(False, np.repeat(infosets, self.view.game.sequence_form.treeplexes[player].num_actions))
+
+
+class SearchRun(ResolvingRun):
+    """The one step of safe exploitation search, as :class:`ResolvingRun` has steps.
+
+    Parameters
+    ----------
+    view : PlayerView
+    model : ndarray of float64
+        The realization plan of the model, of which the reach of subgames is read.
+    p : float
+    roots : SubgameRoots
+    blueprint : TrunkSolution
+        What is played above the subgames, and what is resolved.
+    """
+
+    def __init__(
+        self, view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, blueprint: TrunkSolution
+    ) -> None:
+        public = view.game.public_tree
+        inside = subgames_of(public, roots.states)
+        decided = inside[public.infoset_states[view.player]] >= 0
+        step = DecisionStep(
+            level=int(public.levels[roots.states].min()),
+            states=roots.states,
+            decided=decided,
+            settled=~decided,
+            modelled=np.zeros(view.other.num_infosets, dtype=bool),
+            before=None,
+        )
+        super().__init__(view, model, p, (step,), GADGETS["max-margin"], blueprint)
+        self.roots = roots
+        self.behaviour = view.own.behaviour(blueprint.plan)
+
+    def goes_on(self, number: int) -> bool:
+        """Return false: the step is the first."""
+        return False
+
+    def program(self, number: int) -> StepProgram:
+        """Return the step's program."""
+        assert self.blueprint is not None
+        return search_program(self.view, self.model, self.p, self.roots, self.blueprint)
+
+    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
+        """Take the step's decisions from its answer."""
+        self._take(self.steps[number], answer.plan)
+
+
+class LocalRun(ResolvingRun):
+    """The steps of a local best response, as :class:`ResolvingRun` has steps.
+
+    Parameters
+    ----------
+    view : PlayerView
+    model : ndarray of float64
+        The model's realization plan.
+    steps : sequence of DecisionStep
+        By levels; what lies below their own level is not read.
+    folds, calls : pair of ndarray of bool
+        For player 0 and player 1 which sequences fold, and which check or call: one of these at each infoset.
+    """
+
+    def __init__(
+        self,
+        view: "PlayerView",
+        model: Floats,
+        steps: tuple[DecisionStep, ...],
+        folds: tuple[Flags, Flags],
+        calls: tuple[Flags, Flags],
+    ) -> None:
+        super().__init__(view, model, 1.0, steps, GADGETS["full"])
+        self._folds, self._calls = folds, calls
+        self._other_behaviour = view.other.behaviour(model)
+
+    def goes_on(self, number: int) -> bool:
+        """Return false: what a step assumes of both players is its own."""
+        return False
+
+    def program(self, number: int) -> StepProgram:
+        """Return a step's program, in which nothing is left to the other player."""
+        step, view, own = self.steps[number], self.view, self.view.own
+        upper = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
+        values = view.paid(view.other.plan(self._answers(step)))
+        # What follows the step's decisions is worth what calling to the end is.
+        calling = np.append(True, self._calls[view.player][1:]).astype(np.float64)
+        below = np.where(upper, 0.0, calling)
+        for level in reversed(own.levels):
+            after = np.add.reduceat(below[level.sequences] * values[level.sequences], level.starts)
+            level.pass_up(after, values)
+        return StepProgram(
+            own=own,
+            plan=self.plan,
+            settled=step.settled,
+            linear=np.where(upper, values, 0.0),
+            matrix=sp.csr_array((own.num_sequences, 1)),
+            reply=Treeplex([], []),
+            inflow=np.zeros(0),
+            bonus=np.zeros(1),
+        )
+
+    def _answers(self, step: DecisionStep) -> Floats:
+        """Return how the other player goes on: up to the step as the model, then folding as often as it, else calling.
+
+        It folds only in answer to the step's own action, one level further down.
+        """
+        other, public = self.view.other, self.view.game.public_tree
+        levels = np.append(-1, np.repeat(public.infoset_levels(1 - self.view.player), other.num_actions))
+        folds, calls = self._folds[1 - self.view.player], self._calls[1 - self.view.player]
+        model = self._other_behaviour
+        folded = np.where(folds, model, 0.0)
+        some = np.add.reduceat(folded[1:], other.offsets[:-1] - 1) if other.num_infosets else np.zeros(0)
+        called = np.append(0.0, np.repeat(1.0 - some, other.num_actions))
+        answered = np.where(folds, model, np.where(calls, called, 0.0))
+        further = np.where(levels == step.level + 1, answered, calls.astype(np.float64))
+        return np.where(levels <= step.level, model, further)
+
+    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
+        """Take a step's decisions from its answer."""
+        self._take(self.steps[number], answer.plan)
+
+
+def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
+    """Return which of a player's sequences fold, and which check or call.
+
+    Parameters
+    ----------
+    game : Game
+        Leduc or Kuhn poker.
+    player : int
+
+    Returns
+    -------
+    folds, calls : ndarray of bool, shape (num_sequences,)
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If it is another game.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.depth_limited import folds_and_calls
+    >>> kuhn = load_game("kuhn")
+    >>> folds, calls = folds_and_calls(kuhn, 0)
+    >>> labels = [kuhn.sequence_form.treeplexes[0].sequence_label(s) for s in range(1, 13)]
+    >>> sorted(label for label, fold in zip(labels, folds[1:]) if fold)
+    [('J_pb', 'p'), ('K_pb', 'p'), ('Q_pb', 'p')]
+    """
+    treeplex = game.sequence_form.treeplexes[player]
+    labels = [treeplex.sequence_label(sequence) for sequence in range(1, treeplex.num_sequences)]
+    if isinstance(game.rules, Leduc):
+        folds = [label is not None and label[1] == "f" for label in labels]
+        calls = [label is not None and label[1] == "c" for label in labels]
+    elif isinstance(game.rules, Kuhn):
+        # One word, pass, folds where a bet is faced and checks elsewhere; bet calls there.
+        facing = [label is not None and "b" in str(label[0]).partition("_")[2] for label in labels]
+        passing = [label is not None and label[1] == "p" for label in labels]
+        folds = [faced and passed for faced, passed in zip(facing, passing, strict=True)]
+        calls = [faced != passed for faced, passed in zip(facing, passing, strict=True)]
+    else:
+        raise UnsupportedProblemError(f"lbr is for poker, kuhn and leduc, and the game is {game.spec}")
+    return np.array([False, *folds]), np.array([False, *calls])

@@ -1,0 +1,219 @@
+"""Strategies made from others: mixtures, strategies with noise, and uniform play that leaves an action out."""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from numbers import Integral, Real
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError, nearest, shown
+from ...seqform.game import Game
+from ...seqform.strategy import Strategy, check_same_game, checked_player
+
+#: How far the weights may sum from one.
+_TOLERANCE = 1e-9
+
+
+def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction]) -> Strategy:
+    """Return the strategy that draws one of several before the game, and plays it throughout.
+
+    Parameters
+    ----------
+    strategies : sequence of Strategy
+        Of one player in one game, at least one.
+    weights : sequence of float or Fraction
+        The probability of each; at least 0, and 1 in sum (within 1e-9).
+
+    Returns
+    -------
+    Strategy
+        Its plan is the mean of the plans, Σ w x, so that every payoff is the mean of the payoffs. Where the plan does
+        not go, it plays the mean of the behaviours.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is no strategy, strategies are of different players or games, or weights are no probabilities.
+
+    Notes
+    -----
+    The behaviour at an infoset is the mean of the behaviours weighted by w and by how often each strategy comes there
+    (H. W. Kuhn, "Extensive games and the problem of information", 1953). Mixing anew at each infoset, by w alone, is
+    another strategy.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.opponents import mixture
+    >>> game = load_game("kuhn")
+    >>> passes = Strategy.from_dict(game, 0, {"K_": {"p": 1}, "K_pb": {"p": 1}})
+    >>> bets = Strategy.from_dict(game, 0, {"K_": {"b": 1}, "K_pb": {"b": 1}})
+    >>> half = mixture([passes, bets], [0.5, 0.5])
+    >>> half["K_"], half["K_pb"]
+    ({'p': 0.5, 'b': 0.5}, {'p': 1.0, 'b': 0.0})
+    """
+    parts, shares = list(strategies), list(weights)
+    if not parts or len(parts) != len(shares):
+        raise InvalidStrategyError(
+            f"a mixture of {len(parts)} strategies with {len(shares)} weights: expected one weight a strategy, and at "
+            "least one strategy"
+        )
+    for strategy in parts:
+        if not isinstance(strategy, Strategy):
+            raise InvalidStrategyError(f"a mixture of {shown(strategy)}: a Strategy is needed")
+        check_same_game(strategy, parts[0].sequence_form)
+        if strategy.player != parts[0].player:
+            raise InvalidStrategyError(
+                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player's"
+            )
+    if (
+        not all(isinstance(share, Real) and 0 <= share <= 1 for share in shares)
+        or abs(float(sum(shares)) - 1.0) > _TOLERANCE
+    ):
+        raise InvalidStrategyError(f"a mixture has weights {shown(shares)}, expected probabilities that sum to 1")
+    treeplex = parts[0].treeplex
+    plans = np.sum([float(share) * strategy.plan for share, strategy in zip(shares, parts, strict=True)], axis=0)
+    mean = np.sum([float(share) * strategy.behaviour for share, strategy in zip(shares, parts, strict=True)], axis=0)
+    reached = np.repeat(treeplex.reach(plans) > 0.0, treeplex.num_actions)
+    behaviour = treeplex.behaviour(plans)
+    behaviour[1:] = np.where(reached, behaviour[1:], mean[1:])
+    return parts[0].with_behaviour(behaviour)
+
+
+#: Larger concentrations leave no noise that a float would show, and overflow in sums.
+_LARGEST_CONCENTRATION = 1e12
+
+
+def perturbed(
+    strategy: Strategy, epsilon: float = 0.0, concentration: float | None = None, seed: int | None = None
+) -> Strategy:
+    """Return a strategy with noise on its behaviour at every infoset.
+
+    Parameters
+    ----------
+    strategy : Strategy
+    epsilon : float
+        Probability of a tremble: with it an infoset plays uniformly. The first step.
+    concentration : float, optional
+        The second step: each infoset's probabilities p are drawn from the Dirichlet distribution with parameters
+        ``concentration`` · p. The draws have mean p and variance p (1 − p) / (concentration + 1). Above 0, at
+        most 1e12.
+    seed : int, optional
+        Of the draws; needed with a concentration, since the same seed gives the same strategy.
+
+    Returns
+    -------
+    Strategy
+
+    Raises
+    ------
+    InvalidStrategyError
+        If it is no strategy, a number is out of its range, or there is a concentration without a seed or the other way
+        round.
+
+    Notes
+    -----
+    Actions of probability 0 keep it in the second step: draws never leave the support. The first step gives every
+    action some probability. Draws are independent between infosets, in their order, by
+    ``numpy.random.default_rng(seed)``.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.opponents import perturbed
+    >>> bold = Strategy.from_dict(load_game("kuhn"), 0, {"K_": {"b": 1}})
+    >>> round(perturbed(bold, epsilon=0.1)["K_"]["b"], 6)
+    0.95
+    >>> drawn = perturbed(bold, epsilon=0.1, concentration=10, seed=1)["K_"]
+    >>> 0.0 < drawn["b"] < 1.0, drawn == perturbed(bold, epsilon=0.1, concentration=10, seed=1)["K_"]
+    (True, True)
+    """
+    if not isinstance(strategy, Strategy):
+        raise InvalidStrategyError(f"{shown(strategy)} is no strategy: a Strategy is needed")
+    if not _is_real(epsilon) or not 0 <= epsilon <= 1:
+        raise InvalidStrategyError(f"epsilon is {shown(epsilon)}, expected a probability, from 0 to 1")
+    behaviour = (1.0 - float(epsilon)) * strategy.behaviour + float(epsilon) * strategy.treeplex.uniform_behaviour()
+    if concentration is None:
+        if seed is not None:
+            raise InvalidStrategyError(f"seed is {shown(seed)}, but without a concentration nothing is drawn")
+        return strategy.with_behaviour(behaviour)
+    if not _is_real(concentration) or not 0 < concentration <= _LARGEST_CONCENTRATION:
+        raise InvalidStrategyError(
+            f"concentration is {shown(concentration)}, expected a number above 0, and at most "
+            f"{_LARGEST_CONCENTRATION:g}"
+        )
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise InvalidStrategyError(f"a concentration needs a seed, a whole number from 0 on; received {shown(seed)}")
+    return strategy.with_behaviour(_drawn(strategy, behaviour, float(concentration), int(seed)))
+
+
+def _is_real(number: object) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool)
+
+
+def _drawn(strategy: Strategy, behaviour: Floats, concentration: float, seed: int) -> Floats:
+    """Draw each infoset's probabilities from its Dirichlet distribution."""
+    treeplex = strategy.treeplex
+    rng = np.random.default_rng(seed)
+    drawn = behaviour.copy()
+    for first, last in zip(treeplex.offsets[:-1].tolist(), treeplex.offsets[1:].tolist(), strict=True):
+        own = behaviour[first:last]
+        support = np.flatnonzero(own > 0.0)
+        # Gamma variables of tiny shape all round to 0; then the limit of the distribution, one action for certain.
+        sample = rng.gamma(concentration * own[support])
+        total = sample.sum()
+        if not total > 0.0:
+            sample = np.eye(len(support))[rng.choice(len(support), p=own[support] / own[support].sum())]
+            total = 1.0
+        drawn[first:last] = 0.0
+        drawn[first + support] = sample / total
+    return drawn
+
+
+def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
+    """Return the strategy that plays all actions alike but one, which it never takes where there is another.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    action : hashable
+        Its label, or the text of it.
+
+    Returns
+    -------
+    Strategy
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is no such player, or no infoset of the player has such an action.
+
+    Notes
+    -----
+    Without folding it is the probe of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy
+    constraints", AAAI 2019, section 5.2: games against it end in as many showdowns as the opponent lets them.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.opponents import uniform_without
+    >>> probe = uniform_without(load_game("leduc"), 0, "f")
+    >>> probe["Ks_"], probe["Ks_cr"]
+    ({'c': 0.5, 'r': 0.5}, {'f': 0.0, 'c': 0.5, 'r': 0.5})
+    """
+    player = checked_player(game, player)
+    treeplex = game.sequence_form.treeplexes[player]
+    labels = {str(label) for actions in treeplex.action_labels for label in actions}
+    if str(action) not in labels:
+        known = ", ".join(sorted(labels)[:10])
+        raise InvalidStrategyError(
+            f"player {player} of {game.spec} has no action {shown(str(action), 60)}{nearest(str(action), labels)}; "
+            f"expected one of {known}"
+        )
+    behaviour = [1.0]
+    for actions in treeplex.action_labels:
+        weights = np.array([str(label) != str(action) or len(actions) == 1 for label in actions], dtype=np.float64)
+        behaviour += (weights / weights.sum()).tolist()
+    return Strategy(game, player, behaviour)

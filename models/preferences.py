@@ -1,0 +1,505 @@
+"""Preferences for actions: how much a method should favour a style, and what that may cost."""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ..seqform.arrays import Floats
+from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
+from ..seqform.game import Game
+from ..seqform.names import quoted_label
+from ..seqform.polytope import Treeplex, is_hashable
+from ..seqform.strategy import Strategy, check_same_game
+from .constraints.tokens import Tokens, parse_number
+
+#: The largest degree that makes sense: beyond it the preferred action is all that is played where it is played at all.
+LARGEST_DEGREE = 1e9
+_FIRST = "@first"
+
+#: Tells whether a preference is about an infoset: from the player, the infoset's label and its actions' labels.
+Predicate = Callable[[int, Hashable, Sequence[Hashable]], bool]
+
+
+class Wish(Protocol):
+    """What a preference is to a game: degrees of the actions of an infoset."""
+
+    @property
+    def vulnerability(self) -> float | None:
+        """What the preference may cost at each infoset that it is about; ``None`` for the method's own."""
+        ...
+
+    def degrees(
+        self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
+    ) -> list[float] | None:
+        """Return δ of each action of an infoset, each 1 or more; ``None`` if the preference is not about it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prefer:
+    """A preference for actions: at the infosets that it is about, the regrets of these count ``degree`` times.
+
+    Parameters
+    ----------
+    actions : label, or collection of labels
+        Actions by their labels, or by the longer words that the game has for them.
+    degree : float
+        δ ≥ 1 of these actions; that of the others is 1.
+    player : int, optional
+        Whose; by default everybody's.
+    infosets : label, collection of labels, or callable, optional
+        Where; a callable is asked ``(player, infoset label, action labels)`` and answers true or false. By default
+        wherever one of the actions is there.
+    first : bool
+        Whether it is about the player's first decisions alone.
+    vulnerability : float, optional
+        β of the infosets that it is about; by default that of the method.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If the degree is below 1, the vulnerability below 0, or one of them is no finite number.
+
+    Notes
+    -----
+    Q. Ju, T. Tellier, M. Sun, Z. Fang and Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, equations 13 to 16.
+
+    Examples
+    --------
+    >>> from treeplex import Prefer
+    >>> bold = Prefer("b", 5, player=0, first=True)
+    >>> bold.degrees(0, "K_", ("p", "b"), is_first=True)
+    [1.0, 5.0]
+    >>> bold.degrees(1, "K_b", ("p", "b"), is_first=True) is None
+    True
+    """
+
+    actions: Any
+    degree: float
+    player: int | None = field(default=None, kw_only=True)
+    infosets: Any = field(default=None, kw_only=True)
+    first: bool = field(default=False, kw_only=True)
+    vulnerability: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _settle(self, "degree", 1.0)
+        if self.player is not None and (isinstance(self.player, bool) or not isinstance(self.player, Integral)):
+            raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
+        if not self.labels:
+            raise InvalidPreferenceError("a preference has no action, expected one at least")
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The actions, as they were given."""
+        actions = self.actions
+        if isinstance(actions, list | set | frozenset):
+            return tuple(actions)
+        return (actions,)
+
+    def known_as(self, words: Mapping[str, Hashable]) -> "Prefer":
+        """Return the same with labels in place of a game's longer words for them."""
+        if not any(is_hashable(label) and label in words for label in self.labels):
+            return self
+        labels = [words.get(label, label) if isinstance(label, str) else label for label in self.labels]
+        return replace(self, actions=labels)
+
+    def degrees(
+        self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
+    ) -> list[float] | None:
+        """Return δ of each action of an infoset; ``None`` if the preference is not about it."""
+        if self.player not in (None, player) or (self.first and not is_first):
+            return None
+        wanted = [_among(action, self.labels) for action in actions]
+        if not any(wanted) or not self._covers(player, infoset, actions):
+            return None
+        return [self.degree if each else 1.0 for each in wanted]
+
+    def _covers(self, player: int, infoset: Hashable, actions: Sequence[Hashable]) -> bool:
+        chosen = self.infosets
+        if chosen is None:
+            return True
+        if callable(chosen):
+            return bool(chosen(player, infoset, actions))
+        many = isinstance(chosen, Collection) and not isinstance(chosen, str | tuple)
+        return _among(infoset, tuple(chosen) if many else (chosen,))
+
+    def __str__(self) -> str:
+        seat = "" if self.player is None else f"{self.player}/"
+        named = self.infosets if isinstance(self.infosets, str) else None
+        where = "" if named is None else f"{quoted_label(named)}:"
+        listed = "+".join(map(quoted_label, self.labels))
+        return one_line(f"{seat}{where}{listed}{_FIRST if self.first else ''}:{self.degree:g}", 80)
+
+
+@dataclass(frozen=True, eq=False)
+class PreferStrategy:
+    """A preference for a whole strategy: δ(I, a) = 1 + strength · σ(I, a).
+
+    Parameters
+    ----------
+    strategy : Strategy
+    strength : float
+        At least 0.
+    vulnerability : float, optional
+        β of the infosets where σ is not uniform; by default that of the method.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If it is no strategy, or a number is negative or not finite.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.preferences import PreferStrategy
+    >>> cautious = Strategy.from_dict(load_game("kuhn"), 0, {"K_": {"p": 1, "b": 0}})
+    >>> PreferStrategy(cautious, strength=4).degrees(0, "K_", ("p", "b"), is_first=True)
+    [5.0, 1.0]
+    """
+
+    strategy: Strategy
+    strength: float
+    vulnerability: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            raise InvalidPreferenceError(f"a preference is for {shown(self.strategy)}, expected a Strategy")
+        _settle(self, "strength", 0.0)
+
+    @property
+    def player(self) -> int:
+        """Whose strategy it is."""
+        return self.strategy.player
+
+    def known_as(self, words: Mapping[str, Hashable]) -> "PreferStrategy":
+        """Return the same: strategies know their game's labels."""
+        return self
+
+    def degrees(
+        self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
+    ) -> list[float] | None:
+        """Return δ of each action of an infoset; ``None`` where the strategy says nothing or plays uniformly."""
+        treeplex = self.strategy.treeplex
+        number = treeplex.find_infoset(infoset) if player == self.player else None
+        if number is None:
+            return None
+        start, stop = treeplex.offsets[number : number + 2].tolist()
+        behaviour = dict(zip(treeplex.action_labels[number], self.strategy.behaviour[start:stop].tolist(), strict=True))
+        shares = [behaviour.get(action, 0.0) for action in actions]
+        if np.ptp(shares) == 0.0:
+            return None
+        return [1.0 + self.strength * share for share in shares]
+
+    def __str__(self) -> str:
+        return f"player {self.player}'s strategy, strength {self.strength:g}"
+
+
+class _PreferenceText(Tokens):
+    failure = InvalidPreferenceError
+    example = "raise:5"
+
+
+def parse_preference(text: str, player: int | None = None) -> Prefer:
+    """Read a preference: ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``.
+
+    Parameters
+    ----------
+    text : str
+        ACTION is a label, or a word that the game has for one; with ``@first`` it is about first decisions alone, with
+        INFOSET about that one. DELTA is a number of at least 1. Labels stand in double quotes where they hold blanks or
+        one of ``"':/()+<>=``.
+    player : int, optional
+        Whose it is, where the text names no seat; by default everybody's.
+
+    Returns
+    -------
+    Prefer
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> from treeplex.models.preferences import parse_preference
+    >>> parse_preference("0/J_:b:10")
+    Prefer(actions='b', degree=10.0, player=0, infosets='J_', first=False, vulnerability=None)
+    >>> print(parse_preference("raise@first:5"))
+    raise@first:5
+    """
+    reader = _PreferenceText("preference", text)
+    if not text.strip():
+        raise InvalidPreferenceError(f"the preference is {shown(text)}, expected text such as 'raise:5'")
+    head, colon, number = text.rpartition(":")
+    if not colon or not head.strip():
+        raise reader.error(0, "it has no degree; expected ACTION:DELTA, such as raise:5")
+    try:
+        degree = float(parse_number(number.strip()))
+    except ValueError:
+        column = len(text) - len(number)
+        raise reader.error(column, f"received {shown(number.strip())}, expected a degree, such as 5") from None
+    if degree < 1.0:
+        raise reader.error(len(text) - len(number), f"received the degree {number.strip()}, expected 1 or more")
+    reader = _PreferenceText("preference", head)
+    first_label = reader.take_label("an action, such as raise")
+    seat, infoset, action = player, None, first_label
+    if reader.follows("/"):
+        reader.take()
+        if not first_label.text.isdecimal():
+            raise reader.error(
+                first_label.start, f"received the seat {first_label.shown}, expected a number, such as 0"
+            )
+        seat = int(first_label.text)
+        action = reader.take_label("an action, or the label of an infoset")
+        if reader.follows(":"):
+            reader.take()
+            infoset, action = action.text, reader.take_label("the label of an action")
+    label, first = action.text, False
+    if action.kind == "word" and label.endswith(_FIRST):
+        label, first = label.removesuffix(_FIRST), True
+    elif reader.peek().kind == "word" and reader.peek().text == _FIRST:
+        reader.take()
+        first = True
+    rest = reader.peek()
+    if rest.kind != "end":
+        raise reader.error(rest.start, f"received {rest.shown}, expected : and a degree")
+    if not label:
+        raise reader.error(action.start, f"received {action.shown}, expected an action before {_FIRST}")
+    return Prefer(label, degree, player=seat, infosets=infoset, first=first)
+
+
+def _settle(wish: Any, amount: str, least: float) -> None:
+    """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
+    number = checked(getattr(wish, amount), amount, least, f"a number of at least {least:g}")
+    if number > LARGEST_DEGREE:
+        raise InvalidPreferenceError(f"a preference has {amount} {shown(getattr(wish, amount))}, expected at most 1e9")
+    object.__setattr__(wish, amount, number)
+    if wish.vulnerability is not None:
+        beta = checked(wish.vulnerability, "vulnerability", 0.0, "a number of at least 0")
+        object.__setattr__(wish, "vulnerability", beta)
+
+
+def checked(value: Any, what: str, least: float, expected: str) -> float:
+    """Return a number of a preference, or refuse it."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+    if not least <= number < float("inf"):
+        raise InvalidPreferenceError(f"a preference has {what} {shown(value)}, expected {expected}")
+    return number
+
+
+def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
+    """Whether a label, or its text, is one of those wanted."""
+    return any(label == each or (isinstance(each, str) and str(label) == each) for each in wanted)
+
+
+Units = Literal["counterfactual", "conditional"]
+
+#: What a vulnerability may be in: counterfactual payoff, or payoff given that the others allow the infoset.
+UNITS = ("counterfactual", "conditional")
+
+
+@dataclass(frozen=True, eq=False)
+class Preference:
+    """Degrees δ(I, a) and vulnerabilities β(I) on a game; :func:`preference_on` makes one.
+
+    Attributes
+    ----------
+    degrees : tuple of ndarray of float64, each shape (num_sequences,)
+        δ ≥ 1 of each sequence's action, one array a player; 1 for the empty sequence.
+    vulnerability : tuple of ndarray of float64, each shape (num_infosets,)
+        β ≥ 0 of each infoset, one array a player, in payoff units.
+    units : {"counterfactual", "conditional"}
+        What β is held against: the averaged counterfactual regret, or that divided by the probability with which
+        chance and the others allow the infoset.
+    fingerprint : str
+        Of the game.
+    wishes : tuple of Prefer or PreferStrategy
+        What it was made of, with the game's own labels.
+    about : tuple of ndarray of bool, each shape (num_infosets,)
+        Which infosets any of these is about.
+    """
+
+    degrees: tuple[Floats, ...]
+    vulnerability: tuple[Floats, ...]
+    units: Units
+    fingerprint: str
+    wishes: tuple[Prefer | PreferStrategy, ...]
+    about: tuple[Any, ...]
+
+    @property
+    def is_vulnerable(self) -> bool:
+        """Whether any vulnerability is above zero."""
+        return any(bool(each.any()) for each in self.vulnerability)
+
+    def fallback(self, treeplex: Treeplex, player: int) -> Floats:
+        """Return what is played where no regret is above β: (δ − 1) / Σ (δ − 1), uniform where that is 0 / 0.
+
+        Returns
+        -------
+        ndarray of float64, shape (num_sequences,)
+            1 for the empty sequence.
+        """
+        counts = treeplex.num_actions
+        result = np.ones(treeplex.num_sequences)
+        if len(counts):
+            excess = self.degrees[player][1:] - 1.0
+            totals = np.repeat(np.add.reduceat(excess, np.cumsum(counts) - counts), counts)
+            result[1:] = np.where(
+                totals > 0.0, excess / np.where(totals > 0.0, totals, 1.0), np.repeat(1.0 / counts, counts)
+            )
+        return result
+
+
+def preference_on(
+    game: Game,
+    prefer: Any = (),
+    vulnerability: float = 0.0,
+    units: Units = "conditional",
+) -> Preference:
+    """Lay preferences out on a game.
+
+    Parameters
+    ----------
+    game : Game
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+        Texts as :func:`parse_preference` reads them. Where several are about an infoset the last one counts.
+    vulnerability : float
+        β of the infosets that a preference is about, if it has none of its own.
+    units : {"counterfactual", "conditional"}
+
+    Returns
+    -------
+    Preference
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a preference cannot be read, is about nothing in the game, or stands there twice with different degrees.
+    InvalidStrategyError
+        If a preference is for a strategy of another game.
+    UnsupportedProblemError
+        If units are conditional, β is not zero, and a player's plans form a flow polytope or the game has no leaves.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.preferences import preference_on
+    >>> preference = preference_on(load_game("kuhn"), "0/b@first:5", vulnerability=0.01)
+    >>> preference.degrees[0][:5], preference.vulnerability[0]
+    (array([1., 1., 5., 1., 1.]), array([0.01, 0.  , 0.01, 0.  , 0.01, 0.  ]))
+    """
+    if units not in UNITS:
+        raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
+    default = checked(vulnerability, "vulnerability", 0.0, "a number of at least 0")
+    # A game may have longer words for its actions.
+    words = game.action_words
+    wishes = [wish.known_as(words) for wish in wishes_of(prefer)]
+    _check_distinct(wishes)
+    for wish in wishes:
+        if isinstance(wish, PreferStrategy):
+            check_same_game(wish.strategy, game)
+        elif wish.player is not None and not 0 <= wish.player < game.num_players:
+            raise InvalidPreferenceError(
+                f"the preference {wish} is player {wish.player}'s, expected a seat from 0 to {game.num_players - 1}"
+            )
+    degrees, betas, abouts = [], [], []
+    used = [False] * len(wishes)
+    for player, treeplex in enumerate(game.sequence_form.treeplexes):
+        delta, beta = np.ones(treeplex.num_sequences), np.zeros(treeplex.num_infosets)
+        about = np.zeros(treeplex.num_infosets, dtype=bool)
+        first = _first_decisions(treeplex)
+        for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
+            start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
+            for index, wish in enumerate(wishes):
+                answer = wish.degrees(player, label, actions, bool(first[infoset]))
+                if answer is not None:
+                    used[index] = about[infoset] = True
+                    delta[start:stop] = answer
+                    beta[infoset] = default if wish.vulnerability is None else wish.vulnerability
+        degrees.append(delta)
+        betas.append(beta)
+        abouts.append(about)
+    for wish, was_used in zip(wishes, used, strict=True):
+        if not was_used:
+            raise InvalidPreferenceError(_nothing(game, wish))
+    preference = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(wishes), tuple(abouts))
+    if preference.is_vulnerable and units == "conditional":
+        form = game.sequence_form
+        if form.leaves is None or not all(treeplex.single_parent for treeplex in form.treeplexes):
+            raise UnsupportedProblemError(
+                f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "
+                f"{game.spec} has no table of leaves: use units='counterfactual'"
+            )
+    return preference
+
+
+def wishes_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStrategy]:
+    """Return preferences, however they are given, as a list; texts without a seat are about ``player``.
+
+    Raises
+    ------
+    InvalidPreferenceError
+    """
+    single = isinstance(prefer, Prefer | PreferStrategy | str) or not isinstance(prefer, Iterable)
+    found: list[Prefer | PreferStrategy] = []
+    for one in [prefer] if single else prefer:
+        wish = parse_preference(one, player) if isinstance(one, str) else one
+        if not isinstance(wish, Prefer | PreferStrategy):
+            raise InvalidPreferenceError(
+                f"a preference is {shown(one)}, expected a Prefer, a PreferStrategy or text such as 'raise:5'"
+            )
+        found.append(wish)
+    return found
+
+
+def _first_decisions(treeplex: Treeplex) -> Any:
+    """Return which infosets lie below no action of the player's own."""
+    if treeplex.single_parent:
+        return treeplex.parents == 0
+    return np.asarray(treeplex.depths == 0)
+
+
+def _check_distinct(wishes: list[Prefer | PreferStrategy]) -> None:
+    """Refuse one thing preferred twice to different degrees."""
+    known: dict[Any, Prefer] = {}
+    for wish in wishes:
+        if isinstance(wish, Prefer) and not callable(wish.infosets):
+            key = (frozenset(wish.labels), wish.player, str(wish.infosets), wish.first)
+            other = known.setdefault(key, wish)
+            if other.degree != wish.degree:
+                raise InvalidPreferenceError(f"the preferences {other} and {wish} contradict each other")
+
+
+def _nothing(game: Game, wish: Prefer | PreferStrategy) -> str:
+    """Return why a preference is about nothing in a game."""
+    if isinstance(wish, PreferStrategy):
+        return f"the preference for {wish} is for none: the strategy plays uniformly everywhere"
+    players = range(game.num_players) if wish.player is None else [wish.player]
+    treeplexes = [game.sequence_form.treeplexes[player] for player in players]
+    known = {str(label) for treeplex in treeplexes for labels in treeplex.action_labels for label in labels}
+    whose = "nobody" if wish.player is None else f"player {wish.player}"
+    for label in wish.labels:
+        if str(label) not in known:
+            words = sorted({*known, *game.action_words})
+            hint = nearest(str(label), words)
+            listed = f"; expected one of {', '.join(map(quoted_label, words))}" if len(words) <= 12 else ""
+            has = "has" if wish.player is None else "has no"
+            return f"the preference {wish}: {whose} of {game.spec} {has} action {shown(label)}{hint}{listed}"
+    if isinstance(wish.infosets, Hashable) and not callable(wish.infosets) and wish.infosets is not None:
+        return f"the preference {wish}: {whose} of {game.spec} has no infoset {shown(wish.infosets)} with that action"
+    return f"the preference {wish} is about no infoset of {game.spec}"
+
+
+def iterate_degrees(
+    wishes: Iterable[Wish], player: int, infoset: Hashable, actions: tuple[Hashable, ...], is_first: bool
+) -> Iterator[tuple[list[float], float | None]]:
+    """Yield what each preference that is about an infoset says of it, in order: degrees and vulnerability."""
+    for wish in wishes:
+        answer = wish.degrees(player, infoset, actions, is_first)
+        if answer is not None:
+            yield answer, wish.vulnerability

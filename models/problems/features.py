@@ -1,0 +1,23 @@
+"""What problems need of a method, and methods declare that they can do."""
+
+from enum import StrEnum
+
+
+class Feature(StrEnum):
+    """One thing that a method must be able to do for a problem; the value says it in words.
+
+    A method serves a problem if it has all features that the problem needs.
+    """
+
+    PROGRAM = "one program for the whole problem"
+    PLAYERS = "more than two players"
+    ALONE = "an objective in which the other player has no part"
+    TILT = "a payoff against a model of the opponent"
+    FLOOR = "a floor under what a strategy guarantees"
+    CONSTRAINTS = "constraints"
+    CONVEX = "constraints that are not linear"
+    REPLIES = "an opponent whose plans are images of others"
+    FLOAT_REPLIES = "such an opponent, known in floats alone"
+    STEPS = "decisions step by step"
+    SEARCH = "subgames of an equilibrium solved anew"
+    LOCAL = "steps that assume calls to the end"

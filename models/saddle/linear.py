@@ -1,0 +1,190 @@
+"""Saddle programs as linear programs, in floats or in fractions, and what their solutions say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.rationals import to_fractions
+from ..programs.linear_program import LinearProgram
+from ..programs.program_blocks import ProgramBlocks
+from ..programs.rational_program import RationalProgram
+from .program import REPLY, SAFETY, Answer, Saddle
+from .rows import Rows
+from .view import PlayerView
+
+#: Multipliers below this are round-off: no plan can be read off rows that are multiplied by so little.
+NEGLIGIBLE = 1e-12
+
+
+def linear_program(saddle: Saddle) -> LinearProgram:
+    """Return a saddle program in floats as a sparse linear program.
+
+    Parameters
+    ----------
+    saddle : Saddle
+
+    Returns
+    -------
+    LinearProgram
+        Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``factors``
+        (z) and ``values`` (q); row blocks ``plan``, ``constraints``, ``penalty``, ``auxiliary prices``, ``response``,
+        ``factors`` and ``safety``; those that the program needs.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a constraint is neither linear nor piecewise linear.
+
+    Notes
+    -----
+    By duality of the inner minimum the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
+
+        max  c · x + ω (f · q − k · μ) − price · v
+        s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
+
+    where μ is at most the price where rows on y are soft. The multipliers of the rows ``response`` are ω y + κ y_s,
+    with κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so that M, q and μ are in units
+    of M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
+    units.
+    Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) stand between x and the
+    response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, or replies, the floor
+    has values, a response and factors of its own, named ``floor values`` and so on.
+    """
+    for rows in (saddle.own, saddle.other):
+        curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
+        if curved:
+            raise UnsupportedProblemError(
+                f"constraint {shown(curved[0])} is not linear, so there is no linear program: use the method cvxpy"
+            )
+    return _blocks(saddle).program(maximise=saddle.maximises)
+
+
+def rational_program(saddle: Saddle) -> RationalProgram:
+    """Return a saddle program in fractions as the program of :func:`linear_program`, in payoff units.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a constraint has no rows in fractions.
+    """
+    return _blocks(saddle).rational_program(maximise=saddle.maximises)
+
+
+def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, Any]) -> Answer:
+    """Return plans, multipliers and subgradients from a solution of the linear or the rational program.
+
+    Parameters
+    ----------
+    saddle : Saddle
+    primal : mapping of str to ndarray
+        By block of columns.
+    dual : mapping of str to ndarray
+        By block of rows: the objective's gain per unit of a row's bound.
+    """
+    view, exact, sign = saddle.view, saddle.view.exact, saddle.sign
+    multipliers: dict[str, Any] = {}
+    subgradients: dict[str, Any] = {}
+    parts = (("constraints", dual, saddle.own, sign), ("prices", primal, saddle.other, view.unit))
+    for name, solution, rows, factor in parts:
+        if rows is not None and name in solution:
+            matrix = rows.matrix(exact)
+            multipliers |= matrix.multipliers(solution[name] * factor)
+            subgradients |= matrix.subgradients(solution[name] * factor)
+    floor_price = view.number(sign * dual[SAFETY][0]) if SAFETY in dual else view.number(0)
+    floor_price = floor_price if floor_price > (0 if exact else NEGLIGIBLE) else 0 * floor_price
+    if saddle.floor is not None:
+        multipliers[SAFETY] = floor_price / view.unit
+    own = primal["plan"]
+    # The rows are in units of payoff, and so are their multipliers what y weighs times that.
+    priced = 0 if saddle.weight is None else saddle.weight * view.unit
+    if "floor response" in dual:
+        if floor_price:
+            subgradients[SAFETY] = sign * dual["floor response"] / floor_price
+    else:
+        priced += floor_price
+    other = sign * dual["response"] / priced if priced else saddle.reply_to(own)
+    if view.replies is not None:
+        subgradients[REPLY] = other
+    return Answer(saddle.seated(own, other), multipliers, subgradients)
+
+
+def _blocks(saddle: Saddle) -> ProgramBlocks:
+    view = saddle.view
+    blocks = ProgramBlocks(view.exact)
+    tilt = 0 if saddle.tilt is None else saddle.sign * saddle.tilt
+    blocks.add_columns("plan", view.own.num_sequences, objective=tilt, lower=0.0)
+    blocks.add_rows("plan", {"plan": view.own.E}, lower=view.own.e, upper=view.own.e)
+    if saddle.own_rows.constraints:
+        _add_own_rows(blocks, saddle.own_rows, saddle.sign)
+    if saddle.weight is None and saddle.floor is None:
+        return blocks
+    weight = 0 if saddle.weight is None else saddle.sign * saddle.weight
+    rows = saddle.other_rows
+    more = _add_other_rows(blocks, rows, view, weight) if rows.constraints else {}
+    _add_response(blocks, view, weight, more)
+    if saddle.floor is not None:
+        whole, apart = view.whole, ""
+        if more or whole is not view:  # the floor holds against all plans, whatever the rows on y and the replies
+            apart = "floor "
+            _add_response(blocks, whole, 0, {}, apart)
+        row = sp.coo_array(-whole.other.e[None, :])
+        blocks.add_rows(SAFETY, {f"{apart}values": row}, upper=-saddle.floor / view.unit)
+    return blocks
+
+
+def _add_own_rows(blocks: ProgramBlocks, rows: Rows, sign: int) -> None:
+    """Add G x + K s ≤ h, or its violations at a price."""
+    own = rows.matrix(blocks.exact)
+    terms: dict[str, Any] = {"plan": own.matrix}
+    if own.auxiliary.shape[1]:
+        blocks.add_columns("auxiliary", own.auxiliary.shape[1])
+        terms["auxiliary"] = own.auxiliary
+    if rows.price is not None:
+        excess, units = own.excess(one_for_all=rows.shared)
+        blocks.add_columns("excess", len(units), objective=-sign * rows.price * units, lower=0.0)
+        terms["excess"] = excess
+    blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
+
+
+def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight: Any) -> dict[str, Any]:
+    """Add μ, and return its part in the rows of the response."""
+    other = rows.matrix(blocks.exact)
+    # In units of payoff, and of rows that were divided by their units.
+    count, scale = len(other.units), view.unit / other.units
+    most = np.full(count, np.inf, dtype=other.units.dtype)
+    if rows.price is not None and not rows.shared:
+        most[other.heads] = rows.price / scale[other.heads]
+    least = np.where(other.equal, -np.inf, 0.0)
+    blocks.add_columns("prices", count, objective=-weight * view.unit * other.limits, lower=least, upper=most)
+    if rows.price is not None and rows.shared:
+        # Rows of fractions are not divided, and their scale is 1.
+        entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
+        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.price)
+    if other.auxiliary.shape[1]:
+        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=0.0)
+    return {"prices": -other.matrix.T}
+
+
+def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = "") -> None:
+    """Add the payoff that x guarantees, ``weight`` times, to the objective: the columns q and the rows that bound them.
+
+    ``more`` holds further terms of the rows, by blocks of columns; the names of all blocks begin with the prefix.
+    """
+    unit, matrices, other = view.unit, view.matrices, view.other
+    objective = weight * unit * (to_fractions(other.e) if view.exact else other.e)
+    values, factors = f"{prefix}values", f"{prefix}factors"
+    step = -1 if view.exact else -1.0 / unit
+    if len(matrices) == 1:
+        blocks.add_columns(values, other.E.shape[0], objective=objective)
+        terms = {"plan": matrices[0].T * step, values: other.E.T}
+        blocks.add_rows(f"{prefix}response", {**terms, **more}, upper=0.0)
+        return
+    left, right = matrices
+    count = left.shape[1]
+    blocks.add_columns(factors, count)
+    blocks.add_columns(values, other.E.shape[0], objective=objective)
+    blocks.add_rows(f"{prefix}response", {factors: -right.T, values: other.E.T, **more}, upper=0.0)
+    blocks.add_rows(factors, {"plan": left.T * step, factors: sp.eye_array(count)}, lower=0.0, upper=0.0)

@@ -1,0 +1,376 @@
+"""The constraints of one player in a saddle program: hard, or soft at a price."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.rationals import to_fractions
+from ..constraints.constraint import Constraint, DistanceConstraint, constraint_value, weighted_minorant
+from ..constraints.lifted import LiftedRows
+from ..constraints.linear import LinearConstraint
+from ..constraints.polyhedral import PolyhedralConstraint
+from ..programs.triplets import Triplets
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+#: What coefficients of linear programs may be at most: HiGHS refuses 1e15.
+_LARGEST = 10**14
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Constraints f(x) ≤ 0 on one player's plan x, and what violating them costs.
+
+    Parameters
+    ----------
+    constraints : tuple of Constraint
+        All on the plan of one player.
+    size : int
+        Number of sequences of that plan.
+    price : float or Fraction, optional
+        What the player pays per unit of violation; by default the constraints are hard.
+    shared : bool
+        Whether the player pays for the largest violation alone, instead of for the sum.
+    """
+
+    constraints: tuple[Constraint, ...]
+    size: int
+    price: Any = None
+    shared: bool = False
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all constraints are linear or piecewise linear."""
+        return all(constraint.is_linear for constraint in self.constraints)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The constraints' names."""
+        return tuple(constraint.name for constraint in self.constraints)
+
+    def values(self, plan: Any) -> dict[str, Any]:
+        """Return f by constraint, at a plan of floats or of fractions."""
+        exact = plan.dtype == object
+        return {one.name: constraint_value(one, plan, exact) for one in self.constraints}
+
+    def paid(self, values: Mapping[str, Any]) -> Any:
+        """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
+        if self.price is None or not self.constraints:
+            return 0
+        excess = [max(0 * value, value) for value in values.values()]
+        return self.price * (max(excess) if self.shared else sum(excess))
+
+    def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
+        """Return multipliers that prove a bound, in the order of the constraints, nearest to those given.
+
+        They are at least 0, and where constraints are soft at most the price: each, or their sum if it is shared.
+        """
+        given = [max(0, multipliers.get(name, 0)) for name in self.names]
+        total = sum(given)
+        if self.price is None or total <= self.price:
+            return given
+        if self.shared:
+            return [one * (self.price / total) for one in given]
+        return [min(one, self.price) for one in given]
+
+    def minorant(self, multipliers: Mapping[str, Any], plan: Any, subgradients: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return g and c with Σ λ f(x') ≥ g · x' + c for every plan x', λ being the capped multipliers.
+
+        Parameters
+        ----------
+        multipliers : mapping of str to number
+        plan : ndarray
+            Where the bound is to be tight.
+        subgradients : mapping of str to ndarray
+            By constraint: what :meth:`Constraint.minorant <treeplex.models.constraints.Constraint.minorant>` takes.
+        """
+        return weighted_minorant(self.constraints, self.capped(multipliers), plan, subgradients)
+
+    def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
+        """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
+
+        They are known of functions with a conjugate in closed form, by constraint.
+        """
+        found: dict[str, Floats] = {}
+        for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
+            if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:
+                best = one.distance.best_slopes(gradient / multiplier)
+                if best is not None:
+                    found[one.name] = best
+        return found
+
+    @cached_property
+    def sizes(self) -> Mapping[str, float]:
+        """What the rows of linear constraints are divided by in programs in floats, by name."""
+        return self.matrix(exact=False).sizes
+
+    def matrix(self, exact: bool) -> "ConstraintMatrix":
+        """Return the rows of the constraints that linear programs can state, in floats or in fractions."""
+        return self._exact_matrix if exact else self._matrix
+
+    @cached_property
+    def _matrix(self) -> "ConstraintMatrix":
+        return ConstraintMatrix.of(self.constraints, self.size)
+
+    @cached_property
+    def _exact_matrix(self) -> "ConstraintMatrix":
+        return ConstraintMatrix.exact(self.constraints, self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintMatrix:
+    """G x + K s ≤ h, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+
+    Made by :meth:`of` in floats, by :meth:`exact` in fractions.
+
+    A linear constraint is one row. One that is piecewise linear has several, on auxiliary variables s of its own: the
+    first is the function that is to be at most 0, the others say what s is to meet; see :class:`LiftedRows`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the constraints.
+    starts : ndarray of int, shape (constraints + 1,)
+        Where the rows of each begin.
+    matrix : csr_array or Triplets, shape (k, num_sequences)
+        G.
+    auxiliary : csr_array, shape (k, num_auxiliary)
+        K.
+    limits : ndarray of float64 or of Fraction, shape (k,)
+        h.
+    equal : ndarray of bool, shape (k,)
+        Where a row is an equation.
+    units : ndarray of float64, shape (k,)
+        What rows were divided by: a multiplier of a row, divided by its unit, is that of the row as it was given.
+    """
+
+    names: tuple[str, ...]
+    starts: Integers
+    matrix: Any
+    auxiliary: sp.csr_array
+    limits: Any
+    equal: npt.NDArray[np.bool_]
+    units: Any
+
+    @classmethod
+    def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
+        """Put constraints on plans of so many sequences together; those that are not linear are left out."""
+        linear = [one for one in constraints if one.is_linear]
+        parts = [_part(one) for one in linear]
+        starts = np.cumsum([0, *(len(part.limits) for part in parts)])
+        columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
+        matrix = _put_together([part.plan for part in parts], starts, np.zeros_like(starts), size)
+        auxiliary = _put_together([part.auxiliary for part in parts], starts, columns, int(columns[-1]))
+        largest = np.zeros(int(starts[-1]))
+        for part in (sp.coo_array(matrix), sp.coo_array(auxiliary)):
+            np.maximum.at(largest, part.coords[0], np.abs(part.data))
+        units = np.where(largest > 0.0, largest, 1.0)
+        scale = sp.diags_array(1.0 / units)
+        return cls(
+            names=tuple(one.name for one in linear),
+            starts=starts,
+            matrix=sp.csr_array(scale @ matrix),
+            auxiliary=sp.csr_array(scale @ auxiliary),
+            limits=np.concatenate([np.zeros(0), *(part.limits for part in parts)]) / units,
+            equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            units=units,
+        )
+
+    @classmethod
+    def exact(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
+        """Put linear constraints on plans of so many sequences together, in fractions; rows are not divided.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If a constraint is not linear.
+        """
+        keys: list[tuple[int, int]] = []
+        values: list[Fraction] = []
+        for row, one in enumerate(constraints):
+            if not isinstance(one, LinearConstraint):
+                raise UnsupportedProblemError(
+                    f"constraint {shown(one.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
+                )
+            keys += [(row, sequence) for sequence in one.indices.tolist()]
+            values += one.exact_coefficients
+        count = len(constraints)
+        return cls(
+            names=tuple(one.name for one in constraints),
+            starts=np.arange(count + 1, dtype=np.int32),
+            matrix=Triplets.from_entries((count, size), keys, values),
+            auxiliary=sp.csr_array((count, 0)),
+            limits=to_fractions([one.exact_limit for one in constraints if isinstance(one, LinearConstraint)]),
+            equal=np.zeros(count, dtype=bool),
+            units=to_fractions([1] * count),
+        )
+
+    @property
+    def lower(self) -> Floats:
+        """What rows are to be at least, shape (k,)."""
+        return np.where(self.equal, self.limits, -np.inf)
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """What the first row of each constraint was divided by, by name."""
+        return dict(zip(self.names, self.units[self.heads].tolist(), strict=True))
+
+    @property
+    def heads(self) -> Integers:
+        """The first row of each constraint, shape (constraints,)."""
+        return self.starts[:-1]
+
+    def excess(self, one_for_all: bool) -> tuple[sp.csr_array, Floats]:
+        """Return what violations are multiplied by in the rows that they loosen, the first ones of constraints.
+
+        Parameters
+        ----------
+        one_for_all : bool
+            Whether one violation loosens all of them.
+
+        Returns
+        -------
+        matrix : csr_array, shape (k, constraints) or (k, 1)
+        units : ndarray of float64, shape (constraints,) or (1,)
+            Of the violations, so that no entry is below 1: solvers drop what is tiny, and refuse what is huge.
+        """
+        count, units = len(self.names), self.units[self.heads]
+        columns = np.zeros(count, dtype=np.int64) if one_for_all else np.arange(count)
+        chosen = _common_unit(units) if one_for_all else units
+        # Rows of fractions are not divided: their ratios are 1.
+        ratios = (-chosen[columns] / units).astype(np.float64)
+        matrix = sp.csr_array((ratios, (self.heads, columns)), shape=(len(self.units), len(chosen)))
+        return matrix, chosen
+
+    def multipliers(self, of_rows: Any) -> dict[str, Any]:
+        """Return the multipliers of constraints by those of the rows, which are at least 0 up to round-off."""
+        heads = (of_rows / self.units)[self.heads].tolist()
+        return {name: value if value > 0 else 0 * abs(value) for name, value in zip(self.names, heads, strict=True)}
+
+    def subgradients(self, of_rows: Floats) -> dict[str, Floats]:
+        """Return the multipliers of the rows of each constraint that has auxiliary variables."""
+        given = of_rows / self.units
+        parts = zip(self.names, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        return {name: given[start:stop] for name, start, stop in parts if stop > start + 1}
+
+
+def lifted_rows(constraint: Constraint) -> LiftedRows | None:
+    """Return the rows of a constraint that a linear program states with auxiliary variables; ``None`` for another."""
+    return constraint.rows if isinstance(constraint, PolyhedralConstraint | DistanceConstraint) else None
+
+
+def cvxpy_rows(
+    constraints: Sequence[Constraint], plan: Any, sizes: Mapping[str, float], excess: Any = None
+) -> "tuple[list[cp.Constraint], list[cp.Constraint]]":
+    """Return constraints in cvxpy, and what their auxiliary variables are to meet: one constraint each, or none.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+    plan : cvxpy.Variable
+    sizes : mapping of str to float
+        What the rows of linear constraints are divided by, since solvers' tolerances are absolute.
+    excess : cvxpy.Variable, shape (constraints,) or (1,), optional
+        By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
+    """
+    functions = [
+        (one.to_cvxpy(plan), []) if (rows := lifted_rows(one)) is None else rows.to_cvxpy(plan) for one in constraints
+    ]
+    units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
+    heads = []
+    for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
+        size = sizes.get(one.name, 1.0)
+        column = place if len(units) == len(constraints) else 0
+        allowed = 0.0 if excess is None else excess[column] * (units[column] / size)
+        heads.append((function if size == 1.0 else function / size) <= allowed)
+    return heads, [row for _, rows in functions for row in rows]
+
+
+def excess_units(constraints: Sequence[Constraint], sizes: Mapping[str, float], count: int) -> Floats:
+    """Return the units of so many violations: one for each constraint, or for all."""
+    units = np.array([sizes.get(one.name, 1.0) for one in constraints])
+    return units if count == len(constraints) else _common_unit(units)[:count]
+
+
+def read_multipliers(
+    constraints: Sequence[Constraint], sizes: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+) -> dict[str, float]:
+    """Return the multipliers of constraints by those of the rows that :func:`cvxpy_rows` made of them."""
+    duals = [float(np.asarray(row.dual_value).item()) for row in solved[: len(constraints)]]
+    return {one.name: max(0.0, dual) / sizes.get(one.name, 1.0) for one, dual in zip(constraints, duals, strict=True)}
+
+
+def read_subgradients(
+    constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+) -> dict[str, Floats]:
+    """Return the multipliers of the rows of constraints, from a solved cvxpy program.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        Those whose :func:`cvxpy_rows` are in the program.
+    multipliers : mapping of str to float
+        Of the functions that are to be at most 0, by constraint.
+    solved : sequence of cvxpy.Constraint
+        Its last ones are those on auxiliary variables, in the order of the constraints.
+    """
+    lifted = [(one.name, rows) for one in constraints if (rows := lifted_rows(one)) and rows.auxiliary.shape[1]]
+    last = solved[len(solved) - len(lifted) :]
+    return {
+        name: rows.multipliers(multipliers[name], np.asarray(row.dual_value))
+        for (name, rows), row in zip(lifted, last, strict=True)
+    }
+
+
+def _common_unit(units: Any) -> Any:
+    """Return one unit for all violations, shape (1,): the largest, but within what solvers take of the smallest."""
+    return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
+
+
+#: Rows, columns and values.
+_Entries = tuple[Integers, Integers, Floats]
+
+
+class _Part(NamedTuple):
+    """One constraint's rows; thousands of linear ones would be slow as sparse arrays each."""
+
+    plan: _Entries
+    auxiliary: _Entries
+    num_auxiliary: int
+    limits: Floats
+    equal: npt.NDArray[np.bool_]
+
+
+def _part(constraint: Constraint) -> _Part:
+    none = np.zeros(0, dtype=np.int32)
+    if isinstance(constraint, LinearConstraint):
+        plan = (np.zeros_like(constraint.indices), constraint.indices, constraint.coefficients)
+        return _Part(plan, (none, none, np.zeros(0)), 0, np.array([constraint.limit]), np.zeros(1, dtype=bool))
+    rows = lifted_rows(constraint)
+    assert rows is not None
+    return _Part(_entries(rows.plan), _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
+
+
+def _entries(matrix: sp.csr_array) -> _Entries:
+    coordinates = sp.coo_array(matrix)
+    return coordinates.coords[0], coordinates.coords[1], coordinates.data
+
+
+def _put_together(parts: Sequence[_Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
+    """Return matrices below one another, each from its own row and column on."""
+    # Of the offsets, the last is the size of the whole.
+    rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
+    places = [part[1] + start for part, start in zip(parts, columns.tolist(), strict=False)]
+    none = np.zeros(0, dtype=np.int64)
+    coordinates = (np.concatenate([none, *rows]), np.concatenate([none, *places]))
+    data = np.concatenate([np.zeros(0), *(part[2] for part in parts)])
+    return sp.csr_array((data, coordinates), shape=(int(starts[-1]), width))

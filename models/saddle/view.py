@@ -1,0 +1,250 @@
+"""A two-player zero-sum game from one player's seat, in floats or in exact fractions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
+from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import Strategy
+from ..programs.triplets import Triplets
+
+
+@dataclass(frozen=True, eq=False)
+class Replies(ABC):
+    """Plans of the other player that are images y = T z of the plans z of a polytope of their own.
+
+    Parameters
+    ----------
+    treeplex : Treeplex
+        The polytope of z; it may be a flow polytope.
+    spread : csr_array, shape (num_sequences of the other player, treeplex.num_sequences)
+        T.
+    exact_spread : Triplets, optional
+        T in fractions, where it has them; z's polytope then holds fractions too.
+    """
+
+    treeplex: Treeplex
+    spread: sp.csr_array
+    exact_spread: Triplets | None = field(default=None, kw_only=True)
+
+    @abstractmethod
+    def preimage(self, plan: Any) -> Any:
+        """Return a z whose image is the given plan, or near it if none is."""
+
+    def image(self, reply: Any) -> Any:
+        """Return T z, in floats or in fractions."""
+        if reply.dtype != object:
+            return self.spread @ reply
+        assert self.exact_spread is not None
+        return self.exact_spread @ reply
+
+    def chosen(self, plan: Any, given: Any = None) -> Any:
+        """Return the z that a certificate is computed from: one that is given, made a plan, or a preimage."""
+        if given is None:
+            return self.preimage(plan)
+        return given if given.dtype == object else self.treeplex.plan(self.treeplex.behaviour(np.maximum(given, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class PlayerView:
+    """The game as one player sees it: its plans x, the other player's plans y, and its payoff xᵀ M y.
+
+    M is A for player 0 and −Aᵀ for player 1.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum. What concerns the player's own polytope alone works in any game.
+    player : int
+    exact : bool
+        Whether plans, payoffs and programs are in fractions. Payoffs are then those of the rules or the tree, where the
+        game has one; floats count as :func:`~treeplex.seqform.rationals.intended_fraction` has it.
+    replies : Replies, optional
+        The plans z that the other player chooses from, where they are not its realization plans; M T then stands for M.
+    """
+
+    game: Game
+    player: int
+    exact: bool = False
+    replies: Replies | None = None
+
+    @property
+    def own(self) -> Treeplex:
+        """The player's polytope."""
+        return self.game.sequence_form.treeplexes[self.player]
+
+    @property
+    def other(self) -> Treeplex:
+        """The other player's polytope."""
+        return self.game.sequence_form.treeplexes[1 - self.player] if self.replies is None else self.replies.treeplex
+
+    @property
+    def swapped(self) -> "PlayerView":
+        """The same game from the other player's seat."""
+        assert self.replies is None
+        return PlayerView(self.game, 1 - self.player, self.exact)
+
+    @property
+    def whole(self) -> "PlayerView":
+        """The same seat against all plans of the other player."""
+        return self if self.replies is None else PlayerView(self.game, self.player, self.exact)
+
+    @cached_property
+    def form(self) -> SequenceForm:
+        """The game between the plans that both players choose from, player 0 first."""
+        form = self.game.sequence_form
+        if self.replies is None:
+            return form
+        payoffs = (form.payoff_matrix(self.player) if self.player == 0 else form.payoff_matrix(1).T) @ (
+            self.replies.spread
+        )
+        first = sp.csr_array(payoffs if self.player == 0 else -payoffs.T)
+        treeplexes = (self.own, self.other) if self.player == 0 else (self.other, self.own)
+        return SequenceForm(treeplexes, payoff_matrices=(first, -first))
+
+    def paid(self, other: Any) -> Any:
+        """Return M y: the player's payoff per unit of each of its sequences."""
+        if not self.exact:
+            other = other if self.replies is None else self.replies.spread @ other
+            return self.game.sequence_form.gradient(self.player, [other, other])
+        for matrix in reversed(self.matrices):
+            other = matrix @ other
+        return other
+
+    def asked(self, own: Any) -> Any:
+        """Return −Mᵀ x: the other player's payoff per unit of each of its sequences."""
+        if not self.exact:
+            payoffs = self.game.sequence_form.gradient(1 - self.player, [own, own])
+            return payoffs if self.replies is None else self.replies.spread.T @ payoffs
+        for matrix in self.matrices:
+            own = matrix.T @ own
+        return -own
+
+    def payoff(self, own: Any, other: Any) -> Any:
+        """Return xᵀ M y."""
+        return self.number(own @ self.paid(other))
+
+    def worst_case(self, own: Any) -> Any:
+        """Return min over y of xᵀ M y."""
+        return -self.most_of_other(self.asked(own))
+
+    def worst_reply(self, own: Any) -> Any:
+        """Return a pure plan y that attains min over y of xᵀ M y; with exact numbers, but for round-off."""
+        floats = PlayerView(self.game, self.player, replies=self.replies)
+        found = best_response_plan(self.other, floats.asked(np.asarray(own, dtype=np.float64)))
+        return exact_plan(self.other, found.behaviour) if self.exact else found.plan
+
+    def best_case(self, other: Any) -> Any:
+        """Return max over x of xᵀ M y."""
+        return self.most(self.paid(other))
+
+    def most(self, payoffs: Any) -> Any:
+        """Return max over x of payoffs · x."""
+        return (exact_best_response_value if self.exact else best_response_value)(self.own, payoffs)
+
+    def most_of_other(self, payoffs: Any) -> Any:
+        """Return max over y of payoffs · y."""
+        return (exact_best_response_value if self.exact else best_response_value)(self.other, payoffs)
+
+    def plan_of(self, strategy: Strategy) -> Any:
+        """Return a strategy's realization plan; in fractions by :func:`~treeplex.seqform.rationals.exact_plan`."""
+        return exact_plan(strategy.treeplex, strategy.behaviour) if self.exact else strategy.plan
+
+    def residual(self, plans: Sequence[Any]) -> float:
+        """Return how far all players' plans, player 0's first, are from their polytopes."""
+        residual = exact_residual if self.exact else Treeplex.residual
+        treeplexes = self.game.sequence_form.treeplexes
+        return float(max(residual(treeplex, plan) for treeplex, plan in zip(treeplexes, plans, strict=True)))
+
+    def number(self, number: Any) -> Any:
+        """Return a number as a fraction where exact, else as a float."""
+        return intended_fraction(number) if self.exact else float(number)
+
+    @property
+    def unit(self) -> Any:
+        """The mean absolute entry of M, or of its left factor: solvers' tolerances are absolute. 1 where exact."""
+        if self.exact:
+            return 1
+        factored = self.game.sequence_form.factored
+        entries = self.game.sequence_form.A.data if factored is None else factored.balanced[0].data
+        return float(np.abs(entries).mean()) if len(entries) else 1.0
+
+    @cached_property
+    def matrices(self) -> tuple[Any, ...]:
+        """The matrices whose product is M: M itself, or its two factors."""
+        factors = _exact_payoffs(self.game) if self.exact else _payoffs(self.game)
+        if self.player == 1:
+            factors = (*(matrix.T for matrix in reversed(factors[1:])), -factors[0].T)
+        if self.replies is not None:
+            spread: Any = self.replies.exact_spread if self.exact else self.replies.spread
+            factors = (*factors[:-1], factors[-1] @ spread)
+        return factors
+
+
+def _payoffs(game: Game) -> tuple[Any, ...]:
+    """Return A, or its two factors."""
+    form = game.sequence_form
+    return (form.A,) if form.factored is None else form.factored.balanced
+
+
+def _exact_payoffs(game: Game) -> tuple[Triplets, ...]:
+    """Return A, or its two factors, in fractions."""
+    form = game.sequence_form
+    if form.factored is not None:
+        return Triplets.of(form.factored.left), Triplets.of(form.factored.right)
+    if game.rules is None or not _alike(game.exact_sequence_form, form):
+        return (Triplets.of(form.A),)
+    entries = game.exact_sequence_form.exact_payoffs(0)
+    shape = (form.treeplexes[0].num_sequences, form.treeplexes[1].num_sequences)
+    return (Triplets.from_entries(shape, list(entries), list(entries.values())),)
+
+
+def _alike(one: SequenceForm, other: SequenceForm) -> bool:
+    """Whether sequences of two forms of a game mean the same: a game may bring its own form beside its rules."""
+    return all(
+        first.single_parent
+        and second.single_parent
+        and np.array_equal(first.parents, second.parents)
+        and np.array_equal(first.num_actions, second.num_actions)
+        and first.infoset_labels == second.infoset_labels
+        and first.action_labels == second.action_labels
+        for first, second in zip(one.treeplexes, other.treeplexes, strict=True)
+    )
+
+
+def check_two_players(problem: str, game: Game) -> None:
+    """Refuse a game that is not a zero-sum game of two players.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    if game.num_players != 2:
+        raise UnsupportedProblemError(f"{problem} needs two players, and {game.spec} has {game.num_players}")
+    check_zero_sum(problem, game)
+
+
+def check_zero_sum(problem: str, game: Game) -> None:
+    """Refuse a game that is not zero-sum, for any number of players.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    form = game.sequence_form
+    if not form.is_zero_sum:
+        constant = form.constant_sum
+        advice = "" if constant is None else f": they sum to {constant:g}; take that off one player's payoffs"
+        raise UnsupportedProblemError(
+            f"{problem} needs a zero-sum game, and the payoffs of {game.spec} do not sum to zero at every leaf{advice}"
+        )

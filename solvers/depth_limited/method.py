@@ -1,0 +1,111 @@
+"""The method whose steps end at a depth limit, with a value function below."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...models.problems import Feature
+from ...seqform.errors import UnknownMethodError, shown
+from ...seqform.parameters import check_parameters
+from ..methods.base import Averaging, Base, Iterate, Updates
+from ..methods.regret import BASES, RegretMethod
+from ..methods.rules import Rule
+from .value_functions import CallableValue, RememberingValue, ValueFunction
+
+
+@dataclass(frozen=True)
+class DepthLimitedCFR(RegretMethod):
+    """Depth-limited steps by regret minimisation above the limit, with a value function below it.
+
+    The other methods for these problems iterate on all that is left of the game at each step, which is the exact value
+    function; here a step looks down to its depth limit alone.
+
+    Parameters
+    ----------
+    base : {"cfr+", "pcfr+", "dcfr", "cfr"}
+        How regrets above the limit accumulate.
+    value : ValueFunction or callable, optional
+        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learnt one
+        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border and
+        both ranges that returns the values of both players' ways in, see
+        :class:`~treeplex.solvers.depth_limited.ValueFunction`.
+    updates, iterate : str
+        As :class:`RegretMethod`; the iterate is the average. With alternating updates an iteration asks twice.
+    averaging : str or float, optional
+        By default that of the base.
+
+    Notes
+    -----
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", 2021 (arXiv:2112.12594): CFR+ of 1,000 iterations with CFR+ of 500 a query. A step's gap is that of plans in
+    the whole game, and holds whatever the value function answered.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Strategy, load_game, solve
+    >>> from treeplex.solvers import CFRValue, DepthLimitedCFR
+    >>> game = load_game("kuhn")
+    >>> method = DepthLimitedCFR("cfr+", CFRValue(iterations=50))
+    >>> solution = solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), method, max_iterations=100)
+    >>> round(solution.objective, 2)
+    0.5
+    """
+
+    base: Base = "cfr+"
+    value: Any = None
+    updates: Updates = dataclasses.field(default="alternating", kw_only=True)
+    averaging: Averaging = dataclasses.field(default=None, kw_only=True)
+    iterate: Iterate = dataclasses.field(default="average", kw_only=True)
+
+    #: The one step of ses sees the game to its end.
+    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
+    default_iterations: ClassVar[int] = 1_000
+    backend: ClassVar[str] = "step-values"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_value_function(self.value))
+        check_parameters(self, UnknownMethodError)
+        if self.iterate != "average":
+            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average")
+        if self.averaging is None:
+            object.__setattr__(self, "averaging", BASES[self.base]().averaging)
+        super().__post_init__()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The base, and the value function."""
+        return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
+
+    @property
+    def base_method(self) -> RegretMethod:
+        """The method above the limit."""
+        return BASES[self.base](updates=self.updates, averaging=self.averaging_power)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+    def fresh_value(self) -> ValueFunction:
+        """Return the value function without a memory of other solves."""
+        value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
+        return value
+
+
+def as_value_function(value: Any) -> ValueFunction:
+    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is none of these.
+    """
+    from .cfr_value import CFRValue
+
+    if value is None:
+        return CFRValue()
+    if isinstance(value, ValueFunction):
+        return value
+    if callable(value):
+        return CallableValue(value, str(getattr(value, "__name__", "callable")))
+    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable that is one")

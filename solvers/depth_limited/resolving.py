@@ -1,0 +1,163 @@
+"""Responses step by step: one run for all that solves steps, by linear programs or by regret minimisation."""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, TrunkSolution
+from ...models.problems import Nash
+from ...models.problems.stepped import SteppedResponse
+from ...seqform.arrays import Floats
+from ...seqform.errors import SolverError, UnknownMethodError
+from ..certification import certified
+from ..exact.highs import run as run_highs
+from ..methods import HiGHS, Method
+from ..outcome import Options, Outcome, reported
+from ..status import Status
+
+Listener = Callable[[int, float | None], bool]
+
+
+class StepSolver(ABC):
+    """What solves the programs of the steps of a response, one after the other.
+
+    Attributes
+    ----------
+    iterations : int
+        In all steps.
+    stopped : Status
+        How the steps ended: what stopped one that was not solved, otherwise success.
+    """
+
+    iterations: int = 0
+    stopped: Status = Status.CONVERGED
+    #: Whether a step that sees what the step before saw has its answer, however that was found.
+    goes_on: bool = True
+
+    @abstractmethod
+    def solve_next(
+        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+    ) -> StepAnswer | None:
+        """Solve a step, as far as it gets in the time that all steps have left; ``None`` if that is nowhere.
+
+        Parameters
+        ----------
+        steps : ResolvingRun
+        number : int
+            Which of the steps it is.
+        program : StepProgram
+        seconds : float
+        iterations : int
+            The limit of the solve.
+        listen : callable
+            Told the step's iterations and its gap now and then; the step ends when it answers true.
+        """
+
+    @abstractmethod
+    def said(self, answered: int, steps: int) -> str:
+        """Return what there is to say of the solve, in one line."""
+
+    @property
+    def kept(self) -> Any:
+        """What the solution is to know of the solve besides."""
+        return None
+
+
+def resolve(
+    method: Method, problem: SteppedResponse, options: Options, solver_of: Callable[[ResolvingRun], StepSolver]
+) -> Outcome:
+    """Solve a response step by step; steps that are not reached play as the last one would have gone on.
+
+    Parameters
+    ----------
+    method : Method
+    problem : SteppedResponse
+    options : Options
+        The tolerance is of the gap of each step.
+    solver_of : callable
+        Returns what solves the steps that it is given.
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is a start.
+    """
+    if options.start is not None:
+        raise UnknownMethodError(
+            f"{method.name} takes no start for {problem.name}: its steps begin with what those before have decided"
+        )
+    built = time.perf_counter()
+    equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
+    steps = problem.start(equilibrium)
+    solver = solver_of(steps)
+    begun = time.perf_counter()
+    answers: list[StepAnswer] = []
+    stopped: Status | None = None
+
+    def listen(iterations: int, gap: float | None) -> bool:
+        return reported(options, solver.iterations + iterations, time.perf_counter() - begun, gap)
+
+    try:
+        for number, step in enumerate(steps.steps):
+            program = steps.program(number)
+            answer: StepAnswer | None
+            if solver.goes_on and steps.goes_on(number):
+                assert step.before is not None
+                answer = answers[step.before]
+            else:
+                left = max(0.0, options.time_limit - (time.perf_counter() - begun))
+                answer = solver.solve_next(steps, number, program, left, options.max_iterations, listen)
+            if answer is None:
+                break
+            answers.append(answer)
+            steps.decide(number, program, answer)
+            if solver.stopped is Status.INTERRUPTED:
+                break
+            if listen(0, None):
+                stopped = Status.INTERRUPTED
+                break
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    ended = time.perf_counter()
+    plans = None
+    if answers or not steps.steps:
+        decided = steps.plan if len(answers) == len(steps.steps) else rest_of(steps, answers)
+        own, model = problem.response(decided, equilibrium), problem.opponent.plan
+        plans = (own, model) if problem.player == 0 else (model, own)
+    return Outcome(
+        plans=plans,
+        stopped=solver.stopped if stopped is None else stopped,
+        detail=solver.said(len(answers), len(steps.steps)),
+        iterations=solver.iterations,
+        seconds=ended - begun,
+        build_seconds=begun - built,
+        dual_certificate=problem.dual_certificate(answers, steps.plan, equilibrium),
+        state=solver.kept,
+    )
+
+
+def rest_of(steps: ResolvingRun, answers: list[StepAnswer]) -> Floats:
+    """Return the plan of steps that were stopped: where nothing is decided, what the last step would play."""
+    own = steps.view.own
+    decided = np.logical_or.reduce([step.decided for step in steps.steps[: len(answers)]])
+    kept = np.append(True, np.repeat(decided, own.num_actions))
+    return own.plan(np.where(kept, steps.behaviour, own.behaviour(answers[-1].plan)))
+
+
+def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
+    """Return the equilibrium that a response needs, from the simplex method."""
+    nash, simplex = Nash(problem.game), HiGHS("simplex")
+    tolerance = simplex.default_tolerance * problem.game.sequence_form.payoff_scale
+    options = Options(tolerance, tolerance, simplex.default_iterations, math.inf)
+    solution = certified(nash, simplex, options, run_highs(simplex, nash, options))
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not solution.status.is_success:
+        raise SolverError(
+            f"no equilibrium of {problem.game.spec}, which {problem.name} needs, was found: {solution.message}"
+        )
+    return TrunkSolution(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)

@@ -1,0 +1,120 @@
+"""Who runs which method: backends by name, loaded when first asked, for numba, HiGHS and cvxpy take their time."""
+
+import math
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..models.problems import Feature, Problem
+from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
+from .certification import certified
+from .methods import Method, check_served, find_method
+from .outcome import Options, Outcome, checked_number
+
+if TYPE_CHECKING:
+    from .regret.driver import RegretStepper
+    from .sampling.driver import SamplingStepper
+    from .solution import Solution
+
+#: What conic solvers are held to by default, relative to the game's largest payoff.
+CONIC = 1e-5
+
+#: Each backend's module, whose function ``run`` takes a method, a problem and options, and returns an outcome.
+_BACKENDS = {
+    "highs": ".exact.highs",
+    "cvxpy": ".exact.through_cvxpy",
+    "rational": ".exact.rational",
+    "regret": ".regret.driver",
+    "sampling": ".sampling.driver",
+    "step-programs": ".depth_limited.linear_programs",
+    "step-regrets": ".depth_limited.regret_steps",
+    "step-values": ".depth_limited.value_steps",
+}
+
+
+def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
+    """Let a method's backend work on a problem that it serves."""
+    if callable(method.backend):
+        found: Outcome = method.backend(problem, options)
+        return found
+    backend = "step-regrets" if method.backend == "regret" and Feature.STEPS in problem.needs else method.backend
+    outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
+    return outcome
+
+
+def stepper_of(method: Method, problem: "Problem", options: Options) -> "RegretStepper | SamplingStepper":
+    """Return a method of the backends ``regret`` or ``sampling`` at work on a problem, ready to begin."""
+    assert isinstance(method.backend, str)
+    work: RegretStepper | SamplingStepper
+    work = import_module(_BACKENDS[method.backend], __package__).stepper(method, problem, options)
+    return work
+
+
+def chosen_method(method: Any, problem: Any) -> Method:
+    """Return a method by its name, as it is, or the problem's default for ``None``, if it serves the problem.
+
+    Raises
+    ------
+    UnknownMethodError
+        If it is not a method.
+    UnsupportedProblemError
+        If it does not serve the problem, or that is not a problem.
+    """
+    if not isinstance(problem, Problem):
+        raise UnsupportedProblemError(f"expected a problem posed on a game, such as Nash(game), got {shown(problem)}")
+    if method is None:
+        method = problem.default_method
+    chosen = find_method(method) if isinstance(method, str) else method
+    if not isinstance(chosen, Method):
+        raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
+    check_served(chosen, problem)
+    return chosen
+
+
+def options_of(
+    method: Method,
+    problem: "Problem",
+    *,
+    tol: Any = None,
+    max_iterations: Any = None,
+    time_limit: Any = None,
+    **others: Any,
+) -> Options:
+    """Return the options of a solve, checked, with the method's defaults for what is not given.
+
+    Raises
+    ------
+    UnknownMethodError
+        If a number makes no sense.
+    """
+    # Violations are not payoffs, and neither is the least violation.
+    relative = method.default_tolerance
+    relative = relative if problem.is_linear else max(relative, CONIC)
+    return Options(
+        tol=relative * problem.unit if tol is None else checked_number(tol, "tol"),
+        violation=relative if tol is None else checked_number(tol, "tol"),
+        max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
+        time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),
+        **others,
+    )
+
+
+def solved(problem: Any, method: str | Method, **limits: Any) -> "Solution":
+    """Return a problem's certified answer as :func:`~treeplex.solve` does, but say nothing of why there is none.
+
+    Raises
+    ------
+    SolverError
+        If the method has no strategies.
+    """
+    chosen = chosen_method(method, problem)
+    options = options_of(chosen, problem, **limits)
+    return certified(problem, chosen, options, run_method(chosen, problem, options))
+
+
+def _checked_count(number: Any) -> int:
+    count = checked_number(number, "max_iterations")
+    if math.isinf(count):
+        return 2**62
+    if count != int(count):
+        raise UnknownMethodError(f"max_iterations is {number!r}, expected a whole number")
+    return int(number)

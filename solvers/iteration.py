@@ -1,0 +1,205 @@
+"""The one loop of iterative methods: limits, checks, history, progress, Ctrl-C.
+
+A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows nothing of algorithms.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..seqform.arrays import Floats
+from .outcome import Options, reported
+from .solution import History
+from .status import Status
+
+Integers = NDArray[np.int64]
+
+#: Seconds that one step should take: Ctrl-C arrives, and limits are looked at, between steps.
+CALL_SECONDS = 0.05
+#: The certificate is computed each time the iterations have grown by this factor, which costs a few percent.
+CHECK_GROWTH = 1.2
+#: More iterations than anybody does.
+NEVER = 2**62
+
+
+class Checks(NamedTuple):
+    """Certificates that a stepper computed within a step: after how many iterations, and what they proved."""
+
+    iterations: Integers
+    errors: Floats
+    is_met: bool  # whether the last one proves the tolerance
+
+
+class Stepper(ABC):
+    """An iterative method at work on one problem.
+
+    Its iterations must not depend on how they are divided into steps, so that a run in parts is the run in one.
+
+    Attributes
+    ----------
+    first_step : int
+        How many iterations the first step may have; later ones are as long as :data:`CALL_SECONDS`.
+    next_check : int or None
+        From which reading of :attr:`clock` on the certificate is due; ``None`` for a stepper that computes it within
+        its steps.
+    """
+
+    first_step: int = 32
+    next_check: int | None = 1
+
+    @property
+    @abstractmethod
+    def iterations(self) -> int:
+        """Iterations done, those of earlier runs included."""
+
+    @property
+    def clock(self) -> int:
+        """What checks are scheduled by: the iterations, unless these differ in how much they do."""
+        return self.iterations
+
+    @property
+    def room(self) -> int:
+        """How many iterations the next step may have at most, such that it ends where something is to be looked at."""
+        return NEVER if self.next_check is None else self.next_check - self.iterations
+
+    def check_after(self, clock: int) -> int:
+        """Return when the certificate is due again after it was computed."""
+        return max(clock + 1, int(clock * CHECK_GROWTH))
+
+    @abstractmethod
+    def step(self, iterations: int) -> Checks | None:
+        """Do up to so many more iterations; return the certificates that were computed meanwhile, if any were."""
+
+    @abstractmethod
+    def check(self) -> float:
+        """Return the error that the answer so far is proven to have."""
+
+    def confirms(self) -> bool:
+        """Whether a tolerance that was met within a step is met by the answer's certificate too."""
+        return True
+
+    def look(self) -> Status | None:
+        """Look at what the last step has found; a status ends the run."""
+        return None
+
+
+@dataclass(eq=False)
+class Run:
+    """How a run ended.
+
+    Attributes
+    ----------
+    stopped : Status
+    iterations : int
+        In all, those of earlier runs included.
+    seconds : float
+    history : History
+    clocks : ndarray of int64
+        What the stepper's clock said at each check of the history.
+    """
+
+    stopped: Status
+    iterations: int
+    seconds: float
+    history: History
+    clocks: Integers
+
+
+@dataclass(eq=False)
+class _Log:
+    """The checks of a run."""
+
+    iterations: list[Integers] = field(default_factory=list)
+    seconds: list[Floats] = field(default_factory=list)
+    errors: list[Floats] = field(default_factory=list)
+    clocks: list[Integers] = field(default_factory=list)
+
+    @property
+    def latest(self) -> float | None:
+        """The error at the last check."""
+        return next((float(errors[-1]) for errors in reversed(self.errors) if len(errors)), None)
+
+    def ends_at(self, iterations: int) -> bool:
+        """Whether the last check was after so many iterations."""
+        return bool(self.iterations) and bool(len(self.iterations[-1])) and self.iterations[-1][-1] == iterations
+
+    def add(self, iterations: Integers, seconds: Floats, errors: Floats, clocks: Integers) -> None:
+        self.iterations.append(iterations)
+        self.seconds.append(seconds)
+        self.errors.append(errors)
+        self.clocks.append(clocks)
+
+    def add_one(self, stepper: Stepper, begun: float) -> float:
+        """Let a stepper compute its certificate now, and return the error."""
+        error = stepper.check()
+        now = time.perf_counter() - begun
+        self.add(np.array([stepper.iterations]), np.array([now]), np.array([error]), np.array([stepper.clock]))
+        return error
+
+
+def iterate(stepper: Stepper, options: Options) -> Run:
+    """Step until the certificate meets the tolerance or a limit comes; at least once, if an iteration is asked for.
+
+    Ctrl-C ends it with what has been reached. The history ends with the answer that is returned.
+
+    Parameters
+    ----------
+    stepper : Stepper
+    options : Options
+        The tolerance, the limits of this run, and who listens. With a tolerance of 0 all iterations are done.
+    """
+    begun = time.perf_counter()
+    first, chunk, log = stepper.iterations, stepper.first_step, _Log()
+    stopped = Status.ITERATION_LIMIT
+    try:
+        is_met = False
+        while True:
+            done = stepper.iterations - first
+            if stepper.next_check is not None and (
+                stepper.clock >= stepper.next_check or done >= options.max_iterations
+            ):
+                is_met = log.add_one(stepper, begun) <= options.tol and options.tol > 0.0
+                stepper.next_check = stepper.check_after(stepper.clock)
+            if is_met and stepper.confirms():
+                stopped = Status.CONVERGED
+                break
+            found = stepper.look()
+            if found is not None:
+                stopped = found
+                break
+            if done >= options.max_iterations:
+                break
+            started, before = time.perf_counter(), stepper.iterations
+            if done:
+                if started - begun >= options.time_limit:
+                    stopped = Status.TIME_LIMIT
+                    break
+                if reported(options, before, started - begun, log.latest):
+                    stopped = Status.INTERRUPTED
+                    break
+            checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
+            now, stepped = time.perf_counter(), stepper.iterations - before
+            if checks is not None:
+                # A step tells the time when it is over; within it iterations take equally long.
+                share = (checks.iterations - before) / max(1, stepped)
+                seconds = started - begun + share * (now - started)
+                log.add(checks.iterations, seconds, checks.errors, checks.iterations)
+                is_met = checks.is_met
+            chunk = _next_chunk(chunk, stepped, now - started, options.time_limit - (now - begun))
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    ended = time.perf_counter() - begun
+    if not log.ends_at(stepper.iterations):
+        log.add_one(stepper, begun)
+    history = History(np.concatenate(log.iterations), np.concatenate(log.seconds), np.concatenate(log.errors))
+    return Run(stopped, stepper.iterations, ended, history, np.concatenate(log.clocks))
+
+
+def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:
+    """Return how many iterations fill a step, growing at most fourfold, and no longer than the time that is left."""
+    fit = done * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
+    return max(1, min(4 * chunk, int(fit)))

@@ -1,0 +1,145 @@
+"""What the compiled loops are told of a method: how regrets accumulate, how multipliers move, what is preferred."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...models.preferences import preference_on
+from ...seqform.arrays import Floats
+
+if TYPE_CHECKING:
+    from ...models.preferences import Preference
+    from ...seqform.game import Game
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The local regret minimiser and the averaging scheme, as numbers.
+
+    At iteration ``t`` an infoset's regrets become ``max(d R + r, floor)`` with ``r`` the instantaneous regrets and
+    ``d`` the discount of positive or negative regrets; the next behaviour is proportional to ``(R + prediction r)⁺``,
+    uniform if that is zero everywhere. The plan from before update ``t`` counts ``t ** averaging`` in the average.
+
+    Parameters
+    ----------
+    positive, negative : float
+        The discounts themselves (``power`` false), or exponents p of the discount t^p / (t^p + 1) (``power`` true).
+    power : bool
+    floor : float
+        Lower bound of cumulative regrets, payoff units.
+    prediction : float
+        How much of the last instantaneous regrets is added as a forecast of the next ones.
+    averaging : float
+        Exponent of the iteration number in the average's weights.
+    growth : float
+        With ``power``, positive regrets are multiplied by 1 + growth / t besides, so that they grow like t^growth
+        beside new ones and behaviour moves less and less.
+    """
+
+    positive: float = 1.0
+    negative: float = 1.0
+    power: bool = False
+    floor: float = -math.inf
+    prediction: float = 0.0
+    averaging: float = 0.0
+    growth: float = 0.0
+
+    def parameters(self, unit: float) -> Floats:
+        """Return the numbers as the compiled loop wants them, whose payoffs are in units of ``unit``."""
+        numbers = [self.positive, self.negative, self.floor / unit, self.prediction, self.averaging, self.growth]
+        return np.array(numbers, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class DualRule:
+    """How multipliers move: along the violations of a plan, by projected gradient.
+
+    λ becomes λ + a t^(−power) (v + optimism (v − v')), not below 0 nor above its cap, with v the violation of the plan
+    that it answers and v' that of the one before.
+
+    Parameters
+    ----------
+    step : float
+        a, in units of the largest payoff, for rows whose largest coefficient is 1.
+    power : float
+        0 for constant steps, 1/2 for decreasing ones.
+    optimism : float
+        1 for optimistic steps, 0 for plain ones.
+    tangents : {"average", "iterate"}
+        Where tangents of convex constraints are taken: at the average plan, or at the current one.
+    """
+
+    step: float = 1.0
+    power: float = 0.0
+    optimism: float = 1.0
+    tangents: Literal["average", "iterate"] = "average"
+
+
+@dataclass(frozen=True)
+class SamplingRule:
+    """What is sampled and how strategies are averaged, as the samplers take it.
+
+    Attributes
+    ----------
+    sampling : {"external", "outcome"}
+    averaging : {"simple", "sampled", "full"}
+    floor : float
+        What cumulative regrets are held above: minus infinity for regret matching, 0 for regret matching+.
+    exploration : float
+        In outcome sampling, how much of the uniform policy is mixed into that of the player who walks.
+    rate : float, optional
+        In outcome sampling, how far baselines move towards each new value; without it there are none.
+    baselines : {"history", "infoset"}
+        Whether there is one after every history's action, those of chance too, or after every infoset's.
+    """
+
+    sampling: Literal["external", "outcome"] = "external"
+    averaging: Literal["simple", "sampled", "full"] = "simple"
+    floor: float = -math.inf
+    exploration: float = 0.6
+    rate: float | None = None
+    baselines: Literal["history", "infoset"] = "infoset"
+
+
+@dataclass(frozen=True)
+class LocalBias:
+    """What the local rule is biased to: preferences of actions, and what they may cost.
+
+    Parameters
+    ----------
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+    vulnerability : float
+        β of preferences that have none of their own, payoff units.
+    units : {"conditional", "counterfactual"}
+        What β is held against.
+    greedy : bool
+        Whether all is played on the first action of the largest δ (R̄ − β)⁺, instead of in proportion to these.
+    """
+
+    prefer: Any = ()
+    vulnerability: float = 0.0
+    units: Literal["conditional", "counterfactual"] = "conditional"
+    greedy: bool = False
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether β is held against regrets given that the others allow the infoset."""
+        return self.units == "conditional"
+
+    def on(self, game: "Game") -> "Preference":
+        """Return degrees and vulnerabilities in a game.
+
+        Raises
+        ------
+        InvalidPreferenceError
+            If a preference is about nothing in the game.
+        """
+        return preference_on(game, self.prefer, self.vulnerability, self.units)
+
+
+CFR = Rule()
+CFR_PLUS = Rule(floor=0.0, averaging=1.0)
+PCFR_PLUS = Rule(floor=0.0, prediction=1.0, averaging=2.0)
+DCFR = Rule(positive=1.5, negative=0.0, power=True, averaging=2.0)

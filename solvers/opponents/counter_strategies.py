@@ -1,0 +1,385 @@
+"""Responses to an opponent of whom games were observed: the best against the worst opponent that fits them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...models.observations import OpponentModel
+from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
+from ...seqform.evaluate import expected_payoffs, worst_case
+from ...seqform.strategy import Profile, Strategy
+from ..infeasibility import Infeasibility, find_infeasibility
+from ..methods import Method
+from ..outcome import Progress
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
+
+#: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
+DEFAULT_PENALTY = 100.0
+#: Of a sum of products, relative to their size.
+_ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
+#: What is worth less than this, in units of the game's largest payoff, is worth nothing.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one observed event is worth to the response.
+
+    Attributes
+    ----------
+    name : str
+        As :attr:`OpponentModel.names <treeplex.OpponentModel.names>` has it.
+    event : str
+        The same without the interval.
+    count : int or None
+        Games in which it happened; ``None`` where its probability is known.
+    frequency, lower, upper : float
+        The share of games, and the bounds.
+    side : {"at least", "at most"}
+        The bound that counts.
+    price : float
+        Its multiplier: the payoff that each unit of probability costs by which it is loosened.
+    worth : float
+        The price times by how much an equilibrium opponent misses the bound, in payoff units: what the observation
+        contributes to what the response earns beyond the value of the game.
+    """
+
+    name: str
+    event: str
+    count: int | None
+    frequency: float
+    lower: float
+    upper: float
+    side: str
+    price: float
+    worth: float
+
+
+@dataclass(frozen=True, eq=False)
+class CounterStrategy:
+    """A response to an opponent model, and what it is worth.
+
+    Payoffs are the responder's. What takes linear programs of its own is found when it is first asked for.
+
+    Attributes
+    ----------
+    model : OpponentModel
+    solution : Solution
+        Of :class:`~treeplex.ConstrainedNash` with the opponent constrained, and its certificate.
+    penalty : float or None
+        β, in payoff units per unit of violation; ``None`` where the bounds are met.
+    """
+
+    model: OpponentModel
+    solution: Solution
+    penalty: float | None
+
+    @property
+    def player(self) -> int:
+        """The seat of the response."""
+        return self.model.player
+
+    @property
+    def strategy(self) -> Strategy:
+        """The response."""
+        strategy: Strategy = self.solution.profile[self.player]
+        return strategy
+
+    @property
+    def worst_opponent(self) -> Strategy:
+        """An opponent that fits the observations and is worst for the responder, as the solution has it."""
+        strategy: Strategy = self.solution.profile[1 - self.player]
+        return strategy
+
+    @property
+    def profile(self) -> Profile:
+        """The response and the worst opponent."""
+        return self.solution.profile
+
+    @property
+    def guaranteed(self) -> float | None:
+        """What the response is proven to earn against every opponent that fits the observations.
+
+        Where none does: against every one whose violations sum to V* at most. The certificate of the penalised problem
+        proves u(x, y) ≥ c − β v(y) for every y with the violations v(y), so that this is c − β V*, less what
+        round-off may be, or what the response earns against everybody, if that is more.
+        """
+        lower, upper = self.solution.lower, self.solution.upper
+        if lower is None or upper is None:
+            return None
+        proven = lower if self.player == 0 else -upper
+        if self.penalty is None:
+            return proven
+        # The difference of large numbers: what round-off may have added is taken off.
+        size = self.least_violation + sum(abs(one.limit) for one in self.model.constraints)
+        proven -= self.penalty * (self.least_violation + _ROUND_OFF * size)
+        return max(proven, worst_case(self.model.game, self.strategy))
+
+    @cached_property
+    def infeasibility(self) -> Infeasibility | None:
+        """That no opponent fits all observations, if that is so; without the conflict, see :attr:`conflict`."""
+        return find_infeasibility(self.solution.problem, conflict=False) if self.penalty is not None else None
+
+    @property
+    def least_violation(self) -> float:
+        """V*: by how much in total every opponent misses the bounds; 0 if some opponent meets them all."""
+        return 0.0 if self.infeasibility is None else float(self.infeasibility.least_violation)
+
+    @cached_property
+    def conflict(self) -> tuple[str, ...]:
+        """Observations that exclude each other, though not if any one of them is left out; none if all can be met."""
+        if self.infeasibility is None:
+            return ()
+        found = find_infeasibility(self.solution.problem)
+        return () if found is None else found.conflict
+
+    @cached_property
+    def fitted_opponent(self) -> Strategy:
+        """The opponent whose probabilities of all events differ least, in total, from the shares that were observed.
+
+        Where no opponent that fits best goes it plays uniformly. Without games there is nothing to fit, and it is the
+        worst opponent.
+        """
+        model = self.model
+        if model.counts is not None and not model.num_games:
+            return self.worst_opponent
+        nearest = solve(LeastViolation(model.game, model.opponent, model.frequency_constraints), "highs-simplex")
+        _check_not_interrupted(nearest)
+        strategy: Strategy = nearest.profile[model.opponent]
+        return strategy
+
+    @property
+    def expected(self) -> float:
+        """What the response earns against the fitted opponent."""
+        return self.payoff_against(self.fitted_opponent)
+
+    def payoff_against(self, opponent: Strategy) -> float:
+        """Return what the response earns against an opponent.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is no strategy of the other seat.
+        """
+        if not isinstance(opponent, Strategy) or opponent.player != 1 - self.player:
+            raise InvalidStrategyError(f"received {shown(opponent)}, expected a strategy of player {1 - self.player}")
+        pair = sorted((self.strategy, opponent), key=lambda one: one.player)
+        return float(expected_payoffs(self.model.game, Profile(pair))[self.player])
+
+    @cached_property
+    def _equilibrium(self) -> Solution:
+        """An equilibrium, by linear programming."""
+        found = solve(Nash(self.model.game))
+        _check_not_interrupted(found)
+        if found.status is not Status.OPTIMAL:
+            raise SolverError(f"the value of {self.model.game.spec} was not found: {found.message}")
+        return found
+
+    @property
+    def game_value(self) -> float:
+        """The value of the game to the responder, by linear programming."""
+        value = float(self._equilibrium.value)
+        return value if self.player == 0 else -value
+
+    @property
+    def exploitability(self) -> float:
+        """What the response may lose of the value of the game against an opponent that may do anything."""
+        return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
+
+    def informative(self, count: int = 10) -> list[Evidence]:
+        """Return the observations that are worth most; fewer if no more are worth anything.
+
+        Of an equation's two multipliers the larger counts, less the smaller.
+
+        Notes
+        -----
+        With multipliers λ of the bounds H y ≤ k and an equilibrium strategy y* of the opponent, against whom nobody
+        earns more than the value v, the response x is sure of at most u(x, y*) + λ · (H y* − k) ≤ v + λ · (H y* − k).
+        Each observation is worth its part of the last sum.
+        """
+        model, multipliers = self.model, self.solution.multipliers
+        equilibrium = self._equilibrium.profile[model.opponent].plan
+        price, worth = np.zeros(len(model.events)), np.zeros(len(model.events))
+        for constraint in model.constraints:
+            multiplier, event = multipliers.get(constraint.name, 0.0), model.event_of[constraint.name]
+            price[event] += multiplier * (-1.0 if constraint.name.endswith("(at least)") else 1.0)
+            worth[event] += multiplier * float(constraint.value(equilibrium))
+        order = np.argsort(-worth.round(12), kind="stable")[:count]  # equal ones differ by round-off
+        return [
+            Evidence(
+                name=model.names[event],
+                event=model.events.names[event],
+                count=None if model.counts is None else int(model.counts[event]),
+                frequency=float(model.frequencies[event]),
+                lower=float(model.lower[event]),
+                upper=float(model.upper[event]),
+                side="at most" if price[event] > 0.0 else "at least",
+                price=float(abs(price[event])),
+                worth=float(worth[event]),
+            )
+            for event in order.tolist()
+            if worth[event] > _NOTHING * model.game.sequence_form.payoff_scale
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class CounterProfile:
+    """Responses for both seats to what was observed from each.
+
+    Attributes
+    ----------
+    responses : tuple of CounterStrategy
+        Of seat 0 and of seat 1.
+    """
+
+    responses: tuple[CounterStrategy, CounterStrategy]
+
+    @property
+    def profile(self) -> Profile:
+        """The two responses; each plays against the other's opponent, not against the other."""
+        return Profile([response.strategy for response in self.responses])
+
+    @property
+    def guaranteed(self) -> float | None:
+        """What the responses are proven to earn on the average of both seats."""
+        first, second = (response.guaranteed for response in self.responses)
+        return None if first is None or second is None else (first + second) / 2.0
+
+    @property
+    def expected(self) -> float:
+        """What the responses earn against the fitted opponents, on the average of both seats."""
+        return sum(response.expected for response in self.responses) / 2.0
+
+    def payoff_against(self, opponents: Profile) -> float:
+        """Return what the responses earn on the average of both seats against somebody who plays a profile."""
+        return sum(response.payoff_against(opponents[1 - response.player]) for response in self.responses) / 2.0
+
+
+def counter_strategy(
+    model: OpponentModel,
+    method: str | Method = "highs",
+    *,
+    penalty: float | None = None,
+    tol: float | None = None,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> CounterStrategy:
+    """Return the best strategy against the worst opponent that fits what was observed.
+
+    Parameters
+    ----------
+    model : OpponentModel
+        What the observer, whose strategy is sought, has seen.
+    method : str or Method
+        One that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
+    penalty : float, optional
+        β: bounds may be missed, and the opponent pays β for each unit. By default they are met, where some opponent
+        meets them all; where none does, β is 100 times the game's largest payoff.
+    tol, max_iterations, time_limit, progress
+        As for :func:`~treeplex.solve`.
+
+    Returns
+    -------
+    CounterStrategy
+
+    Raises
+    ------
+    PlayLogError
+        If it is no opponent model.
+    UnknownMethodError, UnsupportedProblemError
+        If there is no such method, or it does not serve the problem.
+
+    Notes
+    -----
+    With H y ≤ k the bounds of the model on the opponent's plan, it is max over x of
+
+        min over y with H y ≤ k of u(x, y),  or, with β,  min over y of u(x, y) + β Σ (H y − k)⁺.
+
+    T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, section
+    5.2. With ever more games the bounds close around the opponent, and this is a best response to it (theorem 6 there).
+
+    Examples
+    --------
+    >>> from treeplex import OpponentModel, Profile, counter_strategy, load_game
+    >>> game = load_game("kuhn")
+    >>> model = OpponentModel.from_profile(game, 0, Profile.uniform(game))
+    >>> response = counter_strategy(model)  # known exactly, so this is a best response to uniform play
+    >>> round(response.guaranteed, 6), round(response.expected, 6), round(response.game_value, 6)
+    (0.5, 0.5, -0.055556)
+    """
+    if not isinstance(model, OpponentModel):
+        raise PlayLogError(
+            f"received {shown(model)}, expected an OpponentModel, such as OpponentModel.from_observations"
+        )
+    limits: dict[str, Any] = {
+        "tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
+    }  # fmt: skip
+    excluded = None
+    if penalty is None:
+        met = ConstrainedNash(model.game, model.constraints)
+        excluded = find_infeasibility(met, conflict=False)
+        if excluded is None:
+            solution = solve(met, method, **limits)
+            excluded = solution.infeasibility  # by a hair, as the solver sees it
+            if excluded is None:
+                return CounterStrategy(model, solution, None)
+        penalty = DEFAULT_PENALTY * model.game.sequence_form.payoff_scale
+    priced = ConstrainedNash(model.game, model.constraints, penalty=penalty)
+    response = CounterStrategy(model, solve(priced, method, **limits), float(penalty))
+    if excluded is not None:
+        response.__dict__["infeasibility"] = excluded
+    return response
+
+
+def counter_profile(
+    first: OpponentModel, second: OpponentModel, method: str | Method = "highs", **options: Any
+) -> CounterProfile:
+    """Return the responses for both seats, each to what that seat has observed.
+
+    Parameters
+    ----------
+    first, second : OpponentModel
+        Seen from seat 0 and from seat 1.
+    method : str or Method
+    **options
+        Of :func:`counter_strategy`.
+
+    Returns
+    -------
+    CounterProfile
+
+    Raises
+    ------
+    PlayLogError
+        If they are not models of seat 0 and of seat 1, in this order.
+    InvalidStrategyError
+        If they are of different games.
+
+    Examples
+    --------
+    >>> from treeplex import OpponentModel, Profile, load_game
+    >>> from treeplex.solvers import counter_profile
+    >>> game = load_game("kuhn")
+    >>> uniform = Profile.uniform(game)
+    >>> both = counter_profile(*(OpponentModel.from_profile(game, seat, uniform) for seat in (0, 1)))
+    >>> round(both.payoff_against(uniform), 6)
+    0.458333
+    """
+    for seat, model in enumerate((first, second)):
+        if not isinstance(model, OpponentModel) or model.player != seat:
+            raise PlayLogError(f"received {shown(model)}, expected an OpponentModel of what seat {seat} has observed")
+    if first.game is not second.game and first.game.fingerprint != second.game.fingerprint:
+        raise InvalidStrategyError(f"the models are of different games, {first.game.spec} and {second.game.spec}")
+    return CounterProfile((counter_strategy(first, method, **options), counter_strategy(second, method, **options)))
+
+
+def _check_not_interrupted(solution: Solution) -> None:
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt

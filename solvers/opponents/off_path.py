@@ -1,0 +1,108 @@
+"""Sensible behaviour at infosets that a strategy does not reach itself, where an optimal plan says nothing."""
+
+from typing import Any
+
+import numpy as np
+
+from ...models.constraints import LinearConstraint
+from ...models.constraints.builders import behaviour_terms
+from ...models.problems import ConstrainedNash
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, SolverError, shown
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..solve import solve
+from ..status import Status
+
+#: Below this reach an infoset counts as not reached: what solvers leave of a zero.
+REACHED = 1e-9
+
+
+def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> Any:
+    """Replace the behaviour of strategies where they do not go by that of an equilibrium in which every hand trembles.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    strategies : Strategy or Profile
+    tremble : float
+        The least probability of every action of both players in that equilibrium; at most one over the largest number
+        of actions.
+
+    Returns
+    -------
+    Strategy or Profile
+        With the same realization plans to 1e-9, so that what was proven of the strategies still holds, and with other
+        behaviour at infosets that a player's own earlier actions exclude.
+
+    Raises
+    ------
+    InvalidGameError
+        If tremble is out of range.
+    InvalidStrategyError
+        If the strategies are none of the game.
+    SolverError
+        If that equilibrium is not found.
+
+    Notes
+    -----
+    A realization plan is zero below an action that is never taken, and any behaviour there belongs to it; a linear
+    program has no reason to prefer one, and :class:`~treeplex.Strategy` plays uniformly. With trembles all infosets are
+    reached, and mistakes of the opponent are punished: as trembles of actions go to 0, limits of such equilibria are
+    extensive-form perfect (R. Selten, "Reexamination of the perfectness concept for equilibrium points in extensive
+    games", International Journal of Game Theory 4, 1975). Players reckon with trembles of their own here; quasi-perfect
+    equilibria, whose trembles are of whole sequences, do not (P. B. Miltersen, T. B. Sørensen, "Computing a
+    quasi-perfect equilibrium of a two-player game", Economic Theory 42, 2010). A refined equilibrium the result is not:
+    actions that are taken are not looked at again, and the tremble has one size. Trembles multiply along a path, and
+    solvers do not see what is below 1e-9: the deeper the game, the larger the tremble should be.
+
+    Examples
+    --------
+    In Kuhn poker's equilibrium with α = 1/3 player 0 always bets a King, and so never has to answer a bet with it:
+
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.solvers.opponents.off_path import trembling_off_path
+    >>> game = load_game("kuhn")
+    >>> strategy = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
+    >>> refined = trembling_off_path(game, strategy)
+    >>> strategy["K_pb"]["b"], round(refined["K_pb"]["b"], 6)
+    (0.5, 0.99)
+    """
+    given = list(strategies) if isinstance(strategies, Profile) else [strategies]
+    for strategy in given:
+        if not isinstance(strategy, Strategy):
+            raise InvalidStrategyError(f"received {shown(strategies)}, expected a Strategy or a Profile")
+        check_same_game(strategy, game)
+    most = min(1.0 / int(treeplex.num_actions.max(initial=1)) for treeplex in game.sequence_form.treeplexes)
+    if isinstance(tremble, bool) or not isinstance(tremble, int | float) or not 0.0 < tremble <= most:
+        raise InvalidGameError(f"tremble is {shown(tremble)}, expected a number above 0 and at most {most:g}")
+    constraints = [
+        constraint
+        for player, treeplex in enumerate(game.sequence_form.treeplexes)
+        for constraint in _trembles(player, treeplex, float(tremble))
+    ]
+    solution = solve(ConstrainedNash(game, constraints))
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not solution.status.is_success:
+        raise SolverError(f"the equilibrium with trembles of {tremble:g} was not found: {solution.message}")
+    refined = [_refined(game, strategy, solution.profile[strategy.player]) for strategy in given]
+    return Profile(refined) if isinstance(strategies, Profile) else refined[0]
+
+
+def _trembles(player: int, treeplex: Treeplex, tremble: float) -> list[LinearConstraint]:
+    """Return the constraints by which every action has a least probability."""
+    constraints = []
+    for sequence in range(1, treeplex.num_sequences):
+        terms, limit = behaviour_terms(treeplex, {sequence: 1}, tremble)
+        constraints.append(LinearConstraint(player, terms, limit, f"tremble {player}/{sequence}", ">="))
+    return constraints
+
+
+def _refined(game: Game, strategy: Strategy, trembling: Strategy) -> Strategy:
+    treeplex = strategy.treeplex
+    unreached = np.repeat(treeplex.reach(strategy.plan) <= REACHED, treeplex.num_actions)
+    behaviour = strategy.behaviour.copy()
+    behaviour[1:][unreached] = trembling.behaviour[1:][unreached]
+    return Strategy(game, strategy.player, behaviour)

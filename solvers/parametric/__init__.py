@@ -1,0 +1,1 @@
+"""Optima as functions of a number: a bound, a confidence, a style."""

@@ -1,0 +1,301 @@
+"""What a constraint's bound is worth: the optimum of a problem as a function of it, whole and without a grid."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...models.problems import Certificate, SaddleProblem
+from ...models.saddle import read_solution
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
+from ...seqform.interchange.pictures import Drawn
+from ..outcome import checked_number, nearest_profile
+from ..solve import with_game_value
+from .envelope import Envelope, Line, find_envelope
+from .program import Optimum, ParametricProgram
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Pieces whose values differ by less than this part of the largest payoff are one.
+_SAME = 1e-9
+# How far inside the feasible bounds the program is solved, as a part of the interval, where it fails at their end.
+_INSIDE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueFunction(Drawn):
+    """The optimal objective of a problem as a function of one constraint's bound.
+
+    Piecewise linear: concave where the bound is on plans of the player who maximises the objective, convex where it is
+    on plans of the player who minimises it.
+
+    Attributes
+    ----------
+    name : str
+        Of the constraint.
+    lower, upper : float
+        The bounds that were asked for.
+    feasible : tuple of float
+        The smallest and the largest bound from `lower` to `upper` for which the constraints can be met.
+    breakpoints : ndarray of float64, shape (k − 1,)
+        Bounds at which the slope changes, rising.
+    prices : ndarray of float64, shape (k,)
+        The slope of each piece: what the objective gains per unit by which the bound grows, negative where it loses.
+        Its size is the constraint's multiplier.
+    values : ndarray of float64, shape (k + 1,)
+        The optimum at :attr:`knots`.
+    gap : float
+        How far the optimum may be from this function at most, for any feasible bound, as far as plans meet the
+        constraints: proven by plans and multipliers at the knots, and between them by convexity.
+    violation : float
+        The largest violation of a constraint by the plans that prove it.
+    solves : int
+        How many linear programs were solved.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    feasible: tuple[float, float]
+    breakpoints: Floats
+    prices: Floats
+    values: Floats
+    gap: float
+    violation: float
+    solves: int
+    _infeasible_value: float = field(default=-math.inf, repr=False)
+
+    @property
+    def knots(self) -> Floats:
+        """The breakpoints between the ends of the feasible bounds, shape (k + 1,)."""
+        return np.concatenate([self.feasible[:1], self.breakpoints, self.feasible[1:]])
+
+    def is_feasible(self, bound: float) -> bool:
+        """Return whether the constraints can be met with a bound.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the bound is not between `lower` and `upper`.
+        """
+        if not isinstance(bound, Real) or not self.lower <= bound <= self.upper:
+            raise InvalidConstraintError(
+                f"the bound of {shown(self.name)} is {shown(bound)}, expected a number from {self.lower:g} to "
+                f"{self.upper:g}, for which the value function was found"
+            )
+        return self.feasible[0] <= bound <= self.feasible[1]
+
+    def at(self, bound: float) -> float:
+        """Return the optimum with a bound; −∞ where it is infeasible for the player who maximises, ∞ for the other.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the bound is not between `lower` and `upper`.
+        """
+        return float(np.interp(bound, self.knots, self.values)) if self.is_feasible(bound) else self._infeasible_value
+
+    def price(self, bound: float) -> float:
+        """Return the slope at a bound, at a breakpoint that to its right; NaN where it is infeasible.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the bound is not between `lower` and `upper`.
+        """
+        if not self.is_feasible(bound):
+            return math.nan
+        return float(self.prices[np.searchsorted(self.breakpoints, bound, side="right")])
+
+    def figure(self) -> "Figure":
+        """Draw the function, and the price below it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from ..pictures import draw_value_function
+
+        return draw_value_function(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"ValueFunction({self.name!r}, {self.lower:g} to {self.upper:g}, {len(self.prices)} pieces, "
+            f"gap={self.gap:.3g})"
+        )
+
+
+def value_function(problem: Any, name: str, lower: float, upper: float, *, accuracy: float = 0.0) -> ValueFunction:
+    """Return the optimal objective of a problem as a function of one constraint's bound.
+
+    Parameters
+    ----------
+    problem : ConstrainedNash or EpsilonSafeResponse
+        Or any problem with a linear program, ``with_bound(name, bound)``, and multipliers by constraint.
+    name : str
+        The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
+    lower, upper : float
+        The bounds that are asked for, ``lower < upper``. The constraint's own bound in `problem` is not read.
+        Pieces at their ends that are shorter than 1e-9 of their distance are not found; ``gap`` says what that costs.
+    accuracy : float
+        How far the function may be from the optimum, in payoff units. With 0 all pieces are found; on flow polytopes
+        those can be very many, and fewer are looked for with a larger number.
+
+    Returns
+    -------
+    ValueFunction
+
+    Raises
+    ------
+    InvalidConstraintError
+        If there is no such constraint, `lower` and `upper` are no interval, or no bound between them is feasible.
+    UnsupportedProblemError
+        If the problem has no bounds to move, or no linear program, or does not depend on the bound linearly.
+    SolverError
+        If HiGHS finds no optimum on the way.
+    UnknownMethodError
+        If the accuracy is no number of at least 0.
+
+    Notes
+    -----
+    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective; the
+    optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for one h
+    prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal: weak
+    duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces from such lines. They are the
+    ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the certificate at each breakpoint
+    proves that the function is nowhere else: nothing is read from the solver but plans and multipliers. See E. Gal,
+    "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995, chapter 3.
+
+    Examples
+    --------
+    What safety costs in Kuhn poker, against an opponent who plays every action alike:
+
+    >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, value_function
+    >>> game = load_game("kuhn")
+    >>> problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0)
+    >>> function = value_function(problem, "safety", 0, 0.5)
+    >>> function.breakpoints.round(6), function.prices.round(6) + 0.0
+    (array([0.055556, 0.277778]), array([4. , 0.5, 0. ]))
+    >>> function.values.round(6), round(function.at(0.1), 6), round(function.price(0.1), 6)
+    (array([0.166667, 0.388889, 0.5     , 0.5     ]), 0.411111, 0.5)
+    """
+    if not isinstance(problem, SaddleProblem):
+        raise UnsupportedProblemError(
+            f"expected a problem with constraints, such as ConstrainedNash or EpsilonSafeResponse, got {shown(problem)}"
+        )
+    for what, number in (("lower", lower), ("upper", upper)):
+        if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
+            raise InvalidConstraintError(f"{what} is {shown(number)}, expected a finite number")
+    if not lower < upper:
+        raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
+    checked_accuracy = checked_number(accuracy, "accuracy")
+    if problem.needs_game_value and problem.game_value is None:
+        problem = with_game_value(problem)
+    return _Bounds(problem, name, float(lower), float(upper)).function(checked_accuracy)
+
+
+@dataclass(frozen=True, eq=False)
+class _Proof:
+    """What the certificate at one bound proves."""
+
+    certificate: Certificate
+    price: float
+
+
+class _Bounds:
+    """A problem whose constraint moves."""
+
+    def __init__(self, problem: Any, name: str, lower: float, upper: float) -> None:
+        self.problem, self.name, self.lower, self.upper = problem, name, lower, upper
+        ends = [problem.with_bound(name, bound).linear_program() for bound in (lower, upper)]
+        self.program = ParametricProgram(ends[0], ends[1], lower, upper)
+        maximises = ends[0].maximise
+        # A bound on one's own plans enters the right-hand side, one on the other player's the objective.
+        self.concave = maximises != (self.program.varies == "objective")
+
+    def function(self, accuracy: float) -> ValueFunction:
+        self.feasible = self.feasible_bounds()
+        scale = self.problem.game.sequence_form.payoff_scale
+        found = find_envelope(self.line, *self.feasible, _SAME * scale, accuracy)
+        knots = found.knots.tolist()
+        values = [found.value(knot) for knot in knots]
+        return ValueFunction(
+            name=self.name,
+            lower=self.lower,
+            upper=self.upper,
+            feasible=self.feasible,
+            breakpoints=found.breakpoints,
+            prices=np.array([piece.payload.price for piece in found.pieces]),
+            values=np.array(values),
+            gap=self.gap(found, values),
+            violation=max(line.payload.certificate.violation for line in found.touching),
+            solves=found.solves,
+            _infeasible_value=-math.inf if self.concave else math.inf,
+        )
+
+    def gap(self, found: Envelope[_Proof], values: list[float]) -> float:
+        """Return how far the certificates at the knots leave the optimum from the function at most."""
+        others = [self.other(line.payload.certificate) for line in found.touching]
+        return max(0.0, *(abs(value - other) for value, other in zip(values, others, strict=True)))
+
+    def feasible_bounds(self) -> tuple[float, float]:
+        for end in (self.lower, self.upper):
+            try:
+                self.program.solve(end)
+            except SolverError:
+                break
+        else:
+            return self.lower, self.upper
+        found = self.program.feasible()
+        if found is None:
+            raise InvalidConstraintError(
+                f"constraint {shown(self.name)} cannot be met with the others with any bound from {self.lower:g} to "
+                f"{self.upper:g}"
+            )
+        return found
+
+    def line(self, bound: float) -> Line[_Proof]:
+        """Return what plans and multipliers for one bound prove for every bound."""
+        problem = self.problem.with_bound(self.name, bound)
+        optimum = self.optimum(bound)
+        answer = read_solution(problem.canonical, optimum.primal, optimum.dual)
+        profile = nearest_profile(problem.game, answer.plans)
+        certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
+        price = math.copysign(self.multiplier(answer.multipliers), optimum.slope) + 0.0
+        value = certificate.upper if self.concave else certificate.lower
+        first, last = self.feasible
+        proof = _Proof(certificate, price)
+        return Line(value + price * (first - bound), value + price * (last - bound), proof)
+
+    def optimum(self, bound: float) -> Optimum:
+        try:
+            return self.program.solve(bound)
+        except SolverError:
+            # The end of the feasible bounds is only known to the solver's tolerance.
+            first, last = self.feasible
+            inside = _INSIDE * (self.upper - self.lower)
+            if (first, last) == (self.lower, self.upper) or first + inside < bound < last - inside:
+                raise
+            return self.program.solve(min(bound + inside, last) if bound <= first + inside else bound - inside)
+
+    def other(self, certificate: Certificate) -> float:
+        value = certificate.lower if self.concave else certificate.upper
+        assert value is not None
+        return value
+
+    def multiplier(self, multipliers: Mapping[str, float]) -> float:
+        if self.name not in multipliers:
+            raise UnsupportedProblemError(
+                f"{self.problem.name} tells no multiplier of {shown(self.name)}, which its value function needs"
+            )
+        return max(0.0, multipliers[self.name])

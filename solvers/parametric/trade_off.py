@@ -1,0 +1,238 @@
+"""What a style costs: the least that a player must risk losing for each value of a linear functional of its plan."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...models.constraints import functional_bound
+from ...models.problems import ConstrainedNash, StyledNash
+from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.evaluate import best_response_value
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Drawn
+from ..outcome import checked_number
+from ..solve import with_game_value
+from .sensitivity import ValueFunction, value_function
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Pieces over which the value changes by less than this part of the largest payoff are level.
+_LEVEL = 1e-9
+# What bounds are called in the problems that are solved; no user sees it.
+_NAME = "style"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeOff(Drawn):
+    """The least loss with which a linear functional of a player's plan can have a value, for every value.
+
+    The loss of a strategy is the value of the game minus what the strategy guarantees: what it can lose by to anyone
+    in expectation. As a function of the functional's value the least loss is convex, piecewise linear, and 0 between
+    the ends of :attr:`free`, the values that equilibrium strategies have.
+
+    Attributes
+    ----------
+    description : str
+        Of the functional.
+    player : int
+    knots : ndarray of float64, shape (k + 1,)
+        Values of the functional from the least to the greatest that any strategy has, at which the slope changes.
+    losses : ndarray of float64, shape (k + 1,)
+        The least loss at the knots, payoff units.
+    slopes : ndarray of float64, shape (k,)
+        Of the pieces between knots: payoff per unit of the functional; they rise.
+    free : tuple of float
+        The least and the greatest value without loss.
+    game_value : float
+        To the player.
+    gap : float
+        How far the loss may be from this function at most, for any value: proven by strategies and multipliers at the
+        knots, and between them by convexity.
+    solves : int
+        How many linear programs were solved.
+
+    Examples
+    --------
+    How often player 0 of Kuhn poker bets at once:
+
+    >>> from treeplex import frequency, load_game, trade_off
+    >>> game = load_game("kuhn")
+    >>> bets = trade_off(game, frequency(game, 0, "b", first=True))
+    >>> bets
+    TradeOff('how often player 0 takes b at its first decision', free 0 to 0.444444, 3 pieces, gap=...)
+    >>> bets.knots.round(6) + 0.0, bets.losses.round(6) + 0.0
+    (array([0.      , 0.444444, 0.777778, 1.      ]), array([0.      , 0.      , 0.055556, 0.277778]))
+    >>> round(bets.loss(0.6), 6), [round(end, 6) + 0.0 for end in bets.range(0.02)]
+    (0.025926, [0.0, 0.564444])
+    """
+
+    description: str
+    player: int
+    knots: Floats
+    losses: Floats
+    slopes: Floats
+    free: tuple[float, float]
+    game_value: float
+    gap: float
+    solves: int
+
+    def loss(self, value: float) -> float:
+        """Return the least loss with which the functional has a value.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If no strategy has it.
+        """
+        low, high = self.knots[[0, -1]].tolist()
+        # Round-off of the ends is no reason to refuse what was meant to be one.
+        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        if isinstance(value, bool) or not isinstance(value, Real) or not low - slack <= value <= high + slack:
+            raise InvalidConstraintError(
+                f"{self.description}: received {shown(value)}, expected a number from {low:.9g} to {high:.9g}, what "
+                "strategies have"
+            )
+        return float(np.interp(float(value), self.knots, self.losses))
+
+    def range(self, max_loss: float) -> tuple[float, float]:
+        """Return the least and the greatest value that the functional can have with a loss at most.
+
+        Raises
+        ------
+        UnknownMethodError
+            If the loss is no number of at least 0.
+        """
+        allowed = checked_number(max_loss, "max_loss")
+        first, last = self.free
+        left = self.knots <= first
+        right = self.knots >= last
+        # Losses fall on the left side, and rise on the right.
+        low = np.interp(-allowed, -self.losses[left], self.knots[left])
+        high = np.interp(allowed, self.losses[right], self.knots[right])
+        return float(low), float(high)
+
+    def figure(self) -> "Figure":
+        """Draw the least loss against the functional's value.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from ..pictures import draw_trade_off
+
+        return draw_trade_off(self)
+
+    def __repr__(self) -> str:
+        low, high = (end + 0.0 for end in self.free)
+        return (
+            f"TradeOff({self.description!r}, free {low:.6g} to {high:.6g}, {len(self.slopes)} pieces, "
+            f"gap={self.gap:.3g})"
+        )
+
+
+def trade_off(
+    game: Game,
+    functional: Functional | Any,
+    *,
+    player: int | None = None,
+    game_value: float | None = None,
+    accuracy: float = 0.0,
+) -> TradeOff:
+    """Return the least loss with which a linear functional of a player's plan can have a value, for every value.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    functional : Functional or array_like, shape (num_sequences,)
+        Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+    player : int, optional
+        Whose plan; needed with coefficients alone.
+    game_value : float, optional
+        The value of the game to the player; found if it is not given.
+    accuracy : float
+        How far the loss may be off, in payoff units. With 0 all pieces are found; large games have hundreds, and fewer
+        are looked for with a larger number.
+
+    Returns
+    -------
+    TradeOff
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError, UnsupportedProblemError
+        As for :class:`~treeplex.StyledNash`.
+    InvalidConstraintError
+        If all strategies have one value.
+    SolverError
+        If HiGHS finds no optimum on the way.
+
+    Notes
+    -----
+    With the value at least t, the best guarantee is max over x with c · x ≥ t of min over y of xᵀ M y: concave in t and
+    piecewise linear, and found with all its breakpoints by :func:`~treeplex.value_function`. So is that with c · x ≤ t.
+    The loss for a value of exactly t is convex in t with least value 0, so that it is the larger of those two losses.
+    """
+    posed = StyledNash(game, epsilon=0, maximise=functional, player=player, game_value=game_value)
+    if posed.game_value is None:
+        posed = with_game_value(posed)
+    value = posed.known_value()
+    style: Functional = posed.maximise
+    treeplex = game.sequence_form.treeplexes[style.player]
+    highest = style.constant + best_response_value(treeplex, style.coefficients)
+    lowest = style.constant - best_response_value(treeplex, -style.coefficients)
+    if not highest - lowest > _LEVEL * max(abs(lowest), abs(highest)):
+        raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy: it costs nothing")
+    sides: list[ValueFunction] = []
+    for bound in ("at_most", "at_least"):
+        limit: Any = {bound: lowest}
+        problem = ConstrainedNash(game, [functional_bound(style, **limit, name=_NAME)])
+        sides.append(_moved(problem, style.constant, lowest, highest, accuracy))
+    return _joined(sides, value, style, game.sequence_form.payoff_scale)
+
+
+def _moved(problem: Any, constant: float, lowest: float, highest: float, accuracy: float) -> ValueFunction:
+    """Return the optimum by the bound, which is on the functional without its constant."""
+    return value_function(problem, _NAME, lowest - constant, highest - constant, accuracy=accuracy)
+
+
+def _joined(sides: list[ValueFunction], value: float, style: Functional, scale: float) -> TradeOff:
+    """Put the losses below and above what is free together: those of upper bounds, and those of lower ones."""
+    own = 1.0 if style.player == 0 else -1.0
+    below, above = ([own * number for number in side.values.tolist()] for side in sides)
+    level = _LEVEL * scale
+    # Of upper bounds the pieces up to the best guarantee count, of lower ones those from it.
+    falling = [place for place in range(1, len(below)) if below[place] - below[place - 1] > level]
+    rising = [place for place in range(1, len(above)) if above[place - 1] - above[place] > level]
+    left = list(zip(sides[0].knots.tolist(), below, strict=True))[: (falling[-1] if falling else 0) + 1]
+    right = list(zip(sides[1].knots.tolist(), above, strict=True))[(rising[0] - 1 if rising else len(above) - 1) :]
+    free = left[-1][0], right[0][0]
+    width = sides[0].upper - sides[0].lower
+    if free[1] - free[0] <= _LEVEL * width:
+        # One value alone is free; both sides end there but for round-off.
+        right = right[1:]
+        free = free[0], free[0]
+    points = left + right
+    knots = np.array([place for place, _ in points]) + style.constant
+    losses = np.array([max(0.0, value - guaranteed) for _, guaranteed in points])
+    return TradeOff(
+        description=style.description,
+        player=style.player,
+        knots=knots,
+        losses=losses,
+        slopes=np.diff(losses) / np.diff(knots),
+        free=(free[0] + style.constant, free[1] + style.constant),
+        game_value=value,
+        gap=max(side.gap for side in sides),
+        solves=sum(side.solves for side in sides),
+    )

@@ -1,0 +1,243 @@
+"""How a problem becomes the compiled loop's inputs: the one place of the loop that knows problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...models.constraints import Constraint, LinearConstraint
+from ...models.constraints.constraint import weighted_minorant
+from ...models.problems import ConstrainedNash, Feature, LeastViolation, SaddleProblem
+from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.game import Game
+from ...seqform.sequence_form import SequenceForm
+from ..certification import certified_error, excluded
+from ..outcome import Options, nearest_profile
+from .constraints import KernelConstraints
+from .floors import FloorGame
+from .kernel import Kernel, KernelState, kernel_of
+from .preferences import kernel_preferences
+
+if TYPE_CHECKING:
+    from ...models.problems import Certificate, Problem
+    from ...seqform.arrays import Floats
+    from ...seqform.strategy import Profile, Strategy
+    from ..methods import RegretMethod
+    from .loop import PreferenceArrays
+
+#: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
+#: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
+SINGLE_TOLERANCE = 1e-5
+SINGLE_SEQUENCES = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class PosedProblem:
+    """A problem as the compiled loop takes it.
+
+    Attributes
+    ----------
+    game : Game
+    kernel : Kernel
+    certify : callable
+        From a profile, multipliers and a dual certificate to what they prove.
+    error : callable
+        What the tolerance is held against, from a certificate.
+    tolerance, violation : float
+        Of the error, payoff units; of constraints, in their own units.
+    saddle : Saddle, optional
+        The canonical program, for two players.
+    constraints : tuple of Constraint
+    rows : KernelConstraints, optional
+        The constraints in the kernel's layout.
+    tilt : ndarray of float64, shape (layout.size,), optional
+        What is added to the gradients.
+    scales : ndarray of float64, shape (num_players,), optional
+        What the gradients are multiplied by, before the tilt.
+    floor : FloorGame, optional
+        How the other player calls the floor, where there is one; the tilt is then per unit of its stake.
+    preferences : PreferenceArrays, optional
+    """
+
+    game: Game
+    kernel: Kernel
+    certify: Callable[..., Certificate]
+    error: Callable[[Certificate], float]
+    tolerance: float
+    violation: float
+    saddle: Saddle | None = None
+    constraints: tuple[Constraint, ...] = ()
+    rows: KernelConstraints | None = None
+    tilt: Floats | None = None
+    scales: Floats | None = None
+    floor: FloorGame | None = None
+    preferences: PreferenceArrays | None = None
+
+    @property
+    def is_certified_within(self) -> bool:
+        """Whether the loop's own certificate is of the problem: it knows constraints, and neither tilts nor scales."""
+        changed = self.saddle is not None and self.saddle.view.replies is not None
+        return self.tilt is None and self.scales is None and not changed
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether a constraint is not linear."""
+        return self.rows is not None and bool(self.rows.curves.rows)
+
+    @cached_property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal where multipliers and regrets are of the same problem: then a run can go on where another stopped."""
+        changes = (None if each is None else each.tobytes() for each in (self.tilt, self.scales))
+        return (None if self.rows is None else self.rows.identity, *changes)
+
+    def plans(self, vector: Floats) -> list[Floats]:
+        """Return the players' realization plans from a kernel vector."""
+        plans = self._chosen(vector)
+        if self.saddle is None:
+            return plans
+        player = self.saddle.view.player
+        other = plans[1 - player]
+        return list(self.saddle.seated(plans[player], other if self.floor is None else self.floor.reply(other)))
+
+    def floor_price(self, vector: Floats, stake: float) -> dict[str, float]:
+        """Return the price of the floor as a multiplier, if there is one."""
+        if self.floor is None:
+            return {}
+        return {SAFETY: self.floor.price(self._chosen(vector)[1 - self.floor.saddle.view.player], stake)}
+
+    def reply(self, vector: Floats) -> dict[str, Floats]:
+        """Return the plan of replies that stand for the other player's plans, as a dual certificate."""
+        if self.saddle is None or self.saddle.view.replies is None:
+            return {}
+        return {REPLY: self._chosen(vector)[1 - self.saddle.view.player]}
+
+    def _chosen(self, vector: Floats) -> list[Floats]:
+        layout = self.kernel.layout
+        return [layout.to_user(player, vector) for player in range(layout.num_players)]
+
+    def excludes(
+        self, plans: Sequence[Floats], multipliers: Mapping[str, float], evidence: Mapping[str, Floats]
+    ) -> bool:
+        """Whether the proportions of a player's multipliers prove that its constraints cannot be met together."""
+        for player in range(2):
+            own = [one for one in self.constraints if one.player == player]
+            most = max((multipliers[constraint.name] for constraint in own), default=0.0)
+            # A plan that meets them all says no.
+            if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
+                shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+                weights = [shares[constraint.name] for constraint in own]
+                slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
+                if PlayerView(self.game, player).most(-slopes) >= offset:
+                    continue  # a plan exists that these proportions do not exclude
+                profile = nearest_profile(self.game, plans)
+                lower = LeastViolation(self.game, player, own).certify(profile, shares, evidence).lower
+                if lower is not None and excluded(own, shares, lower, profile[player].plan):
+                    return True
+        return False
+
+    def initial_state(self, regrets: Floats | None = None) -> KernelState:
+        """Return the state before the first update."""
+        return self.kernel.initial_state(self.rows, self.preferences, regrets)
+
+    def start_from(self, profile: Profile) -> KernelState:
+        """Return a state that plays a profile and is biased towards it."""
+        layout = self.kernel.layout
+        vector = np.zeros(layout.size)
+        for strategy in profile:
+            layout.from_user(strategy.player, self._behaviour(strategy), out=vector)
+        return self.kernel.start_from(vector, constraints=self.rows, preferences=self.preferences)
+
+    def _behaviour(self, strategy: Strategy) -> Floats:
+        """Return a strategy as a behaviour in the game that is solved."""
+        if self.saddle is None or strategy.player == self.saddle.view.player:
+            return strategy.behaviour
+        replies = self.saddle.view.replies
+        if replies is not None:
+            return replies.treeplex.behaviour(replies.preimage(strategy.plan))
+        return strategy.behaviour if self.floor is None else self.floor.behaviour(strategy.behaviour)
+
+
+def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProblem:
+    """Return a problem as the compiled loop takes it, in the precision that a method asks for.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If two things bound the multipliers, or cvxpy has no gradient of a constraint.
+    """
+    game = problem.game
+    saddle: Saddle | None = None
+    constraints: tuple[Constraint, ...] = ()
+    rows = tilt = scales = None
+    tolerance = options.tol
+    if isinstance(problem, ConstrainedNash):
+        if method.first_bound is not None and problem.penalty is not None:
+            raise UnsupportedProblemError(
+                f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(problem.penalty)}, "
+                "which bounds the multipliers itself: leave out one of the two"
+            )
+        constraints = tuple(problem.constraints)
+        tolerance = _finest(problem, options)
+    curved = not all(isinstance(one, LinearConstraint) for one in constraints)
+    saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
+    floor = None if saddle is None or saddle.floor is None else FloorGame.of(saddle)
+    form = game.sequence_form if saddle is None else saddle.view.form if floor is None else floor.form
+    kernel = kernel_for(method, form, tolerance, curved)
+    if isinstance(problem, ConstrainedNash):
+        weight = options.tol / options.violation if options.violation > 0.0 else 1.0
+        rows = KernelConstraints.of(problem, kernel.layout, weight)
+    if saddle is not None and saddle.tilt is not None:
+        # The gradient is c, which stays, and ω times that of the game.
+        tilt = kernel.layout.from_user(saddle.view.player, saddle.tilt)
+        if floor is None:
+            scales = np.ones(2)
+            scales[saddle.view.player] = saddle.weight
+    return PosedProblem(
+        game=game,
+        kernel=kernel,
+        certify=problem.certify,
+        error=lambda certificate: certified_error(problem, certificate, options),
+        tolerance=options.tol,
+        violation=options.violation,
+        saddle=saddle,
+        constraints=constraints,
+        rows=rows,
+        tilt=tilt,
+        scales=scales,
+        floor=floor,
+        preferences=preferences_of(method, game, kernel),
+    )
+
+
+def preferences_of(method: RegretMethod, game: Game, kernel: Kernel) -> PreferenceArrays | None:
+    """Return what a method is biased to, laid out for the compiled loop; nothing for methods without preferences."""
+    bias = method.bias
+    return None if bias is None else kernel_preferences(game, bias.on(game), kernel.layout, on_one=bias.greedy)
+
+
+def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: bool = False) -> Kernel:
+    """Return the compiled loop in the precision that a method asks for; double for constraints that are not linear."""
+    single = method.precision == "single" and not curved
+    if method.precision == "auto" and tol > 0.0 and not curved:
+        num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
+        if num_sequences >= SINGLE_SEQUENCES:
+            single = tol >= SINGLE_TOLERANCE * kernel_of(form, np.float32).layout.unit
+    return kernel_of(form, np.float32 if single else np.float64)
+
+
+def _finest(problem: ConstrainedNash, options: Options) -> float:
+    """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
+
+    Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
+    of violations that single precision does not reach.
+    """
+    linear = [one for one in problem.constraints if isinstance(one, LinearConstraint)]
+    largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
+    # Payoffs that a unit of violation counts as.
+    price = options.tol / (options.violation or 1.0) if problem.penalty is None else float(problem.penalty)
+    return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)

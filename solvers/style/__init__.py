@@ -1,0 +1,1 @@
+"""Strategies in a style: targets, what they cost, and calibration of preferences."""

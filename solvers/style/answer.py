@@ -1,0 +1,190 @@
+"""What became of targets: whether a style can be had within a loss, at what price, and a strategy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.functional import Functional
+from ...seqform.game import Game
+from ...seqform.strategy import Profile, Strategy
+from ..parametric.trade_off import TradeOff, trade_off
+from ..solution import Solution
+from ..status import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class TargetOutcome:
+    """What became of one target.
+
+    Attributes
+    ----------
+    name : str
+    sense : {"<=", ">="}
+    asked : float
+        The bound.
+    reached : float or None
+        What the strategy has; ``None`` for the probability of an action at an infoset that it does not come to.
+    missed_by : float
+        By how much the bound is missed, 0 where it is met. Of a probability at an infoset to which plans come
+        differently, times the reach of the infoset.
+    low, high : float or None
+        The least and the greatest that can be had within the loss if this is the only target; ``None`` for such a
+        probability, which is no linear functional, and where no linear program was solved.
+    price : float
+        What a unit more of the target costs at the least loss for all targets together: payoff per unit of the bound.
+        NaN where no linear program was solved.
+    functional : Functional or None
+        What is bounded, where it is linear in the plan.
+    """
+
+    name: str
+    sense: str
+    asked: float
+    reached: float | None
+    missed_by: float
+    low: float | None
+    high: float | None
+    price: float
+    functional: Functional | None = field(repr=False)
+
+    @property
+    def is_within_reach(self) -> bool | None:
+        """Whether the target alone can be had within the loss, as far as floats tell; ``None`` if that is not known."""
+        if self.low is None or self.high is None:
+            return None
+        slack = 1e-9 * max(1.0, abs(self.asked))
+        return self.high >= self.asked - slack if self.sense == ">=" else self.low <= self.asked + slack
+
+
+@dataclass(frozen=True, eq=False)
+class StyleAnswer:
+    """Whether targets can be met within a loss, what that costs at least, and a strategy.
+
+    Attributes
+    ----------
+    game : Game
+    player : int
+    targets : tuple of TargetOutcome
+    max_loss : float
+        What the strategy may lose in expectation to anyone, compared with the value of the game.
+    status : Status
+        ``optimal`` if the targets can be met within the loss, ``infeasible`` if they cannot, both proven;
+        ``uncertified`` if the bounds leave it open.
+    message : str
+        The same in one line.
+    game_value : float
+        To the player.
+    least_loss : float or None
+        The least loss at which all targets hold together; ``None`` if they exclude each other.
+    least_loss_lower, least_loss_upper : float or None
+        Proven bounds on it.
+    least_loss_exact : Fraction or None
+        The same in fractions, by the method ``rational``.
+    conflict : tuple of str
+        Names of targets that exclude each other, whatever the loss, though they do not if one of them is left out.
+    least_violation : float
+        Where the targets cannot be met within the loss: the least sum of what they are missed by, in units of
+        :attr:`units`. 0 where they can.
+    units : tuple of float
+        What misses of each target are divided by.
+    profile : Profile
+        The player's strategy, and a strategy of the other player that belongs to the proof.
+    loss : float
+        What the strategy loses at most: the value of the game minus its worst case.
+    solutions : mapping of str to Solution
+        What was solved: ``value``, ``targets``, and ``nearest`` where the targets cannot be met.
+    """
+
+    game: Game
+    player: int
+    targets: tuple[TargetOutcome, ...]
+    max_loss: float
+    status: Status
+    message: str
+    game_value: float
+    least_loss: float | None
+    least_loss_lower: float | None
+    least_loss_upper: float | None
+    least_loss_exact: Fraction | None
+    conflict: tuple[str, ...]
+    least_violation: float
+    units: tuple[float, ...]
+    profile: Profile
+    loss: float
+    solutions: Mapping[str, Solution] = field(repr=False)
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the targets can be met within the loss."""
+        return self.status is Status.OPTIMAL
+
+    @property
+    def strategy(self) -> Strategy:
+        """The player's strategy: the one that loses least of those that meet the targets, else the nearest."""
+        strategy: Strategy = self.profile[self.player]
+        return strategy
+
+    def trade_off(self, *, accuracy: float = 0.0) -> TradeOff:
+        """Return what every value of the only target's functional costs; see :func:`~treeplex.trade_off`.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If there are several targets, or it is no linear functional of the plan.
+        """
+        first, *others = [target.functional for target in self.targets]
+        if any(other is not first for other in others):
+            raise InvalidConstraintError(
+                f"there are {len(self.targets)} targets: a trade-off curve is about one functional, trade_off(game, …)"
+            )
+        if first is None:
+            raise InvalidConstraintError(
+                f"{shown(self.targets[0].name)} is a probability at an infoset to which plans come differently, so it "
+                "has no trade-off curve; expected a realization, plan(…), or ACTION@INFOSET"
+            )
+        return trade_off(self.game, first, game_value=self.game_value, accuracy=accuracy)
+
+    def figure(self, curve: TradeOff | None = None) -> "Figure":
+        """Draw the trade-off of the only target, with what was asked and the strategy.
+
+        Parameters
+        ----------
+        curve : TradeOff, optional
+            As :meth:`trade_off` returns it; found if it is not given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidConstraintError
+            As :meth:`trade_off`.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        from ..pictures import draw_trade_off
+
+        target = self.targets[0]
+        reached = None if target.reached is None else (target.reached, self.loss)
+        return draw_trade_off(curve or self.trade_off(), target.name, target.asked, self.max_loss, reached)
+
+    def plot(self, path: str | Path, curve: TradeOff | None = None) -> None:
+        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
+
+        Raises
+        ------
+        InvalidConstraintError, MissingExtraError
+            As :meth:`figure`.
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        from ...seqform.interchange.pictures import write_picture
+
+        write_picture(lambda: self.figure(curve), path)

@@ -1,0 +1,475 @@
+"""Vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...models.constraints import LinearConstraint
+from ...models.preferences import Prefer, PreferStrategy
+from ...models.problems import Nash
+from ...models.problems.one_player import checked_number
+from ...models.saddle import check_two_players
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..methods import PrefCFR
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
+from .actions import preferences_for
+from .answer import TargetOutcome
+from .bounds import probability, read_targets, target_functionals
+
+# The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
+_FIRST_STEP, _LARGEST = 0.5, 4.0
+# Runs without a preference get so near to the value of the game, in parts of the loss, before any with one is made.
+_BASIS = 0.1
+# How often runs are made twice as long where none was good, and the factor by which the vulnerability then grows.
+_REFINEMENTS, _SMALL_STEP = 2, 1.1
+# Parts of the loss that are not worth another run.
+_NO_GAIN = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRun:
+    """One run of Preference-CFR.
+
+    Attributes
+    ----------
+    degree : float
+        δ of the preferred actions; 1 without a preference.
+    vulnerabilities : tuple of float
+        β for each target.
+    iterations : int
+    reached : tuple of float
+        What the average strategy has of each target's functional.
+    missed_by : tuple of float
+        By how much that misses the target.
+    loss : float
+        What the average strategy is proven to lose at most: an upper bound on the value of the game, by the best
+        strategy of the other player that any run found, minus its worst case.
+    solution : Solution
+    """
+
+    degree: float
+    vulnerabilities: tuple[float, ...]
+    iterations: int
+    reached: tuple[float, ...]
+    missed_by: tuple[float, ...]
+    loss: float
+    solution: Solution = field(repr=False)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether all targets are met."""
+        return not any(self.missed_by)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What vulnerabilities came to.
+
+    Attributes
+    ----------
+    game : Game
+    player : int
+    targets : tuple of TargetOutcome
+        What became of each target in the best run; what could be had at all, and at which price, is not known.
+    max_loss : float
+    status : Status
+        ``converged`` if a run met all targets and is proven to lose at most `max_loss`; ``uncertified`` otherwise, for
+        that no run did says nothing of other strategies.
+    message : str
+    best : CalibrationRun
+        Of the runs that meet the targets within the loss the one that loses least; if there is none, of those within
+        the loss the one with the least sum of misses.
+    runs : tuple of CalibrationRun
+        In the order in which they were made.
+    game_value : tuple of float
+        Proven bounds on the value of the game to the player.
+    """
+
+    game: Game
+    player: int
+    targets: tuple[TargetOutcome, ...]
+    max_loss: float
+    status: Status
+    message: str
+    best: CalibrationRun
+    runs: tuple[CalibrationRun, ...]
+    game_value: tuple[float, float]
+
+    @property
+    def method(self) -> Any:
+        """The method of the best run: the vulnerability of a single target is its own, those of several `prefer`'s."""
+        return self.best.solution.method
+
+    @property
+    def prefer(self) -> tuple[Prefer | PreferStrategy, ...]:
+        """The preferences of the best run; none if it had none."""
+        return tuple(getattr(self.method, "prefer", ()))
+
+    @property
+    def profile(self) -> Profile:
+        """The average strategies of the best run."""
+        return self.best.solution.profile
+
+    @property
+    def strategy(self) -> Strategy:
+        """The player's strategy."""
+        strategy: Strategy = self.profile[self.player]
+        return strategy
+
+
+def calibrate_style(
+    game: Game,
+    targets: str | LinearConstraint | Iterable[str | LinearConstraint],
+    max_loss: float | Fraction | str,
+    *,
+    player: int = 0,
+    others: Profile | Strategy | None = None,
+    degree: float = 10.0,
+    method: PrefCFR | None = None,
+    iterations: int = 2_000,
+    max_iterations: int = 100_000,
+    accuracy: float = 0.005,
+    max_runs: int = 40,
+    progress: Callable[[CalibrationRun], None] | None = None,
+) -> Calibration:
+    """Find vulnerabilities with which Preference-CFR meets targets within a loss.
+
+    No linear program is solved: it is for games that are too large for one. Where they are not,
+    :func:`~treeplex.reach_style` finds the least loss itself, and proves what cannot be had.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    targets : str or LinearConstraint, or several of them
+        Bounds of one player's actions, such as ``"top@first >= 0.5"``. An equation is none: give both its ends.
+    max_loss : float, Fraction or str
+        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
+    player, others
+        As for :func:`~treeplex.reach_style`.
+    degree : float
+        δ of the preferred actions, above 1.
+    method : PrefCFR, optional
+        What is run, but for its preferences and its vulnerability; by default DCFR's regrets with alternating updates
+        and the rule in proportion.
+    iterations : int
+        Of a run; doubled until a run without a preference is within a tenth of `max_loss` of an equilibrium, and up to
+        twice more where no run was good.
+    max_iterations : int
+        The most that a run may take.
+    accuracy : float
+        By how much a target may be exceeded without looking for a smaller vulnerability, in its units.
+    max_runs : int
+    progress : callable, optional
+        Called with each run.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    InvalidConstraintError
+        If a target cannot be read, is not linear, is an equation, or depends on no action.
+    InvalidGameError
+        If a number is none, or out of range.
+    UnsupportedProblemError
+        If the game is not zero-sum, or not of two players.
+
+    Notes
+    -----
+    Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
+    at an infoset, in the shares in which the last run within the loss played them
+    (:func:`~treeplex.solvers.style.actions.preferences_for`). A run without a preference comes first, then one with
+    δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
+    and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
+    again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
+    they rise together is not known, so that what is returned is judged by what its own run reached. Runs begin anew: to
+    start from the last strategies was not quicker.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import calibrate_style
+    >>> found = calibrate_style(load_game("leduc:merge_suits=true"), "raise@first >= 0.6", 0.05)
+    >>> found.status, bool(0.6 <= found.targets[0].reached < 0.62), bool(found.best.loss < 0.05)
+    (<Status.CONVERGED: 'converged'>, True, True)
+    """
+    if not isinstance(game, Game):
+        raise InvalidGameError(f"a target needs a Game, received {shown(game)}")
+    check_two_players("a style", game)
+    constraints = read_targets(targets, game, checked_player(game, player), others)
+    _check_no_equations(constraints)
+    allowed = float(checked_number("a style", "max_loss", max_loss, 0.0))
+    search = _Search(
+        game=game,
+        constraints=constraints,
+        max_loss=allowed,
+        degree=_above_one(degree),
+        method=PrefCFR(base="dcfr", updates="alternating") if method is None else method,
+        iterations=_count("iterations", iterations),
+        max_iterations=_count("max_iterations", max_iterations),
+        accuracy=float(checked_number("a style", "accuracy", accuracy, 0.0)),
+        max_runs=_count("max_runs", max_runs),
+        progress=progress,
+    )
+    if not isinstance(search.method, PrefCFR):
+        raise UnsupportedProblemError(f"method is {shown(method)}, expected a PrefCFR")
+    return search.run()
+
+
+@dataclass
+class _Search:
+    """Runs on their way to targets."""
+
+    game: Game
+    constraints: tuple[LinearConstraint, ...]
+    max_loss: float
+    degree: float
+    method: PrefCFR
+    iterations: int
+    max_iterations: int
+    accuracy: float
+    max_runs: int
+    progress: Callable[[CalibrationRun], None] | None
+    runs: list[CalibrationRun] = field(default_factory=list)
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def run(self) -> Calibration:
+        self.player = self.constraints[0].player
+        self.functionals = target_functionals(self.constraints, self.treeplex.num_sequences)
+        # Says now if a target depends on nothing.
+        preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
+        self.iterations = min(self.iterations, self.max_iterations)
+        self.approach()
+        if not self.is_good(self.runs[-1]):
+            self.raise_vulnerability()
+        return self.answer()
+
+    @property
+    def treeplex(self) -> Treeplex:
+        return self.game.sequence_form.treeplexes[self.player]
+
+    def approach(self) -> None:
+        """Run without a preference until the value of the game is known well enough."""
+        while True:
+            self.attempt(1.0, self.nothing)
+            near = self.upper - self.lower <= _BASIS * self.max_loss
+            if near or self.iterations >= self.max_iterations or self.is_spent:
+                return
+            self.iterations = min(2 * self.iterations, self.max_iterations)
+
+    @property
+    def nothing(self) -> tuple[float, ...]:
+        return (0.0,) * len(self.constraints)
+
+    @property
+    def first_step(self) -> float:
+        """The first vulnerability that is tried."""
+        return max(_FIRST_STEP * self.max_loss, 1e-4 * self.game.sequence_form.payoff_scale)
+
+    def raise_vulnerability(self) -> None:
+        """Prefer the actions, at rising prices, and find where the targets are met or the loss is spent."""
+        if not self.is_spent:
+            self.climb(self.attempt(self.degree, self.nothing), 2.0)
+        for _ in range(_REFINEMENTS):
+            if any(map(self.is_good, self.runs)) or self.is_spent or self.iterations >= self.max_iterations:
+                return
+            within = [run.vulnerabilities for run in self.runs if run.degree > 1.0 and run.loss <= self.max_loss]
+            # Longer runs lose less, which may be spent; from a little below, for they differ.
+            self.iterations = min(2 * self.iterations, self.max_iterations)
+            near = tuple(beta / _SMALL_STEP**2 for beta in max(within, key=sum, default=self.nothing))
+            self.climb(self.attempt(self.degree, near), _SMALL_STEP if within else 2.0)
+
+    def climb(self, run: CalibrationRun, factor: float) -> None:
+        """Raise targets' vulnerabilities from those of a run until they are enough or too much; bisect from there."""
+        if self.is_good(run) or run.loss > self.max_loss:
+            return
+        places = range(len(self.constraints))
+        lows, highs = [run for _ in places], [run if self.is_enough(run, place) else None for place in places]
+        factors, good = [factor for _ in places], math.inf
+        most, before = _LARGEST * self.game.sequence_form.payoff_scale, {run.vulnerabilities}
+        while not self.is_spent:
+            tried = tuple(self.next(lows[place], highs[place], place, factors[place]) for place in places)
+            if tried in before or max(tried) > most:
+                return
+            before.add(tried)
+            run = self.attempt(self.degree, tried)
+            if self.is_good(run):
+                if run.loss >= good - _NO_GAIN * self.max_loss:
+                    return
+                good = run.loss
+            for place in places:
+                if self.is_enough(run, place):
+                    highs[place] = run
+                else:
+                    # What was enough may not be so any more, where another target has been given more.
+                    known = highs[place]
+                    if known is not None and known.vulnerabilities[place] <= tried[place]:
+                        highs[place], factors[place] = None, _SMALL_STEP
+                    lows[place] = run
+
+    def next(self, low: CalibrationRun, high: CalibrationRun | None, place: int, factor: float) -> float:
+        """Return the vulnerability that is tried next for a target."""
+        beta = low.vulnerabilities[place]
+        if high is None:
+            return factor * beta or self.first_step
+        most = high.vulnerabilities[place]
+        return most if self.is_close(low, high, place) else (beta + most) / 2.0
+
+    def attempt(self, degree: float, vulnerabilities: tuple[float, ...]) -> CalibrationRun:
+        method: Any = self.method.base_method
+        if degree > 1.0:
+            within = [run for run in self.runs if run.loss <= self.max_loss] or self.runs[:1]
+            shares = within[-1].solution.profile[self.player]
+            # Of a single target β is the method's, which can be typed.
+            alone = len(vulnerabilities) == 1
+            wishes = preferences_for(
+                self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
+            )
+            method = replace(self.method, prefer=wishes, vulnerability=vulnerabilities[0] if alone else 0.0)
+        solution = solve(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        worst, most = self.guarantees(solution)
+        self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
+        plan = solution.profile[self.player].plan
+        found = CalibrationRun(
+            degree=degree,
+            vulnerabilities=vulnerabilities,
+            iterations=self.iterations,
+            reached=tuple(self.reached(solution.profile[self.player])),
+            missed_by=tuple(max(0.0, one.value(plan)) for one in self.constraints),
+            loss=max(0.0, self.upper - worst),
+            solution=solution,
+        )
+        self.runs.append(found)
+        if self.progress is not None:
+            self.progress(found)
+        return found
+
+    def reached(self, strategy: Strategy) -> Iterator[float]:
+        """Yield what a strategy has of each target."""
+        for constraint, functional in zip(self.constraints, self.functionals, strict=True):
+            known = probability(constraint, strategy)[1] if functional is None else functional.value(strategy)
+            yield math.nan if known is None else known
+
+    def guarantees(self, solution: Solution) -> tuple[float, float]:
+        """Return the worst case of the player's strategy, and what the other's leaves it at most."""
+        assert solution.lower is not None
+        assert solution.upper is not None
+        return (solution.lower, solution.upper) if self.player == 0 else (-solution.upper, -solution.lower)
+
+    @property
+    def is_spent(self) -> bool:
+        return len(self.runs) >= self.max_runs
+
+    def is_good(self, run: CalibrationRun) -> bool:
+        return run.is_met and run.loss <= self.max_loss
+
+    def is_enough(self, run: CalibrationRun, place: int) -> bool:
+        """Whether no more vulnerability is wanted for a target."""
+        return run.missed_by[place] <= 0.0 or run.loss > self.max_loss
+
+    def is_close(self, low: CalibrationRun, high: CalibrationRun, place: int) -> bool:
+        """Whether nothing is to be gained between two vulnerabilities of a target."""
+        least, most = low.vulnerabilities[place], high.vulnerabilities[place]
+        if most - least <= 1e-3 * max(most, self.first_step):
+            return True
+        over = -self.constraints[place].value(high.solution.profile[self.player].plan)
+        if high.loss <= self.max_loss:
+            return over <= self.accuracy
+        missed = high.missed_by[place]
+        return missed > 0.0 and low.missed_by[place] - missed <= self.accuracy
+
+    def answer(self) -> Calibration:
+        # The value of the game is known better than when the first runs were made.
+        runs = [replace(run, loss=max(0.0, self.upper - self.guarantees(run.solution)[0])) for run in self.runs]
+        good = [run for run in runs if self.is_good(run)]
+        within = [run for run in runs if run.loss <= self.max_loss]
+        if good:
+            best = min(good, key=lambda run: run.loss)
+        elif within:
+            best = min(within, key=lambda run: (sum(run.missed_by), run.loss))
+        else:
+            best = min(runs, key=lambda run: run.loss)
+        names = ", ".join(one.name for one in self.constraints)
+        betas = ", ".join(f"{beta:.6g}" for beta in best.vulnerabilities)
+        had = f"{', '.join(f'{one:.6g}' for one in best.reached)} for a loss of at most {best.loss:.6g}"
+        how = f"δ = {best.degree:g} and β = {betas} come to"
+        if best.degree == 1.0:
+            how = "without a preference it comes to"
+        is_, was = ("is", "was") if len(self.constraints) == 1 else ("are", "were")
+        if good:
+            told = f"{names} {is_} met"
+        elif best.is_met:
+            told = f"{names} {is_} met, and no run is proven to lose at most {self.max_loss:g}"
+        else:
+            told = f"{names} {was} not met within {self.max_loss:g}"
+        return Calibration(
+            game=self.game,
+            player=self.player,
+            targets=tuple(self.outcomes(best)),
+            max_loss=self.max_loss,
+            status=Status.CONVERGED if good else Status.UNCERTIFIED,
+            message=f"{told}: {how} {had}",
+            best=best,
+            runs=tuple(runs),
+            game_value=(self.lower, self.upper),
+        )
+
+    def outcomes(self, run: CalibrationRun) -> Iterator[TargetOutcome]:
+        """Yield what became of each target in a run."""
+        strategy = run.solution.profile[self.player]
+        for place, (constraint, functional) in enumerate(zip(self.constraints, self.functionals, strict=True)):
+            fixed = functional is None
+            yield TargetOutcome(
+                name=constraint.name,
+                sense=constraint.sense,
+                asked=probability(constraint, strategy)[0] if fixed else float(constraint.bound),
+                reached=None if math.isnan(run.reached[place]) else run.reached[place],
+                missed_by=run.missed_by[place],
+                low=None,
+                high=None,
+                price=math.nan,
+                functional=functional,
+            )
+
+
+# What the two bounds of an equation are called beside it.
+_EITHER_END = re.compile(r" \(at (most|least)\)$")
+
+
+def _check_no_equations(constraints: Sequence[LinearConstraint]) -> None:
+    """Refuse two ends of what is to have one value, for runs come near it and never to it."""
+    for i, one in enumerate(constraints):
+        for other in constraints[:i]:
+            if one.terms == other.terms and one.bound == other.bound and one.sense != other.sense:
+                raise InvalidConstraintError(
+                    f"target {shown(_EITHER_END.sub('', one.name))} is an equation, which no run meets to the last "
+                    "digit: give a range, such as x >= 0.39 and x <= 0.41"
+                )
+
+
+def _above_one(degree: Any) -> float:
+    number = float(checked_number("a style", "degree", degree))
+    if not number > 1.0:
+        raise InvalidGameError(f"degree is {shown(degree)}, expected a number above 1")
+    return number
+
+
+def _count(name: str, number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise InvalidGameError(f"{name} is {shown(number)}, expected a whole number from 1 on")
+    return int(number)

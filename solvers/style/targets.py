@@ -1,0 +1,301 @@
+"""Strategies that meet targets: whether their style can be had at all, at what price, and what comes nearest."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from ...models.constraints import LinearConstraint
+from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...models.problems.one_player import checked_number
+from ...models.saddle import check_two_players
+from ...seqform.errors import InvalidGameError, SolverError, shown
+from ...seqform.evaluate import best_response_value, worst_case
+from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import to_fraction
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..certification import ROUND_OFF
+from ..methods import Method, find_method
+from ..solution import Solution
+from ..solve import solve
+from ..status import Status
+from .answer import StyleAnswer, TargetOutcome
+from .bounds import divided, loosened, probability, read_targets, target_functionals
+from .ranges import StyleRange, style_range
+
+
+def reach_style(
+    game: Game,
+    targets: str | LinearConstraint | Iterable[str | LinearConstraint],
+    max_loss: float | Fraction | str = 0.0,
+    *,
+    player: int = 0,
+    others: Profile | Strategy | None = None,
+    method: str | Method = "highs-simplex",
+) -> StyleAnswer:
+    """Find a strategy that meets targets and loses at most so much, or prove that there is none and come near.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    targets : str, LinearConstraint, or several of them
+        Bounds on what one player does, such as ``"raise@first >= 0.6"``; texts as :func:`~treeplex.models.constraints.
+        parse_constraint` reads them.
+    max_loss : float, Fraction or str
+        What the strategy may lose in expectation to anyone, compared with the value of the game; payoff units.
+    player : int
+        Whose actions are counted where a text names no seat.
+    others : Profile or Strategy, optional
+        How the others play where it is counted how often an action is taken; uniformly by default.
+    method : str or Method
+        One that solves linear programs; ``rational`` decides in fractions.
+
+    Returns
+    -------
+    StyleAnswer
+
+    Raises
+    ------
+    InvalidConstraintError
+        If a target cannot be read, is not linear, or is about the other player than another one.
+    InvalidGameError
+        If the loss is no number of at least 0.
+    UnsupportedProblemError
+        If the game is not zero-sum, or not of two players, or the method is not for it.
+    SolverError
+        If the value of the game is not found.
+
+    Notes
+    -----
+    The least loss at which all targets hold is the value of the game minus that of
+    :class:`~treeplex.ConstrainedNash` with the targets as constraints, and both values come with certificates. The
+    targets are infeasible where the lower bound on that loss is more than `max_loss`.
+
+    If they can be met, the strategy is one that loses least of all that meet them: what is left of `max_loss` is not
+    spent. If they cannot, it is the nearest within `max_loss`: for a single functional the extreme
+    (:class:`~treeplex.StyledNash`), for several targets one with the least sum of misses
+    (:class:`~treeplex.models.problems.LeastViolation` with a floor), each divided by the width of what strategies can
+    have at all.
+
+    Examples
+    --------
+    >>> from treeplex import load_game, reach_style
+    >>> game = load_game("kuhn")
+    >>> print(reach_style(game, "bet@first >= 0.4").message)
+    bet@first >= 0.4 costs nothing
+    >>> answer = reach_style(game, "bet@first >= 0.6", max_loss="0.02", method="rational")
+    >>> print(answer.status, answer.least_loss_exact, round(answer.targets[0].reached, 6))
+    infeasible 7/270 0.564444
+    >>> print(answer.message)
+    bet@first >= 0.6 costs 0.0259259, more than 0.02, which buys 0.564444
+    """
+    if not isinstance(game, Game):
+        raise InvalidGameError(f"targets need a Game, received {shown(game)}")
+    check_two_players("a style", game)
+    constraints = read_targets(targets, game, checked_player(game, player), others)
+    allowed = checked_number("a style", "max_loss", max_loss, 0.0)
+    chosen = find_method(method) if isinstance(method, str) else method
+    return _Search(game, constraints, allowed, chosen).run()
+
+
+class _Search:
+    """Targets on their way to an answer."""
+
+    def __init__(
+        self, game: Game, constraints: tuple[LinearConstraint, ...], max_loss: float | Fraction, method: Method
+    ) -> None:
+        self.game, self.constraints, self.method = game, constraints, method
+        self.player = constraints[0].player
+        self.exact = bool(getattr(method, "is_exact", False))
+        self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
+        scale = game.sequence_form.payoff_scale
+        # Whole numbers, which leave fractions what they are.
+        self.tolerance = 0 if self.exact else method.default_tolerance * scale
+        self.round_off = 0 if self.exact else ROUND_OFF * scale
+        self.functionals = target_functionals(constraints, self.treeplex.num_sequences)
+
+    @property
+    def treeplex(self) -> Treeplex:
+        return self.game.sequence_form.treeplexes[self.player]
+
+    def run(self) -> StyleAnswer:
+        profile, misses = self.best.profile, 0.0
+        solutions = {"value": self.free, "targets": self.best}
+        status = self.status()
+        if status is not Status.OPTIMAL:
+            solutions["nearest"] = nearest = self.nearest()
+            profile = nearest.profile
+            plan = profile[self.player].plan
+            misses = sum(
+                max(0.0, one.value(plan)) / unit for one, unit in zip(self.constraints, self.units, strict=True)
+            )
+        strategy = profile[self.player]
+        outcomes = tuple(self.outcome(place, strategy) for place in range(len(self.constraints)))
+        least, lower, upper = self.least_loss
+        game_value = float(self.value)
+        return StyleAnswer(
+            game=self.game,
+            player=self.player,
+            targets=outcomes,
+            max_loss=float(self.max_loss),
+            status=status,
+            message=self.message(status, outcomes),
+            game_value=game_value,
+            least_loss=None if least is None else max(0.0, float(least)),
+            least_loss_lower=None if least is None else max(0.0, float(lower)),
+            least_loss_upper=None if least is None else max(0.0, float(upper)),
+            least_loss_exact=least if isinstance(least, Fraction) else None,
+            conflict=self.conflict,
+            least_violation=misses,
+            units=self.units,
+            profile=profile,
+            loss=max(0.0, self.loss(self.best if status is Status.OPTIMAL else solutions["nearest"])),
+            solutions=solutions,
+        )
+
+    def solved(self, problem: Any) -> Solution:
+        solution = solve(problem, self.method)
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return solution
+
+    @cached_property
+    def free(self) -> Solution:
+        """The game without targets."""
+        solution = self.solved(Nash(self.game))
+        if not solution.status.is_success:
+            raise SolverError(f"the value of {self.game.spec}, which targets need, was not found: {solution.message}")
+        return solution
+
+    @cached_property
+    def best(self) -> Solution:
+        """The best that strategies which meet the targets can guarantee."""
+        return self.solved(ConstrainedNash(self.game, self.constraints))
+
+    @property
+    def conflict(self) -> tuple[str, ...]:
+        return () if self.best.infeasibility is None else self.best.infeasibility.conflict
+
+    def guaranteed(self, solution: Solution) -> tuple[Any, Any]:
+        """Return proven bounds on what the player is guaranteed."""
+        known = solution.certificate if solution.exact is None else solution.exact.certificate
+        assert known.lower is not None
+        assert known.upper is not None
+        return (known.lower, known.upper) if self.player == 0 else (-known.upper, -known.lower)
+
+    @property
+    def value(self) -> Any:
+        """The value of the game to the player."""
+        lower, upper = self.guaranteed(self.free)
+        return (lower + upper) / 2
+
+    @property
+    def least_loss(self) -> tuple[Any, Any, Any]:
+        """The least loss at which the targets hold, and proven bounds on it; nothing where they exclude each other."""
+        if self.best.infeasibility is not None:
+            return None, None, None
+        free, bound = self.guaranteed(self.free), self.guaranteed(self.best)
+        return (sum(free) - sum(bound)) / 2, free[0] - bound[1], free[1] - bound[0]
+
+    def status(self) -> Status:
+        least, lower, upper = self.least_loss
+        if least is None:
+            return Status.INFEASIBLE
+        met = self.exact or self.best.violation <= self.tolerance
+        if met and upper <= self.max_loss + self.tolerance:
+            return Status.OPTIMAL
+        return Status.INFEASIBLE if lower > self.max_loss + self.round_off else Status.UNCERTIFIED
+
+    @cached_property
+    def ranges(self) -> Mapping[int, StyleRange]:
+        """What each functional can be within the loss, by its identity."""
+        different = {id(one): one for one in self.functionals if one is not None}
+        return {
+            key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.value)
+            for key, one in different.items()
+        }
+
+    @cached_property
+    def units(self) -> tuple[float, ...]:
+        """How wide the range of each functional is over all strategies; 1 where it is not known."""
+        widths = []
+        for one in self.functionals:
+            width = 0.0
+            if one is not None:
+                width = sum(best_response_value(self.treeplex, sign * one.coefficients) for sign in (1.0, -1.0))
+            widths.append(width if width > 0.0 else 1.0)
+        return tuple(widths)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one target: one bound, or the two of an equation."""
+        first, *others = self.functionals
+        bound = to_fraction(self.constraints[0].bound)
+        alike = first is not None and all(one is first for one in others)
+        return not others or (alike and all(to_fraction(one.bound) == bound for one in self.constraints))
+
+    def nearest(self) -> Solution:
+        """Return the strategy within the loss that misses the targets least."""
+        first = self.functionals[0]
+        if first is not None and self.is_single:
+            found = self.ranges[id(first)]
+            # An extreme, and for an equation the nearer one.
+            asked = self.constraints[0]
+            above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
+            return found.highest if above else found.lowest
+        in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
+        floor = self.value - self.max_loss
+        near = self.solved(LeastViolation(self.game, self.player, in_units, floor=floor))
+        # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
+        plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
+        nearer = [loosened(one, plan, self.exact) for one in self.constraints]
+        best = self.solved(ConstrainedNash(self.game, nearer))
+        better = best.status.is_success and self.loss(best) < self.loss(near) - self.round_off
+        return best if better else near
+
+    def loss(self, solution: Solution) -> float:
+        return float(self.value) - worst_case(self.game, solution.profile[self.player])
+
+    def outcome(self, place: int, strategy: Strategy) -> TargetOutcome:
+        one, functional = self.constraints[place], self.functionals[place]
+        known = None if functional is None else self.ranges[id(functional)]
+        asked, reached = probability(one, strategy)
+        return TargetOutcome(
+            name=one.name,
+            sense=one.sense,
+            asked=asked if functional is None else float(one.bound),
+            reached=reached if functional is None else functional.value(strategy),
+            missed_by=max(0.0, one.value(strategy.plan)),
+            low=None if known is None else known.low,
+            high=None if known is None else known.high,
+            price=self.best.multipliers.get(one.name, 0.0),
+            functional=functional,
+        )
+
+    def message(self, status: Status, outcomes: Sequence[TargetOutcome]) -> str:
+        """Say in one line what came out."""
+        allowed = f"{float(self.max_loss):.6g}"
+        single = self.is_single
+        name = outcomes[0].name.removesuffix(" (at most)")
+        subject = name if single else f"all {len(outcomes)} targets together"
+        least, lower, upper = self.least_loss
+        if least is None:
+            if len(self.conflict) == 1:
+                return f"{self.conflict[0]} excludes all strategies, whatever the loss"
+            return f"{', '.join(self.conflict)} exclude each other, whatever the loss"
+        verb = "costs" if single else "cost"
+        if status is Status.UNCERTIFIED:
+            return (
+                f"{subject} {verb} from {float(lower):.9g} to {float(upper):.9g}, which leaves open whether that is "
+                f"{allowed} at most: the method rational decides it"
+            )
+        if status is Status.OPTIMAL:
+            cost = f"{float(least):.6g} of {allowed}" if upper > self.tolerance else "nothing"
+            return f"{subject} {verb} {cost}"
+        told = f"{subject} {verb} {float(least):.6g}, more than {allowed}"
+        if single:
+            return told if outcomes[0].reached is None else f"{told}, which buys {outcomes[0].reached:.6g}"
+        beyond = [one.name for one in outcomes if one.is_within_reach is False]
+        return f"{told}; {', '.join(beyond)} alone is too much" if beyond else f"{told}; each alone can be had"
