@@ -44,20 +44,30 @@ def check_files(
     if profile and out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
     written = {"--out": out, "--plot": plot, "--json": json} | {f"--{name}": path for name, path in others.items()}
-    seen: dict[Path, str] = {}
-    for name, path in (dict(inputs) | written).items():
-        if path is None or path == STANDARD_OUTPUT:
-            continue
-        key = Path(path).absolute()
-        if key in seen and (name in written or seen[key] in written):
-            raise CommandLineError(f"{seen[key]} and {name} name the same file, {path}")
-        seen[key] = name
+    check_distinct(inputs, written)
     if plot is not None and Path(plot).suffix.lower() not in PICTURES:
         raise CommandLineError(f"--plot {plot}: expected a file name that ends with .svg, .png or .pdf")
     for name, path in written.items():
         check_writable(path, name)
     if profile and out is not None and Path(out).suffix.lower() != ".npz":
         raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
+
+
+def check_distinct(inputs: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
+    """Refuse a file that is written to and given for another purpose too.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    seen: dict[Path, str] = {}
+    for name, path in (*inputs.items(), *written.items()):
+        if path is None or path == STANDARD_OUTPUT:
+            continue
+        key = Path(path).absolute()
+        if key in seen and name in written:
+            raise CommandLineError(f"{seen[key]} and {name} name the same file, {path}")
+        seen[key] = name
 
 
 def check_writable(path: str | None, option: str) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from ..seqform.errors import nearest
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
-from .files import STANDARD_OUTPUT, check_files, make_folder, write_json
+from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .options import JsonOption
 from .progress import counting
 from .tables import RowLines, console, print_facts, show, verdict
@@ -38,6 +38,7 @@ def reproduce(
     Every row has a criterion of its own; exit status 1 if one does not meet it. After Ctrl-C the rows so far are
     written, and the check has not passed. Pictures need matplotlib.
     """
+    check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
         from ..validation.papers import EXPERIMENTS
 
@@ -56,7 +57,7 @@ def reproduce(
 
             require_matplotlib()
         make_folder(out, "--out")
-    check_files({"--out": out}, json=json)
+    check_files({}, json=json)
     kind = EXPERIMENTS[name]
     found = _run(kind.full() if full else kind.quick(), shown=json != STANDARD_OUTPUT)
     if found.interrupted:

@@ -26,11 +26,15 @@ WORDS: Mapping[str, About] = {
     "minimise": About("functional to minimise, TERM+… as in --constrain", form="TERM"),
     "p": About("confidence in the opponent model", minimum=0, maximum=1, kind=Fraction),
     "epsilon": About("how exploitable the strategy may be, in payoff units", minimum=0),
-    "lookahead": About("levels of the public tree that a step looks beyond its own action", minimum=1, form="K"),
+    "lookahead": About(
+        "levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True
+    ),
     "gadget": About(
         "what stands above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")
     ),
-    "level": About("level of the public tree at which subgames begin", minimum=0, shown="after chance", form="L"),
+    "level": About(
+        "level of the public tree at which subgames begin", minimum=0, shown="after chance", form="L", large=True
+    ),
     "player": About("whose strategy, where a problem solves for one", form="0|1", shown="0"),
 }
 
