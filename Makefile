@@ -10,6 +10,8 @@ ARGS ?=
 # -P: the checkout itself is never on the import path, so that what is tested is what is installed.
 PY := $(VENV)/bin/python -P
 PIP := $(PY) -m pip --disable-pip-version-check
+# Each worker takes a half of the files, and then what the other has left: the fixtures of a file are made once.
+PYTEST := $(PY) -m pytest -n auto --dist worksteal
 STAMPS := $(VENV)/.treeplex
 
 # Directories count too: a deleted module must lead to a new install.
@@ -29,17 +31,17 @@ validate: $(STAMPS)/core $(STAMPS)/package  ## exact against iterative on the qu
 	$(VENV)/bin/treeplex validate $(ARGS)
 
 test: lint types  ## lint, types, and the tests that are not marked slow
-	$(PY) -m pytest -n auto -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: lint types  ## the same with the slow tests
-	$(PY) -m pytest -n auto $(ARGS)
+	$(PYTEST) $(ARGS)
 
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
 types: $(STAMPS)/test $(STAMPS)/package
-	$(PY) -m mypy --strict -p treeplex
+	$(PY) -m mypy --strict --cache-dir $(STAMPS)/mypy -p treeplex
 
 docs: $(STAMPS)/docs $(STAMPS)/package  ## the documentation, in docs/_build/html; a warning is an error
 	@rm -rf docs/reference/generated
@@ -55,7 +57,7 @@ format: $(STAMPS)/test  ## put the sources in order
 # Undone by the next `make test`, which checks the package as users get it.
 develop: $(STAMPS)/test  ## install the checkout itself, so that edits count at once
 	@rm -f $(STAMPS)/package
-	$(PIP) install --quiet --no-deps --editable .
+	$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 
 clean:  ## remove everything built, but not the environment
 	rm -rf build dist treeplex.egg-info docs/_build docs/reference/generated
@@ -85,28 +87,34 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
+# What builds the package stays in the environment: pip would fetch it again for every install.
+$(STAMPS)/build: pyproject.toml $(STAMPS)/venv
+	@$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $@.txt
+	@$(PIP) install --quiet --requirement $@.txt
+	@touch $@
+
 # What each target needs: with pyproject.toml, the dependencies may have changed. The package comes along.
 # "build" goes first, because setuptools ships modules that it finds there though their source is gone.
 define install
 @echo "installing treeplex$(1) in $(VENV)"
 @rm -rf build treeplex.egg-info
-@$(PIP) install --quiet $(2) ".$(1)"
+@$(PIP) install --quiet --no-build-isolation $(2) ".$(1)"
 @rm -rf build treeplex.egg-info
 @touch $(STAMPS)/package $@
 endef
 
-$(STAMPS)/core: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/core: pyproject.toml $(STAMPS)/build
 	$(call install,)
 
 comma := ,
-$(STAMPS)/test: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/test: pyproject.toml $(STAMPS)/build
 	$(call install,[test$(comma)dev])
 
-$(STAMPS)/docs: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/docs: pyproject.toml $(STAMPS)/build
 	$(call install,[docs])
 
-$(STAMPS)/benchmarks: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/benchmarks: pyproject.toml $(STAMPS)/build
 	$(call install,[test$(comma)benchmarks])
 
-$(STAMPS)/package: $(SOURCES) $(STAMPS)/venv
+$(STAMPS)/package: $(SOURCES) $(STAMPS)/build
 	$(call install,,--no-deps)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..validation.papers import Claim, Experiment, Reproduction, Row
+    from ..validation.table import TableLines
 
 
 def reproduce(
@@ -122,20 +123,20 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
 
 
 class _FigureLines:
-    """Prints a figure's rows; the headings and widths are those of the first row."""
+    """Prints a figure's rows below headings."""
 
     def __init__(self, out: "Console") -> None:
         self.lines = RowLines(out)
-        self.widths: list[int] = []
+        self.table: TableLines | None = None
 
     def print_row(self, row: "Row") -> None:
         """Print a row, and its failure below it."""
-        cells = row.cells()
-        if not self.widths:
-            self.widths = [max(len(heading), len(text), 7) for heading, text in cells.items()]
-        columns = list(zip(cells.items(), self.widths, strict=True))
-        self.lines.print_headings(" ".join(f"{heading:>{width}}" for (heading, _), width in columns))
-        self.lines.print_row(" ".join(f"{text:>{width}}" for (_, text), width in columns), row.passed, row.failure)
+        from ..validation.table import TableLines
+
+        if self.table is None:
+            self.table = TableLines(row)
+        self.lines.print_headings(self.table.headings)
+        self.lines.print_row(self.table.line(row), row.passed, row.failure)
 
 
 def _print_end(out: "Console", found: "Reproduction") -> None:

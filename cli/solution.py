@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..validation.figures import magnitude
+from ..validation.table import magnitude
 from .tables import (
     listed,
     listed_numbers,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..validation.figures import decimals
+from ..validation.table import decimals
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..seqform.errors import nearest
-from ..validation.figures import decimals, magnitude
+from ..validation.table import decimals, magnitude
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
 from .files import STANDARD_OUTPUT, check_files, write_file, write_json
 from .options import JsonOption
@@ -35,7 +35,7 @@ def validate(
         html = "./-"
     check_files({}, json=json, html=html)
     with deferring_interrupts():
-        from ..validation.suites import SUITES
+        from ..validation.bank import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
@@ -106,7 +106,7 @@ class _SuiteLines:
         """Print a row, below a line for its game and problem if it is the first of them."""
         titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
         self.lines.print_headings(f"{'method':<19} {titles}")
-        if (row.game, row.asked) != self.question:
+        if (row.game, row.question) != self.question:
             self._print_question(row)
         value, difference = self.widths[:2]
         if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
@@ -125,8 +125,8 @@ class _SuiteLines:
     def _print_question(self, row: "Row") -> None:
         from rich.text import Text
 
-        self.question = (row.game, row.asked)
-        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.asked, "bold"))
+        self.question = (row.game, row.question)
+        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"))
         if row.exact_value is not None:
             heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
         elif isinstance(row.value, tuple):

@@ -2,17 +2,13 @@
 
 from .builders import behaviour_bound, distance_bound, functional_bound, payoff_bound, reach_bound
 from .collect import collect_constraints
-from .constraint import Constraint, ConvexConstraint, DistanceConstraint
-from .linear import LinearConstraint
-from .polyhedral import PolyhedralConstraint
+from .constraint import Constraint, DistanceConstraint, LinearConstraint
 from .text import parse_constraint, parse_term
 
 __all__ = [
     "Constraint",
-    "ConvexConstraint",
     "DistanceConstraint",
     "LinearConstraint",
-    "PolyhedralConstraint",
     "behaviour_bound",
     "collect_constraints",
     "distance_bound",

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,8 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game, checked_player
-from .constraint import DistanceConstraint
-from .linear import LinearConstraint, Sense, check_number
-
-if TYPE_CHECKING:
-    from ..distances import Distance
+from ..distances import Distance
+from .constraint import DistanceConstraint, LinearConstraint, Sense, check_number
 
 
 def behaviour_bound(
@@ -274,7 +271,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
     return expected
 
 
-def distance_bound(distance: "Distance", *, at_most: Number, name: str | None = None) -> DistanceConstraint:
+def distance_bound(distance: Distance, *, at_most: Number, name: str | None = None) -> DistanceConstraint:
     """Bound the distance of a plan to a reference strategy.
 
     Parameters
@@ -287,7 +284,7 @@ def distance_bound(distance: "Distance", *, at_most: Number, name: str | None = 
     -------
     DistanceConstraint
     """
-    if not hasattr(distance, "minorant"):
+    if not isinstance(distance, Distance):
         raise InvalidConstraintError(f"received {shown(distance)}, expected a Distance")
     title = f"distance of player {distance.player} <= {shown_number(at_most)}"
     return DistanceConstraint(distance, at_most, title if name is None else name)

@@ -1,15 +1,18 @@
-"""Puts the constraints that a user gives into one checked list."""
+"""Reads the constraints that a user gives, of this library or in cvxpy, into one checked list."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...seqform.errors import InvalidConstraintError, shown
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.errors import InvalidConstraintError, one_line, shown
 from ...seqform.game import Game
-from .constraint import Constraint, ConvexConstraint, DistanceConstraint
-from .from_cvxpy import read_cvxpy
-from .linear import LinearConstraint, check_name
+from ..convex.from_cvxpy import read_functions
+from .constraint import Constraint, LinearConstraint, check_name
 
-_OWN = (LinearConstraint, ConvexConstraint, DistanceConstraint)
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 
 def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
@@ -44,7 +47,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
         if name is not None:
             check_name(name)
         _check_no_text(entry)
-        collected += [entry] if isinstance(entry, _OWN) else read_cvxpy(entry, game, name)
+        collected += [entry] if isinstance(entry, Constraint) else read_cvxpy(entry, game, name)
     seen: set[str] = set()
     for constraint in collected:
         _check_game(constraint, game)
@@ -72,14 +75,155 @@ def _check_game(constraint: Constraint, game: Game) -> None:
             f"constraint {shown(constraint.name)} is of another game than {game.spec}: its fingerprint is "
             f"{constraint.fingerprint}, expected {game.fingerprint}"
         )
-    if isinstance(constraint, LinearConstraint) and len(constraint.indices):
-        size = game.sequence_form.treeplexes[constraint.player].num_sequences
-        last = int(constraint.indices[-1])
-        if last >= size:
-            raise InvalidConstraintError(
-                f"constraint {shown(constraint.name)} has a term of sequence {last}, expected one from 0 to {size - 1}"
-            )
-    if isinstance(constraint, ConvexConstraint) and constraint.plan is not game.plan(constraint.player):
+    size = game.sequence_form.treeplexes[constraint.player].num_sequences
+    last = int(constraint.function.indices.max(initial=-1))
+    if last >= size:
+        raise InvalidConstraintError(
+            f"constraint {shown(constraint.name)} has a term of sequence {last}, expected one from 0 to {size - 1}"
+        )
+    if constraint.variable is not None and constraint.variable is not game.plan(constraint.player):
         raise InvalidConstraintError(
             f"constraint {shown(constraint.name)} is on the plan of another game than {game.spec}"
         )
+
+
+# --- constraints written in cvxpy -------------------------------------------------------------------------------------
+
+
+def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Constraint]:
+    """Return the constraints that a cvxpy constraint on one of ``game.plan(player)`` stands for.
+
+    Parameters
+    ----------
+    constraint : cvxpy.Constraint
+        ``<=``, ``>=`` or ``==`` between expressions; of one player's plan alone. Of vectors each entry is a constraint.
+    game : Game
+    name : str, optional
+        By default what cvxpy prints.
+
+    Returns
+    -------
+    list of Constraint
+        An equality gives two, named ``… (at most)`` and ``… (at least)``; entries of vectors are numbered.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If it is no such constraint, is on other variables, or is not convex by cvxpy's rules; cvxpy's reason is given.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.constraints.collect import read_cvxpy
+    >>> game = load_game("kuhn")
+    >>> x = game.plan(0)
+    >>> [constraint.name for constraint in read_cvxpy(x[2:4] <= 0.5, game, name="bets")]
+    ['bets[0]', 'bets[1]']
+    """
+    from cvxpy.constraints.constraint import Constraint as CvxpyConstraint
+
+    title = name or one_line(" ".join(str(constraint).split()), 80)
+    if isinstance(constraint, bool | np.bool_) or not isinstance(constraint, CvxpyConstraint):
+        raise InvalidConstraintError(
+            f"{shown(constraint)} is no constraint: expected one in cvxpy on game.plan(player), such as "
+            "game.plan(0)[2] <= 0.5"
+        )
+    player = _player_of(constraint, game, title)
+    parts = _parts(constraint, title)
+    if any(np.iscomplexobj(np.asarray(part.value)) or part.is_complex() for _, part in parts):
+        raise InvalidConstraintError(f"constraint {shown(title)} is complex, expected real numbers")
+    if not constraint.is_dcp():
+        raise InvalidConstraintError(f"constraint {shown(title)} is not convex by cvxpy's rules: {_reason(constraint)}")
+    read: list[Constraint] = []
+    for suffix, expression in parts:
+        names = [f"{title}[{place}]{suffix}" for place in range(expression.size)]
+        names = [f"{title}{suffix}"] if len(names) == 1 else names
+        read += _entries(_settled(expression, names[0]), game, player, names)
+    return read
+
+
+def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
+    for parameter in constraint.parameters():
+        if parameter.value is None:
+            raise InvalidConstraintError(
+                f"constraint {shown(title)} holds the parameter {parameter}, which has no value"
+            )
+    plans = {game.plan(player).id: player for player in range(game.num_players)}
+    players = set()
+    for variable in constraint.variables():
+        if variable.id not in plans:
+            other = " of another game" if variable.name().startswith("plan_") else ""
+            raise InvalidConstraintError(
+                f"constraint {shown(title)} holds the variable {variable.name()}{other}, expected "
+                f"{game.spec}'s game.plan(player) alone"
+            )
+        players.add(plans[variable.id])
+    if not players:
+        raise InvalidConstraintError(f"constraint {shown(title)} holds no plan: expected one on game.plan(player)")
+    if len(players) > 1:
+        raise InvalidConstraintError(
+            f"constraint {shown(title)} is on both players' plans, expected one player's: together they are no longer "
+            "a zero-sum game"
+        )
+    return players.pop()
+
+
+def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expression]]":
+    """Return expressions that are to be at most 0, and what their names end with."""
+    from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
+    from cvxpy.constraints.zero import Equality, Zero
+
+    if isinstance(constraint, Inequality):
+        return [("", constraint.args[0] - constraint.args[1])]
+    if isinstance(constraint, NonPos):
+        return [("", constraint.args[0])]
+    if isinstance(constraint, NonNeg):
+        return [("", -constraint.args[0])]
+    if isinstance(constraint, Equality | Zero):
+        first = constraint.args[0]
+        both = first - constraint.args[1] if isinstance(constraint, Equality) else first
+        return [(" (at most)", both), (" (at least)", -both)]
+    raise InvalidConstraintError(
+        f"constraint {shown(title)} is a {type(constraint).__name__}, expected <=, >= or == between expressions, such "
+        "as cvxpy.norm(…) <= 0.5"
+    )
+
+
+def _entries(expression: "cp.Expression", game: Game, player: int, names: list[str]) -> "list[Constraint]":
+    """Return the entries of a convex expression as constraints."""
+    plan, read = game.plan(player), list[Constraint]()
+    for name, function in zip(names, read_functions(expression, plan), strict=True):
+        if function.is_affine:
+            terms = dict(zip(function.indices.tolist(), function.coefficients.tolist(), strict=True))
+            read.append(LinearConstraint(player, terms, -float(function.constant), name))
+        else:
+            read.append(Constraint(player, function, name, variable=plan))
+    return read
+
+
+def _settled(expression: "cp.Expression", name: str) -> "cp.Expression":
+    """Return an expression with the values that parameters have now, checked for numbers that are not finite."""
+    import cvxpy as cp
+
+    if expression.is_affine():
+        return expression  # read at once, and its numbers are checked as a linear constraint's
+    for one in (*expression.constants(), *expression.parameters()):
+        value = one.value.data if sp.issparse(one.value) else one.value
+        if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
+            raise InvalidConstraintError(
+                f"constraint {shown(name)} holds a number that is not finite: {one_line(str(one), 80)}"
+            )
+    constants = {id(one): cp.Constant(one.value) for one in expression.parameters()}
+    return expression.tree_copy(constants) if constants else expression
+
+
+def _reason(constraint: "cp.Constraint") -> str:
+    """Return cvxpy's own explanation, on one line."""
+    import cvxpy as cp
+    from cvxpy.utilities.debug_tools import build_non_disciplined_error_msg
+
+    try:
+        text = build_non_disciplined_error_msg(cp.Problem(cp.Minimize(0), [constraint]), "DCP")
+    except Exception:  # whatever it finds hard to explain is still not convex
+        text = "Problem does not follow DCP rules."
+    return one_line(" ".join(text.replace("\n", " ").split()), 400)

@@ -1,172 +1,111 @@
-"""What every constraint can say of itself, and constraints that are convex but not linear."""
+"""Constraints on a player's realization plan: a convex function that is to be at most 0."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import InvalidConstraintError, shown
-from ...seqform.rationals import to_fractions
+from ...seqform.rationals import Fractions
 from ...seqform.rules import Number
-from .affine import valued
-from .composition import Composition
-from .lifted import LiftedRows, lift
-from .linear import LinearConstraint, check_name, check_number
+from ..convex import ConvexFunction
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
     from ..distances import Distance
 
-
-class Constraint(Protocol):
-    """f(x) ≤ 0 for one player's realization plan x, with f convex.
-
-    Attributes
-    ----------
-    name : str
-    player : int
-    is_linear : bool
-        Whether a linear program can state it: f is linear, or piecewise linear.
-    fingerprint : str or None
-        Of the game; ``None`` where it is not known.
-    """
-
-    @property
-    def name(self) -> str:
-        """What results call it."""
-        ...
-
-    @property
-    def player(self) -> int:
-        """Whose plan it is on."""
-        ...
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether a linear program can state it."""
-        ...
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Of the game whose plans it is on."""
-        ...
-
-    def value(self, plan: Floats) -> float:
-        """Return f at a plan."""
-        ...
-
-    def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the plan given.
-
-        c is −∞ where nothing is known.
-        """
-        ...
-
-    def to_cvxpy(self, plan: Any) -> Any:
-        """Return f as a convex cvxpy expression of a plan."""
-        ...
-
-    def with_bound(self, bound: Number) -> "Constraint":
-        """Return the same constraint with another bound."""
-        ...
+Sense = Literal["<=", ">="]
 
 
 @dataclass(frozen=True, eq=False)
-class ConvexConstraint:
-    """f(x) ≤ 0 with f a scalar convex cvxpy expression of ``game.plan(player)``.
+class Constraint:
+    """f(x) ≤ 0 for one player's realization plan x, with f convex.
 
     Parameters
     ----------
     player : int
-    plan : cvxpy.Variable
-        ``game.plan(player)``.
-    expression : cvxpy.Expression
-        f, of shape ().
+    function : ConvexFunction
+        f.
     name : str
+        What results call it.
+    fingerprint : str, optional
+        Of the game whose plans it is on; ``None`` where it is not known.
+    variable : cvxpy.Variable, optional
+        The plan on which it was written in cvxpy.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> game = load_game("kuhn")
+    >>> x = game.plan(0)
+    >>> problem = ConstrainedNash(game, {"near": cvxpy.norm_inf(x[1:7] - 0.5) <= 0.4})
+    >>> problem.constraints[0].is_linear  # so that it has a linear program
+    True
+    >>> solution = solve(problem)
+    >>> round(solution.value, 6), solution.gap < 1e-9
+    (-0.077778, True)
     """
 
     player: int
-    plan: "cp.Variable"
-    expression: "cp.Expression"
+    function: ConvexFunction = field(repr=False)
     name: str
-    is_linear = False
-    fingerprint = None
+    fingerprint: str | None = field(default=None, kw_only=True)
+    variable: "cp.Variable | None" = field(default=None, kw_only=True, repr=False)
 
-    def value(self, plan: Floats) -> float:
-        """Return f at a plan; near it where cvxpy has no value there, as of 0² / 0, and ∞ if there is none either."""
-        for inwards in (0.0, 1e-9):
-            with valued(self.plan, (1.0 - inwards) * plan + inwards), np.errstate(divide="ignore", invalid="ignore"):
-                value = self.expression.value
-            if value is not None and not np.isnan(value):
-                return float(np.asarray(value).item())
-        return np.inf
+    @property
+    def is_linear(self) -> bool:
+        """Whether a linear program can state it: f is affine, or piecewise linear."""
+        return self.function.is_linear
 
-    @cached_property
-    def composition(self) -> Composition | None:
-        """The same function as a sum of norms, squares and the like; ``None`` where cvxpy alone knows it."""
-        from .recognised import recognise
+    @overload
+    def value(self, plan: Floats) -> float: ...
+    @overload
+    def value(self, plan: Fractions) -> Fraction: ...
+    def value(self, plan: Any) -> Any:
+        """Return f at a plan of floats, or of fractions.
 
-        return recognise(self.expression, self.plan)
-
-    def evidence_from(self, average: Floats) -> Floats:
-        """Return slopes for :meth:`minorant` from what a method that takes tangents averages.
-
-        Parameters
-        ----------
-        average : ndarray
-            Of the slopes of :attr:`composition`; where there is none, of the plans at which tangents were taken.
+        It is at most 0 where the constraint holds, and by how much it is violated where it does not.
         """
-        return average
+        return self.function.value(plan)
 
-    def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return the tangent of f at a plan; at a point moved a little inwards where f has no slope there.
+    def minorant(self, plan: Any, slopes: Any = None) -> tuple[Any, Any]:
+        """Return g and c with f(x) ≥ g · x + c for every plan x, close to equality at the plan given.
 
         Parameters
         ----------
         plan : ndarray, shape (num_sequences,)
-        slopes : ndarray, optional
-            Those of :attr:`composition`, for the bound that they prove; where there is none, another point for the
-            tangent.
+        slopes : ndarray, shape (function.size,), optional
+            What the bound is made from instead of from the plan, such as a solver's; the bound holds whatever they are.
+            Those of another shape are not read.
+
+        Returns
+        -------
+        coefficients : ndarray, shape (num_sequences,)
+        constant : number
+            −∞ where nothing is known.
         """
-        if slopes is not None and self.composition is None and slopes.shape == plan.shape:
-            plan = np.maximum(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0), 0.0)
-        elif slopes is not None and self.composition is not None and slopes.shape == (self.composition.size,):
-            return self.composition.minorant(slopes)
-        uniform = np.full(len(plan), 1.0)
-        for inwards in (0.0, 1e-9, 1e-6):
-            at = (1.0 - inwards) * plan + inwards * uniform
-            with valued(self.plan, at), np.errstate(divide="ignore", invalid="ignore"):
-                value, slope = self.expression.value, self._slope()
-            if slope is None or value is None:
-                continue
-            gradient = np.asarray(slope.toarray() if hasattr(slope, "toarray") else slope, dtype=np.float64).ravel()
-            if np.isfinite(gradient).all() and np.isfinite(value):
-                return gradient, float(value) - float(gradient @ at)
-        return unknown_minorant(plan)
+        fits = slopes is not None and np.shape(slopes) == (self.function.size,)
+        return self.function.minorant(plan, slopes if fits else None)
 
-    def _slope(self) -> Any:
-        """Return cvxpy's gradient where the plan is; ``None`` if it has none."""
-        try:
-            return self.expression.grad[self.plan]
-        except Exception:  # some functions of cvxpy have none, and fail in ways of their own
-            return None
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return f as a convex cvxpy expression of a plan."""
+        return self.function.to_cvxpy(plan)
 
-    def to_cvxpy(self, plan: Any) -> Any:
-        """Return f; the plan must be ``game.plan(player)``."""
-        assert plan is self.plan
-        return self.expression
-
-    def with_bound(self, bound: Number) -> "ConvexConstraint":
-        """Refuse: a cvxpy expression has no bound of its own.
+    def with_bound(self, bound: Number) -> "Constraint":
+        """Return the same constraint with another bound.
 
         Raises
         ------
         InvalidConstraintError
+            If it has no bound of its own, as cvxpy expressions do not.
         """
         raise InvalidConstraintError(
             f"constraint {shown(self.name)} is a cvxpy expression, whose bound cannot be told from the rest: pose the "
@@ -174,8 +113,115 @@ class ConvexConstraint:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceConstraint:
+@dataclass(frozen=True, eq=False, init=False)
+class LinearConstraint(Constraint):
+    """Σ g(s) x(s) ≤ h, or ≥ h, on one player's realization plan x.
+
+    Parameters
+    ----------
+    player : int
+    terms : mapping of int to number
+        g(s) by sequence; sequences left out have 0. Integers, floats, decimals or fractions.
+    bound : number
+        h. Decimals and fractions are kept exactly for exact methods; a float counts there as its shortest decimal.
+    name : str
+        What results call it.
+    sense : {"<=", ">="}
+    fixed : bool
+        Whether the bound that the user gave stands in the coefficients, so that h cannot stand for it.
+    fingerprint : str, optional
+        Of the game whose sequences are meant.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If a number is not one or not finite, or a sequence is not an index.
+
+    Examples
+    --------
+    In Kuhn poker, betting with a Jack at most half of the time:
+
+    >>> from treeplex import load_game
+    >>> from treeplex.models.constraints import LinearConstraint
+    >>> treeplex = load_game("kuhn").sequence_form.treeplexes[0]
+    >>> bluff = LinearConstraint(0, {treeplex.sequence("J_", "b"): 1}, 0.5, name="bluff")
+    >>> bluff.value(treeplex.uniform_plan()), bluff.value(treeplex.plan([0, 0, 1] + 10 * [0.5]))
+    (0.0, 0.5)
+    """
+
+    function: ConvexFunction = field(init=False, repr=False)
+    variable: None = field(init=False, repr=False)
+    terms: Mapping[int, Number]
+    bound: Number
+    sense: Sense = "<="
+    fixed: bool = False
+
+    def __init__(
+        self,
+        player: int,
+        terms: Mapping[int, Number],
+        bound: Number,
+        name: str,
+        sense: Sense = "<=",
+        *,
+        fixed: bool = False,
+        fingerprint: str | None = None,
+    ) -> None:
+        if sense not in ("<=", ">="):
+            raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <=, >=")
+        check_name(name)
+        check_number(name, "bound", bound)
+        kept = _checked_terms(name, terms)
+        sign = 1 if sense == "<=" else -1
+        signed = kept if sign > 0 else {sequence: _negated(number) for sequence, number in kept.items()}
+        function = ConvexFunction.affine(signed, _negated(bound) if sign > 0 else bound)
+        super().__init__(player, function, name, fingerprint=fingerprint)
+        for attribute, value in (("terms", kept), ("bound", bound), ("sense", sense), ("fixed", fixed)):
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def indices(self) -> Integers:
+        """The sequences that have a coefficient, rising, shape (k,)."""
+        return self.function.indices
+
+    @property
+    def coefficients(self) -> Floats:
+        """Of f, the function that is to be at most 0: g with the sign that the sense gives it, shape (k,)."""
+        return self.function.coefficients
+
+    @property
+    def limit(self) -> float:
+        """What ``coefficients`` times the plan may be at most."""
+        return -float(self.function.constant)
+
+    @property
+    def exact_coefficients(self) -> list[Fraction]:
+        """:attr:`coefficients` as fractions."""
+        return self.function.exact_coefficients
+
+    @property
+    def exact_limit(self) -> Fraction:
+        """:attr:`limit` as a fraction."""
+        return -self.function.exact_constant
+
+    def with_bound(self, bound: Number) -> "LinearConstraint":
+        """Return the same constraint with another bound.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the bound stands in the coefficients.
+        """
+        if self.fixed:
+            raise InvalidConstraintError(
+                f"the bound of {shown(self.name)} multiplies the reach of an infoset, so that it cannot be moved: "
+                "bound a realization, plan(…), instead"
+            )
+        return LinearConstraint(self.player, self.terms, bound, self.name, self.sense, fingerprint=self.fingerprint)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class DistanceConstraint(Constraint):
     """D(x) ≤ d: a plan no further than d from a reference strategy.
 
     Parameters
@@ -186,91 +232,30 @@ class DistanceConstraint:
     name : str
     """
 
+    function: ConvexFunction = field(init=False, repr=False)
+    fingerprint: str | None = field(init=False)
+    variable: None = field(init=False, repr=False)
+    name: str
+    player: int = field(init=False)
     distance: "Distance"
     bound: Number
-    name: str
-    fingerprint: str | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        check_name(self.name)
-        check_number(self.name, "bound", self.bound)
-        object.__setattr__(self, "fingerprint", self.distance.reference.fingerprint)
-
-    @property
-    def player(self) -> int:
-        """Whose plan it is on."""
-        return self.distance.player
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether a linear program can state it."""
-        return self.rows is not None
-
-    @cached_property
-    def rows(self) -> LiftedRows | None:
-        """D(x) − d for linear programs, if they can state it."""
-        if not self.distance.is_linear:
-            return None
-        import cvxpy as cp
-
-        plan = cp.Variable(self.distance.treeplex.num_sequences, nonneg=True)
-        lifted = lift(self.to_cvxpy(plan), plan)
-        return None if lifted is None else lifted[0]
-
-    def value(self, plan: Floats) -> float:
-        """Return D(x) − d."""
-        return self.distance.value(plan) - float(self.bound)
-
-    @cached_property
-    def composition(self) -> Composition:
-        """D(x) − d as a sum of norms, squares and the like."""
-        return self.distance.composition.less(float(self.bound))
-
-    def evidence_from(self, average: Floats) -> Floats:
-        """Return slopes for :meth:`minorant` from an average of those of :attr:`composition`."""
-        return self.distance.slopes_from(average)
-
-    def minorant(self, plan: Floats, slopes: Floats | None = None) -> tuple[Floats, float]:
-        """Return a linear function that D(x) − d is nowhere below.
-
-        Parameters
-        ----------
-        plan : ndarray, shape (num_sequences,)
-            Where it is to be tight.
-        slopes : ndarray, optional
-            As the distance takes them, or multipliers of :attr:`rows`, which are more, where there are such.
-        """
-        if slopes is not None and self.rows is not None and slopes.shape == self.rows.limits.shape:
-            proven = self.rows.minorant(slopes)
-            if proven is not None:
-                return proven
-            slopes = None
-        gradient, constant = self.distance.minorant(plan, slopes)
-        return gradient, constant - float(self.bound)
-
-    def to_cvxpy(self, plan: Any) -> Any:
-        """Return D(x) − d as a cvxpy expression."""
-        return self.distance.to_cvxpy(plan) - float(self.bound)
+    def __init__(self, distance: "Distance", bound: Number, name: str) -> None:
+        check_name(name)
+        check_number(name, "bound", bound)
+        reference = distance.reference
+        function = distance.with_constant(_negated(bound))
+        super().__init__(reference.player, function, name, fingerprint=reference.fingerprint)
+        object.__setattr__(self, "distance", distance)
+        object.__setattr__(self, "bound", bound)
 
     def with_bound(self, bound: Number) -> "DistanceConstraint":
         """Return the same constraint with another bound."""
-        return replace(self, bound=bound)
-
-
-def unknown_minorant(plan: Floats) -> tuple[Floats, float]:
-    """Return what :meth:`Constraint.minorant` does where nothing is known: no slope, and −∞."""
-    return np.zeros(len(plan)), -np.inf
-
-
-def constraint_value(constraint: Constraint, plan: Any, exact: bool) -> Any:
-    """Return f at a plan of floats, or of fractions, which linear constraints alone can take."""
-    return (
-        constraint.exact_value(plan) if exact and isinstance(constraint, LinearConstraint) else constraint.value(plan)
-    )
+        return DistanceConstraint(self.distance, bound, self.name)
 
 
 def weighted_minorant(
-    constraints: Sequence[Constraint], weights: Sequence[Any], plan: Any, evidence: Mapping[str, Floats]
+    constraints: Sequence[Constraint], weights: Sequence[Any], plan: Any, certificates: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """Return g and c with Σ w f(x) ≥ g · x + c for every plan x.
 
@@ -278,11 +263,11 @@ def weighted_minorant(
     ----------
     constraints : sequence of Constraint
     weights : sequence of float, or of Fraction
-        w ≥ 0, by constraint. Fractions are for linear constraints alone.
+        w ≥ 0, by constraint.
     plan : ndarray of float64, or of Fraction
         Where the bound is to be tight.
-    evidence : mapping of str to ndarray
-        By constraint.
+    certificates : mapping of str to ndarray
+        Slopes by constraint; see :meth:`Constraint.minorant`.
 
     Returns
     -------
@@ -294,16 +279,72 @@ def weighted_minorant(
     A constraint of which nothing is known is left out, which is right where weights that are 0 would do as well: a
     multiplier then proves less.
     """
+    exact = plan.dtype == object
     total: Any = 0 * plan
-    constant: Any = Fraction(0) if total.dtype == object else 0.0
-    for constraint, weight in zip(constraints, weights, strict=True):
-        if isinstance(weight, Fraction):
-            assert isinstance(constraint, LinearConstraint)
-            total[constraint.indices] += weight * to_fractions(constraint.exact_coefficients)
-            constant -= weight * constraint.exact_limit
-        elif weight > 0.0:
-            slope, shift = constraint.minorant(plan, evidence.get(constraint.name))
-            if np.isfinite(shift):
-                total += weight * slope
-                constant += float(weight * shift)
+    constant: Any = Fraction(0) if exact else 0.0
+    for one, weight in zip(constraints, weights, strict=True):
+        function = one.function
+        if not weight > 0:
+            continue
+        if function.is_affine:
+            total[function.indices] += weight * (
+                np.array(function.exact_coefficients, dtype=object) if exact else function.coefficients
+            )
+            constant += weight * (function.exact_constant if exact else float(function.constant))
+            continue
+        slope, shift = one.minorant(plan, certificates.get(one.name))
+        if exact or np.isfinite(shift):
+            total += weight * slope
+            constant += weight * shift
     return total, constant
+
+
+def check_name(name: Any) -> None:
+    """Refuse what is not a name of a constraint.
+
+    Raises
+    ------
+    InvalidConstraintError
+    """
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InvalidConstraintError(f"{shown(name)} is no name of a constraint, expected printable text")
+
+
+def check_number(name: str, what: str, number: Any) -> None:
+    """Refuse what is not a finite number.
+
+    Raises
+    ------
+    InvalidConstraintError
+    """
+    sound = isinstance(number, Real | Decimal) and not isinstance(number, bool)
+    if sound:
+        try:
+            sound = bool(np.isfinite(float(number)))
+        except (OverflowError, ValueError):
+            sound = False
+    if not sound:
+        raise InvalidConstraintError(
+            f"constraint {shown(name)}: {what} is {shown(number)}, expected a finite number or a fraction"
+        )
+
+
+def _checked_terms(name: str, terms: Any) -> dict[int, Number]:
+    if not isinstance(terms, Mapping):
+        raise InvalidConstraintError(
+            f"constraint {shown(name)}: the terms are {shown(terms)}, expected a mapping of sequences to numbers"
+        )
+    for sequence, number in terms.items():
+        if type(sequence) is int and type(number) is float and sequence >= 0 and math.isfinite(number):
+            continue  # what nearly all of millions of them are
+        if isinstance(sequence, bool) or not isinstance(sequence, int | np.integer) or sequence < 0:
+            raise InvalidConstraintError(
+                f"constraint {shown(name)}: {shown(sequence)} is no sequence, expected an index from 0 on"
+            )
+        check_number(name, f"the coefficient of sequence {sequence}", number)
+    return {int(sequence): number for sequence, number in terms.items()}
+
+
+def _negated(number: Number) -> Number:
+    """Return −number; decimals would be rounded."""
+    return -(Fraction(number) if isinstance(number, Decimal) else number)

@@ -7,7 +7,7 @@ import numpy as np
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, Strategy
-from .linear import LinearConstraint, Sense
+from .constraint import LinearConstraint, Sense
 from .term_reader import FunctionalTerm, TermReader
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...seqform.errors import InvalidConstraintError, TreeplexError, one_line, shown
 from ...seqform.names import SPECIAL
-from .linear import check_name
+from .constraint import check_name
 
 #: What may stand between terms and bounds, longer ones first.
 _SYMBOLS = ("<=", ">=", "==", "+", "/", ":", "(", ")", "<", ">", "=")

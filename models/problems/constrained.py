@@ -111,8 +111,9 @@ class ConstrainedNash(SaddleProblem):
         InvalidConstraintError
             If there is no such constraint, or its bound cannot be moved.
         """
-        if name not in [constraint.name for constraint in self.constraints]:
-            self._refuse_bound(name)
+        names = [constraint.name for constraint in self.constraints]
+        if name not in names:
+            self._refuse_bound(name, names)
         moved = [one.with_bound(bound) if one.name == name else one for one in self.constraints]
         return replace(self, constraints=tuple(moved))
 
@@ -136,5 +137,9 @@ class ConstrainedNash(SaddleProblem):
         found = super()._certificate(saddle, plans, multipliers, dual_certificate)
         return replace(found, violations={one.name: found.violations[one.name] for one in self.constraints})
 
-    def _hard_violation(self, certificate: Certificate) -> float:
-        return certificate.violation if self.penalty is None else 0.0
+    def error(self, certificate: Certificate) -> float:
+        """Return the larger of the gap and, unless violations are paid for, the violation: a tolerance bounds it."""
+        if self.penalty is None:
+            return super().error(certificate)
+        assert certificate.gap is not None
+        return abs(certificate.gap)  # below zero it is round-off of what a large penalty multiplies

@@ -120,5 +120,7 @@ class LeastViolation(SaddleProblem):
             player=self.player,
         )
 
-    def _hard_violation(self, certificate: Certificate) -> float:
-        return 0.0 if self.floor is None else max(0.0, certificate.violations[SAFETY])
+    def error(self, certificate: Certificate) -> float:
+        """Return the gap, or by how much the floor is missed if that is more: a tolerance bounds it."""
+        assert certificate.gap is not None
+        return max(certificate.gap, certificate.violations[SAFETY] if self.floor is not None else 0.0)

@@ -250,10 +250,11 @@ class Problem(ABC):
             gain=None if against is None else against - value,
         )
 
-    def _refuse_bound(self, name: str) -> NoReturn:
+    def _refuse_bound(self, name: str, known: Sequence[str]) -> NoReturn:
         """Say which constraints there are, where there is none of that name."""
-        known = ", ".join(constraint.name for constraint in self.constraints) or "none"
-        raise InvalidConstraintError(f"{self.name} has no constraint {shown(name)}; it has {known}")
+        raise InvalidConstraintError(
+            f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
+        )
 
 
 class SaddleProblem(Problem):
@@ -364,9 +365,11 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
-        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
+        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap of a style says by how much,
+        # while what a response earns against a model is a lower bound whatever it risks.
+        upper = bounds.upper if self.model is None else max(bounds.lower, bounds.upper)
         zero = view.number(0)  # added, it turns a negative zero into zero
-        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, max(bounds.lower, bounds.upper)))
+        reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
         return replace(
             self._strategy_certificate(plans, view.exact),
             objective=reached,
@@ -376,10 +379,6 @@ class SaddleProblem(Problem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the larger of the gap and the violation of hard constraints: a tolerance bounds it."""
+        """Return the larger of the gap and the violation: a tolerance bounds it."""
         assert certificate.gap is not None
-        # Below zero a gap is round-off of what large multipliers multiply.
-        return max(abs(certificate.gap), self._hard_violation(certificate))
-
-    def _hard_violation(self, certificate: Certificate) -> float:
-        return certificate.violation
+        return max(certificate.gap, certificate.violation)

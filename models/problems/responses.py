@@ -204,7 +204,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
             If the bound is not a number of at least 0.
         """
         if name != SAFETY:
-            self._refuse_bound(name)
+            self._refuse_bound(name, [SAFETY])
         return replace(self, epsilon=bound)  # type: ignore[arg-type]
 
     @property

@@ -107,6 +107,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     >>> passive = Strategy.from_dict(game, 1, passes)
     >>> solution = solve(RobustResponse(game, [Strategy.uniform(game, 1), passive], p=0.5))
     >>> round(solution.objective, 6), round(solution.exploitability, 6)
+    (0.138889, 0.055556)
     """
 
     opponents: Any  # a tuple of Strategy, once they are checked

@@ -137,7 +137,7 @@ class _Seat:
         rows = saddle.own_rows
         found = read_multipliers(rows.constraints, rows.sizes, self.heads)
         multipliers |= found
-        subgradients |= read_subgradients(rows.constraints, found, self.lifted)
+        subgradients |= read_subgradients(rows.constraints, found, self.lifted, soft=rows.price is not None)
         unit = 1.0 if saddle.floor is None else view.unit
         if self.prices is not None:
             matrix, values = saddle.other_rows.matrix(exact=False), np.asarray(self.prices.value) * unit

@@ -69,7 +69,7 @@ class Saddle:
     >>> uniform = [treeplex.uniform_plan() for treeplex in saddle.view.game.sequence_form.treeplexes]
     >>> bounds = saddle.bounds(*uniform)
     >>> round(bounds.lower, 6), round(bounds.value, 6), round(bounds.upper, 6)
-    (-0.333333, 0.125, 0.5)
+    (-0.416667, 0.125, 0.5)
     """
 
     view: PlayerView

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +12,8 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
-from ..constraints.constraint import Constraint, DistanceConstraint, constraint_value, weighted_minorant
-from ..constraints.lifted import LiftedRows
-from ..constraints.linear import LinearConstraint
-from ..constraints.polyhedral import PolyhedralConstraint
+from ..constraints.constraint import Constraint, DistanceConstraint, weighted_minorant
+from ..convex import ConvexFunction
 from ..programs.triplets import Triplets
 
 if TYPE_CHECKING:
@@ -59,8 +56,7 @@ class Rows:
 
     def values(self, plan: Any) -> dict[str, Any]:
         """Return f by constraint, at a plan of floats or of fractions."""
-        exact = plan.dtype == object
-        return {one.name: constraint_value(one, plan, exact) for one in self.constraints}
+        return {one.name: one.value(plan) for one in self.constraints}
 
     def paid(self, values: Mapping[str, Any]) -> Any:
         """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
@@ -98,9 +94,12 @@ class Rows:
     def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
         """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
 
-        They are known of functions with a conjugate in closed form, by constraint.
+        They are known of functions with a conjugate in closed form, by constraint, and sought where an objective is
+        stated by them.
         """
         found: dict[str, Floats] = {}
+        if self.price is None:
+            return found
         for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
             if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:
                 best = one.distance.best_slopes(gradient / multiplier)
@@ -133,11 +132,14 @@ class ConstraintMatrix:
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 
     A linear constraint is one row. One that is piecewise linear has several, on auxiliary variables s of its own: the
-    first is the function that is to be at most 0, the others say what s is to meet; see :class:`LiftedRows`.
+    first is the function that is to be at most 0, the others say what s is to meet; see
+    :meth:`~treeplex.models.convex.ConvexFunction.linear_rows`.
 
     Attributes
     ----------
     names : tuple of str
+        Of the constraints.
+    functions : tuple of ConvexFunction
         Of the constraints.
     starts : ndarray of int, shape (constraints + 1,)
         Where the rows of each begin.
@@ -154,6 +156,7 @@ class ConstraintMatrix:
     """
 
     names: tuple[str, ...]
+    functions: tuple[ConvexFunction, ...]
     starts: Integers
     matrix: Any
     auxiliary: sp.csr_array
@@ -165,7 +168,7 @@ class ConstraintMatrix:
     def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
         """Put constraints on plans of so many sequences together; those that are not linear are left out."""
         linear = [one for one in constraints if one.is_linear]
-        parts = [_part(one) for one in linear]
+        parts = [_part(one, size) for one in linear]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
         columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
         matrix = _put_together([part.plan for part in parts], starts, np.zeros_like(starts), size)
@@ -177,6 +180,7 @@ class ConstraintMatrix:
         scale = sp.diags_array(1.0 / units)
         return cls(
             names=tuple(one.name for one in linear),
+            functions=tuple(one.function for one in linear),
             starts=starts,
             matrix=sp.csr_array(scale @ matrix),
             auxiliary=sp.csr_array(scale @ auxiliary),
@@ -187,31 +191,25 @@ class ConstraintMatrix:
 
     @classmethod
     def exact(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
-        """Put linear constraints on plans of so many sequences together, in fractions; rows are not divided.
+        """Put constraints on plans of so many sequences together, in fractions; rows are not divided.
 
         Raises
         ------
         UnsupportedProblemError
-            If a constraint is not linear.
+            If fractions cannot state a constraint.
         """
-        keys: list[tuple[int, int]] = []
-        values: list[Fraction] = []
-        for row, one in enumerate(constraints):
-            if not isinstance(one, LinearConstraint):
-                raise UnsupportedProblemError(
-                    f"constraint {shown(one.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
-                )
-            keys += [(row, sequence) for sequence in one.indices.tolist()]
-            values += one.exact_coefficients
-        count = len(constraints)
+        parts = [_exact_part(one, size) for one in constraints]
+        starts = np.cumsum([0, *(len(part.limits) for part in parts)])
+        columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
         return cls(
             names=tuple(one.name for one in constraints),
-            starts=np.arange(count + 1, dtype=np.int32),
-            matrix=Triplets.from_entries((count, size), keys, values),
-            auxiliary=sp.csr_array((count, 0)),
-            limits=to_fractions([one.exact_limit for one in constraints if isinstance(one, LinearConstraint)]),
-            equal=np.zeros(count, dtype=bool),
-            units=to_fractions([1] * count),
+            functions=tuple(one.function for one in constraints),
+            starts=starts,
+            matrix=Triplets((int(starts[-1]), size), *_joined([part.plan for part in parts], starts)),
+            auxiliary=_put_together([part.auxiliary for part in parts], starts, columns, int(columns[-1])),
+            limits=to_fractions(np.concatenate([np.zeros(0, dtype=object), *(part.limits for part in parts)])),
+            equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            units=to_fractions([1] * int(starts[-1])),
         )
 
     @property
@@ -256,22 +254,21 @@ class ConstraintMatrix:
         heads = (of_rows / self.units)[self.heads].tolist()
         return {name: value if value > 0 else 0 * abs(value) for name, value in zip(self.names, heads, strict=True)}
 
-    def subgradients(self, of_rows: Floats) -> dict[str, Floats]:
-        """Return the multipliers of the rows of each constraint that has auxiliary variables."""
+    def subgradients(self, of_rows: Any) -> dict[str, Any]:
+        """Return the slopes of the functions of constraints that are not affine, by the multipliers of the rows."""
         given = of_rows / self.units
-        parts = zip(self.names, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
-        return {name: given[start:stop] for name, start, stop in parts if stop > start + 1}
-
-
-def lifted_rows(constraint: Constraint) -> LiftedRows | None:
-    """Return the rows of a constraint that a linear program states with auxiliary variables; ``None`` for another."""
-    return constraint.rows if isinstance(constraint, PolyhedralConstraint | DistanceConstraint) else None
+        parts = zip(self.names, self.functions, self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
+        return {
+            name: function.slopes_of(given[start:stop])
+            for name, function, start, stop in parts
+            if not function.is_affine and given[start] > 0
+        }
 
 
 def cvxpy_rows(
     constraints: Sequence[Constraint], plan: Any, sizes: Mapping[str, float], excess: Any = None
 ) -> "tuple[list[cp.Constraint], list[cp.Constraint]]":
-    """Return constraints in cvxpy, and what their auxiliary variables are to meet: one constraint each, or none.
+    """Return constraints in cvxpy, and what the variables of their functions are to meet.
 
     Parameters
     ----------
@@ -282,9 +279,7 @@ def cvxpy_rows(
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
         By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
     """
-    functions = [
-        (one.to_cvxpy(plan), []) if (rows := lifted_rows(one)) is None else rows.to_cvxpy(plan) for one in constraints
-    ]
+    functions = [one.function.cvxpy_parts(plan, lengths=excess is not None) for one in constraints]
     units = excess_units(constraints, sizes, 0 if excess is None else excess.size)
     heads = []
     for place, (one, (function, _)) in enumerate(zip(constraints, functions, strict=True)):
@@ -310,9 +305,12 @@ def read_multipliers(
 
 
 def read_subgradients(
-    constraints: Sequence[Constraint], multipliers: Mapping[str, float], solved: "Sequence[cp.Constraint]"
+    constraints: Sequence[Constraint],
+    multipliers: Mapping[str, float],
+    solved: "Sequence[cp.Constraint]",
+    soft: bool = False,
 ) -> dict[str, Floats]:
-    """Return the multipliers of the rows of constraints, from a solved cvxpy program.
+    """Return the slopes of constraints' functions, from a solved cvxpy program.
 
     Parameters
     ----------
@@ -321,14 +319,18 @@ def read_subgradients(
     multipliers : mapping of str to float
         Of the functions that are to be at most 0, by constraint.
     solved : sequence of cvxpy.Constraint
-        Its last ones are those on auxiliary variables, in the order of the constraints.
+        Its last ones are those that functions are defined by, in the order of the constraints.
+    soft : bool
+        Whether the constraints may be violated.
     """
-    lifted = [(one.name, rows) for one in constraints if (rows := lifted_rows(one)) and rows.auxiliary.shape[1]]
-    last = solved[len(solved) - len(lifted) :]
-    return {
-        name: rows.multipliers(multipliers[name], np.asarray(row.dual_value))
-        for (name, rows), row in zip(lifted, last, strict=True)
-    }
+    counts = [one.function.num_definitions(lengths=soft) for one in constraints]
+    start, found = len(solved) - sum(counts), {}
+    for one, count in zip(constraints, counts, strict=True):
+        slopes = one.function.cvxpy_slopes(solved[start : start + count], multipliers[one.name], lengths=soft)
+        start += count
+        if slopes is not None:
+            found[one.name] = slopes
+    return found
 
 
 def _common_unit(units: Any) -> Any:
@@ -337,7 +339,7 @@ def _common_unit(units: Any) -> Any:
 
 
 #: Rows, columns and values.
-_Entries = tuple[Integers, Integers, Floats]
+_Entries = tuple[Any, Any, Any]
 
 
 class _Part(NamedTuple):
@@ -346,18 +348,36 @@ class _Part(NamedTuple):
     plan: _Entries
     auxiliary: _Entries
     num_auxiliary: int
-    limits: Floats
+    limits: npt.NDArray[Any]
     equal: npt.NDArray[np.bool_]
 
 
-def _part(constraint: Constraint) -> _Part:
-    none = np.zeros(0, dtype=np.int32)
-    if isinstance(constraint, LinearConstraint):
-        plan = (np.zeros_like(constraint.indices), constraint.indices, constraint.coefficients)
-        return _Part(plan, (none, none, np.zeros(0)), 0, np.array([constraint.limit]), np.zeros(1, dtype=bool))
-    rows = lifted_rows(constraint)
-    assert rows is not None
+def _part(constraint: Constraint, size: int) -> _Part:
+    function = constraint.function
+    if function.is_affine:
+        return _affine_part(function, function.coefficients, np.array([-float(function.constant)]))
+    rows = function.linear_rows(size)
     return _Part(_entries(rows.plan), _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
+
+
+def _exact_part(constraint: Constraint, size: int) -> _Part:
+    function = constraint.function
+    if function.is_affine:
+        limits = to_fractions([-function.exact_constant])
+        return _affine_part(function, to_fractions(function.exact_coefficients), limits)
+    if not (function.is_linear and function.is_rational):
+        raise UnsupportedProblemError(
+            f"constraint {shown(constraint.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
+        )
+    rows = function.linear_rows(size, exact=True)
+    plan = rows.plan.rows, rows.plan.columns, rows.plan.values
+    return _Part(plan, _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
+
+
+def _affine_part(function: ConvexFunction, values: npt.NDArray[Any], limits: npt.NDArray[Any]) -> _Part:
+    none = np.zeros(0, dtype=np.int32)
+    plan = (np.zeros_like(function.indices), function.indices, values)
+    return _Part(plan, (none, none, np.zeros(0)), 0, limits, np.zeros(1, dtype=bool))
 
 
 def _entries(matrix: sp.csr_array) -> _Entries:
@@ -365,12 +385,16 @@ def _entries(matrix: sp.csr_array) -> _Entries:
     return coordinates.coords[0], coordinates.coords[1], coordinates.data
 
 
+def _joined(parts: Sequence[_Entries], starts: Integers, columns: Sequence[int] = ()) -> _Entries:
+    """Return the entries of matrices below one another, each from its own row and column on."""
+    rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
+    places = [part[1] + column for part, column in zip(parts, columns or [0] * len(parts), strict=False)]
+    none = np.zeros(0, dtype=np.int64)
+    values = np.concatenate([part[2] for part in parts]) if parts else np.zeros(0)
+    return np.concatenate([none, *rows]), np.concatenate([none, *places]), values
+
+
 def _put_together(parts: Sequence[_Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
     """Return matrices below one another, each from its own row and column on."""
-    # Of the offsets, the last is the size of the whole.
-    rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
-    places = [part[1] + start for part, start in zip(parts, columns.tolist(), strict=False)]
-    none = np.zeros(0, dtype=np.int64)
-    coordinates = (np.concatenate([none, *rows]), np.concatenate([none, *places]))
-    data = np.concatenate([np.zeros(0), *(part[2] for part in parts)])
-    return sp.csr_array((data, coordinates), shape=(int(starts[-1]), width))
+    rows, places, values = _joined(parts, starts, columns.tolist())
+    return sp.csr_array((values, (rows, places)), shape=(int(starts[-1]), width))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...models.preferences import wishes_of
+from ...models.preferences import preferences_of
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
@@ -76,6 +76,6 @@ class Method:
 
 def settle_preferences(method: Any) -> None:
     """Keep the preferences of a method for styles as a tuple, and refuse a vulnerability of nothing."""
-    object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
+    object.__setattr__(method, "prefer", tuple(preferences_of(method.prefer)))
     if method.vulnerability and not method.prefer:
         raise UnknownMethodError(f"{method.name}: vulnerability = {method.vulnerability!r} without any preference")

@@ -108,9 +108,11 @@ def check_served(method: Method, problem: "Problem") -> None:
     ------
     UnsupportedProblemError
     """
-    missing = sorted(problem.needs - method.serves)
-    if missing:
+    if not problem.needs <= method.serves:
         able = [name for name in method_names() if problem.needs <= find_method(name).serves]
+        # Where it solves other problems of the kind, say what is too much about this one.
+        usual = problem.always_needs <= method.serves
+        reason = f" with {' and '.join(sorted(problem.needs - method.serves))}" if usual else ""
         raise UnsupportedProblemError(
-            f"method {method.name} cannot solve {problem.name}: use {', '.join(able)} (it lacks {', '.join(missing)})"
+            f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
         )

@@ -1,23 +1,294 @@
-"""Constraints as the compiled loop takes them, and their multipliers."""
+"""Constraints as the compiled loop takes them, and their multipliers.
+
+Rows are of one player each. The row of a constraint that is not linear is a tangent of its function: of terms that the
+loop knows it takes the tangents itself, and it asks Python for the others.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.constraints import LinearConstraint
+from ...models.constraints import Constraint
+from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Polyhedral, Term
 from ...models.problems import ConstrainedNash
-from .curves import CurvedRow, Curves
+from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_plan
+from ...seqform.polytope import Treeplex
 from .layout import KernelLayout
-from .loop import ConstraintArrays, MultiplierArrays
+from .loop import ConstraintArrays, CurveArrays, MultiplierArrays
 from .placement import starts_of, unsigned
 
 Floats = NDArray[np.float64]
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A constraint, and the unit that its row is divided by.
+
+    Attributes
+    ----------
+    constraint : Constraint
+    unit : float
+    plans : tuple of ndarray
+        The plan of uniform play, and one that favours first actions.
+    """
+
+    constraint: Constraint
+    unit: float
+    plans: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, constraint: Constraint, treeplex: Treeplex) -> Row:
+        """Return a constraint's row, with a unit of its own.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If cvxpy has no gradient of its function.
+        """
+        function, uniform = constraint.function, treeplex.uniform_plan()
+        if function.is_affine:
+            return cls(constraint, float(np.abs(function.coefficients).max(initial=0.0)) or 1.0, (uniform, uniform))
+        behaviour = treeplex.uniform_behaviour()
+        behaviour[treeplex.offsets[:-1]] *= 2.0
+        uneven = treeplex.plan(treeplex.behaviour(treeplex.plan(behaviour)))
+        if not np.isfinite(function.minorant(uniform)[1]):
+            raise UnsupportedProblemError(f"cvxpy has no gradient for constraint {shown(constraint.name)}: use cvxpy")
+        return cls(constraint, _unit(constraint, treeplex, (uniform, uneven)), (uniform, uneven))
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether the row is a tangent."""
+        return not self.constraint.function.is_affine
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of the function."""
+        return self.constraint.function.terms
+
+    @functools.cached_property
+    def support(self) -> NDArray[np.int64]:
+        """The sequences on which the function depends, rising."""
+        parts = [self.constraint.function.indices, *(term.matrix.indices for term in self.terms)]
+        return np.unique(np.concatenate(parts)).astype(np.int64) if self.is_curved else parts[0].astype(np.int64)
+
+    @property
+    def coefficients(self) -> Floats:
+        """The linear part of the function on its support, divided by the unit."""
+        function = self.constraint.function
+        coefficients = np.zeros(len(self.support))
+        coefficients[np.searchsorted(self.support, function.indices)] = function.coefficients
+        return coefficients / self.unit
+
+    @property
+    def scales(self) -> list[float]:
+        """What the arguments of each term are multiplied by, so that the function is divided by the unit."""
+        # Python divides what it is asked for itself, and all other terms are positively homogeneous.
+        by_code = {SQUARES: self.unit**-0.5, OPAQUE: 1.0}
+        return [by_code.get(term.code, 1.0 / self.unit) for term in self.terms]
+
+    @property
+    def rates(self) -> Floats:
+        """One over the largest coefficient of each term, as divided by the unit."""
+        largest = [np.abs(term.matrix.data).max(initial=0.0) or 1.0 for term in self.terms]
+        return self.unit / np.array(largest)
+
+    def certificate(self, averages: Floats) -> Floats:
+        """Return slopes of the function from averages of what the compiled loop sums up."""
+        ends = np.cumsum([0, *(len(term.shifts) for term in self.terms)]).tolist()
+        parts = zip(self.terms, pairwise(ends), strict=True)
+        factors = {SQUARES: self.unit**0.5}
+        return np.concatenate(
+            [term.from_loop(averages[first:last] * factors.get(term.code, 1.0)) for term, (first, last) in parts]
+        )
+
+    def respond(self, term: Term, arguments: Floats, exactly: bool) -> tuple[Floats, float]:
+        """Return slopes and offset of a term that the loop does not know; its value as the offset if ``exactly``."""
+        if isinstance(term, Polyhedral):
+            slopes = term.slopes(arguments)
+            return slopes, float(slopes @ arguments) if exactly else 0.0
+        tangent = None if exactly else term.minorant(term.slopes_at(arguments))
+        # Where nothing is known the row says by how much the constraint is violated, and no more.
+        slope, constant = (np.zeros(len(arguments)), term.value(arguments)) if tangent is None else tangent
+        return slope / self.unit, constant / self.unit
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for equal constraints; of what cvxpy alone knows, as far as values and slopes at two plans say."""
+        one, function = self.constraint, self.constraint.function
+        affine = function.indices.tobytes(), function.coefficients.tobytes(), float(function.constant)
+        if not self.is_curved:
+            return one.name, one.player, *affine
+        plans = self.plans[0], self.plans[0] * np.linspace(0.5, 1.0, len(self.plans[0]))
+        return one.name, one.player, self.unit, *affine, *(term.identity(plans) for term in self.terms)
+
+
+def _unit(constraint: Constraint, treeplex: Treeplex, plans: tuple[Floats, Floats]) -> float:
+    """Return how large a constraint's function is: the geometric mean of its slopes' size and its values' spread.
+
+    As measured, steps that suit functions of single sequences then suit those of all sequences too.
+    """
+    function, (uniform, uneven) = constraint.function, plans
+    slope, _ = function.minorant(uneven)
+    is_known = not any(isinstance(term, Opaque | Polyhedral) for term in function.terms)
+    size = function.steepness(uniform) if is_known else float(np.abs(slope[1:]).max(initial=0.0))
+    values = [constraint.value(plan) for plan in (uniform, uneven, best_response_plan(treeplex, slope).plan)]
+    values = [value for value in values if np.isfinite(value)]
+    spread = float(np.ptp(values)) if len(values) > 1 else 0.0
+    return float(np.sqrt((spread or 1.0) * (size or 1.0)))
+
+
+@dataclass(eq=False)
+class Curves:
+    """The convex rows of a problem, and what Python answers when the compiled loop asks.
+
+    Attributes
+    ----------
+    rows : list of Row
+    places : list of int
+        Which of all rows these are.
+    arrays : CurveArrays
+    """
+
+    rows: list[Row]
+    places: list[int]
+    arrays: CurveArrays
+    error: BaseException | None = None
+    _callback: Any = field(init=False, repr=False)
+    _asked: list[tuple[Row, Term]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._asked = [(row, term) for row in self.rows for term in row.terms]
+        self._callback = _CALLBACK(self._respond)
+        if (self.arrays.kinds >= OPAQUE).any():
+            self.arrays.calls[0] = ctypes.cast(self._callback, ctypes.c_void_p).value
+
+    @classmethod
+    def of(
+        cls,
+        rows: list[Row],
+        places: list[int],
+        players: list[int],
+        starts: NDArray[np.int64],
+        coefficients: Floats,
+        limits: Floats,
+        num_players: int = 2,
+    ) -> Curves:
+        """Lay convex rows out.
+
+        Parameters
+        ----------
+        rows : list of Row
+        places : list of int
+            Which of all rows these are.
+        players : list of int
+        starts : ndarray of int64
+            Where the entries of each of all rows begin.
+        coefficients, limits : ndarray of float64
+            Of all rows, divided by their units; of curved ones those of the linear part of the function.
+        num_players : int
+        """
+        terms = [term for row in rows for term in row.terms]
+        scales = [scale for row in rows for scale in row.scales]
+        owners = [(row, place) for row, place in zip(rows, places, strict=True) for _ in row.terms]
+        columns = [
+            starts[place] + np.searchsorted(row.support, term.matrix.indices)
+            for (row, place), term in zip(owners, terms, strict=True)
+        ]
+        curved = np.zeros(len(limits), dtype=np.bool_)
+        curved[places] = True
+        anchors = [term.arguments(row.plans[0]) for (row, _), term in zip(owners, terms, strict=True)]
+        shifts = _scaled([term.shifts for term in terms], scales)
+        counts = np.bincount(np.array(players, dtype=np.int64), minlength=num_players)
+        return cls(
+            rows,
+            places,
+            CurveArrays(
+                ranges=unsigned(starts_of(counts)),
+                rows=unsigned(np.array(places, dtype=np.int64)),
+                curved=curved,
+                starts=unsigned(starts_of(np.array([len(row.terms) for row in rows], dtype=np.int64))),
+                kinds=np.array([term.code for term in terms], dtype=np.int64),
+                rates=_joined([row.rates for row in rows]),
+                places=unsigned(starts_of(np.array([len(term.shifts) for term in terms], dtype=np.int64))),
+                entry_starts=unsigned(starts_of(_joined([np.diff(term.matrix.indptr) for term in terms], np.int64))),
+                entries=unsigned(_joined(columns, np.int64)),
+                weights=_scaled([term.matrix.data for term in terms], scales),
+                shifts=shifts,
+                anchors=_scaled(anchors, scales),
+                linear=coefficients.copy(),
+                limits=limits.copy(),
+                arguments=np.zeros(len(shifts)),
+                slopes=np.zeros(len(shifts)),
+                offsets=np.zeros(len(terms)),
+                proven_coefficients=coefficients.copy(),
+                proven_limits=limits.copy(),
+                values=np.zeros(len(limits)),
+                calls=np.zeros(2, dtype=np.int64),
+            ),
+        )
+
+    def evidence(self, sums: Floats, slopes: Floats) -> dict[str, Floats]:
+        """Return what average slopes prove, by constraint.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (rows,)
+            Of the multipliers of all rows.
+        slopes : ndarray
+            Sums of multipliers times slopes.
+        """
+        places = self.arrays.places.astype(np.int64)
+        starts = places[self.arrays.starts.astype(np.int64)].tolist()
+        parts = zip(self.rows, self.places, pairwise(starts), strict=True)
+        return {
+            row.constraint.name: row.certificate(slopes[first:last] / sums[place])
+            for row, place, (first, last) in parts
+            if sums[place] > 0.0
+        }
+
+    def initial_choices(self) -> Floats:
+        """Return slopes of norms and maxima before the first iteration: none, or of maxima all alike."""
+        sizes = np.diff(self.arrays.places.astype(np.int64))
+        return np.repeat(np.where(self.arrays.kinds == MAXIMUM, 1.0 / np.maximum(sizes, 1), 0.0), sizes)
+
+    def raise_error(self) -> None:
+        """Raise what went wrong in Python while the compiled loop ran."""
+        error, self.error = self.error, None
+        self.arrays.calls[1] = 0
+        if error is not None:
+            raise error
+
+    def _respond(self, term: int, exactly: int) -> None:
+        """Do what the compiled loop asks; let it stop if that fails, since no exception passes through it."""
+        try:
+            self._answer(term, exactly)
+        except BaseException as error:
+            self.error = error
+            self.arrays.calls[1] = 1
+            if isinstance(error, KeyboardInterrupt):
+                # The iteration is finished before the loop stops, so that the state is whole.
+                try:
+                    self._answer(term, exactly)
+                except BaseException as second:
+                    self.error = second
+
+    def _answer(self, number: int, exactly: int) -> None:
+        (row, term), arrays = self._asked[number], self.arrays
+        place = slice(*arrays.places[number : number + 2].tolist())
+        slopes, arrays.offsets[number] = row.respond(term, arrays.arguments[place].copy(), bool(exactly))
+        if not exactly:
+            arrays.slopes[place] = slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +346,13 @@ class KernelConstraints:
         penalty = None if problem.penalty is None else float(problem.penalty)
         largest = penalty is not None and problem.penalise == "largest"
         treeplexes = problem.game.sequence_form.treeplexes
-        rows: list[LinearConstraint | CurvedRow] = [
-            one if isinstance(one, LinearConstraint) else CurvedRow.of(one, treeplexes[one.player])  # type: ignore[arg-type]
-            for one in given
-        ]
-        common = 1.0
+        rows = [Row.of(one, treeplexes[one.player]) for one in given]
+        common = max((row.unit for row in rows), default=1.0) if largest else 1.0
         if largest:  # multipliers are summed, so that all rows have one unit
-            common = max(map(_unit, rows), default=1.0)
-            rows = [replace(one, unit=common) if isinstance(one, CurvedRow) else one for one in rows]
-        parts = [_linear_part(one, common if largest else _unit(one)) for one in rows]
-        units = np.array([part.unit for part in parts])
-        counts = np.array([len(part.indices) for part in parts], dtype=np.int64)
-        positions = [layout.positions[one.player][part.indices] for one, part in zip(given, parts, strict=True)]
+            rows = [replace(row, unit=common) for row in rows]
+        units = np.array([row.unit for row in rows])
+        counts = np.array([len(row.support) for row in rows], dtype=np.int64)
+        positions = [layout.positions[one.player][row.support] for one, row in zip(given, rows, strict=True)]
         players = np.array([one.player for one in given], dtype=np.int64)
         caps = np.full(len(rows), np.inf)
         if penalty is not None and not largest:
@@ -96,14 +362,14 @@ class KernelConstraints:
             ranges=unsigned(starts_of(np.bincount(players, minlength=2))),
             starts=unsigned(starts),
             positions=unsigned(np.concatenate([np.zeros(0, dtype=np.int64), *positions])),
-            coefficients=np.concatenate([np.zeros(0), *(part.coefficients / part.unit for part in parts)]),
-            limits=np.array([part.limit for part in parts], dtype=np.float64) / units,
+            coefficients=np.concatenate([np.zeros(0), *(row.coefficients for row in rows)]),
+            limits=np.array([-float(one.function.constant) for one in given], dtype=np.float64) / units,
             units=weight * units / layout.unit,
             caps=caps,
         )
-        curved = [place for place, one in enumerate(rows) if isinstance(one, CurvedRow)]
+        curved = [place for place, row in enumerate(rows) if row.is_curved]
         curves = Curves.of(
-            [one for one in rows if isinstance(one, CurvedRow)],
+            [rows[place] for place in curved],
             curved,
             players[curved].tolist(),
             starts,
@@ -118,7 +384,7 @@ class KernelConstraints:
             total=penalty * common / layout.unit if largest and penalty is not None else math.inf,
             soft=penalty is not None,
             curves=curves,
-            identity=(penalty, problem.penalise, *(_identity(one) for one in rows)),
+            identity=(penalty, problem.penalise, *(row.identity for row in rows)),
         )
 
     @property
@@ -169,27 +435,10 @@ class KernelConstraints:
         return self.curves.evidence(multipliers.sums, multipliers.slopes)
 
 
-class _LinearPart(NamedTuple):
-    """A row without its curved terms, not divided by its unit."""
-
-    indices: Any
-    coefficients: Floats
-    limit: float
-    unit: float
+def _joined(parts: list[Any], kind: Any = np.float64) -> Any:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind)
 
 
-def _unit(one: LinearConstraint | CurvedRow) -> float:
-    """Return what a row is divided by where it has a unit of its own."""
-    return one.unit if isinstance(one, CurvedRow) else float(np.abs(one.coefficients).max(initial=0.0)) or 1.0
-
-
-def _linear_part(one: LinearConstraint | CurvedRow, unit: float) -> _LinearPart:
-    if isinstance(one, CurvedRow):
-        return _LinearPart(one.support, one.form.linear[one.support], one.form.limit, unit)
-    return _LinearPart(one.indices, one.coefficients, one.limit, unit)
-
-
-def _identity(one: LinearConstraint | CurvedRow) -> tuple[Any, ...]:
-    if isinstance(one, CurvedRow):
-        return one.identity
-    return one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit
+def _scaled(parts: list[Floats], scales: list[float]) -> Floats:
+    joined: Floats = _joined([scale * part for scale, part in zip(scales, parts, strict=True)])
+    return joined

@@ -19,13 +19,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from ...models.constraints.composition import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, SQUARES
+from ...models.convex import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, OPAQUE, SQUARES
 from .pieces import Cells, Runs
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
 CONSTANT, POWER = 0, 1  # schedules of the discounts
 UNMOVED, IN_PROPORTION, ON_ONE = 0, 1, 2  # what preferences make of δ (R − β)⁺: shares, or all on the largest
-OPAQUE, OPAQUE_LINEAR = 100, 101  # kinds of terms that Python alone knows, the latter piecewise linear
 # Reaches that vulnerabilities count by are averaged over so many iterations, from iteration EARLY on over more of them.
 BLOCK, LATE_BLOCK, EARLY = 16, 64, 128
 FOLD = 64  # iterations whose plans are summed in single precision

@@ -115,17 +115,15 @@ def probability(constraint: LinearConstraint, strategy: Strategy) -> tuple[float
     return asked, asked + sign * constraint.value(strategy.plan) / reach if reach > 0.0 else None
 
 
-def loosened(constraint: LinearConstraint, plan: Any, exact: bool) -> LinearConstraint:
+def loosened(constraint: LinearConstraint, plan: Any) -> LinearConstraint:
     """Return a constraint that a plan meets: a bound that it misses is moved to where the plan is, and no further.
 
     Parameters
     ----------
     constraint : LinearConstraint
     plan : ndarray of float64 or of Fraction, shape (num_sequences,)
-    exact : bool
-        Whether the plan is in fractions.
     """
-    miss: Any = constraint.exact_value(plan) if exact else constraint.value(plan)
+    miss = constraint.value(plan)
     if miss <= 0:
         return constraint
     sign = 1 if constraint.sense == "<=" else -1

@@ -387,7 +387,7 @@ class _Search:
         least, most = low.vulnerabilities[place], high.vulnerabilities[place]
         if most - least <= 1e-3 * max(most, self.first_step):
             return True
-        over = -self.constraints[place].value(high.solution.profile[self.player].plan)
+        over: float = -self.constraints[place].value(high.solution.profile[self.player].plan)
         if high.loss <= self.max_loss:
             return over <= self.accuracy
         missed = high.missed_by[place]

@@ -250,7 +250,7 @@ class _Search:
         near = self.solved(LeastViolation(self.game, self.player, in_units, floor=floor))
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
-        nearer = [loosened(one, plan, self.exact) for one in self.constraints]
+        nearer = [loosened(one, plan) for one in self.constraints]
         best = self.solved(ConstrainedNash(self.game, nearer))
         better = best.status.is_success and self.loss(best) < self.loss(near) - self.round_off
         return best if better else near

@@ -23,6 +23,7 @@ from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
 
 solve_command = importlib.import_module("treeplex.cli.solve")
+bank = importlib.import_module("treeplex.validation.bank")
 suites = importlib.import_module("treeplex.validation.suites")
 
 SOLVE_KEYS = {
@@ -356,9 +357,12 @@ BAD_INPUT = {
     "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
     "unknown OpenSpiel game": (["solve", "openspiel:kuhn_pokr"], "OpenSpiel"),
     "game file": (["info", "kuhn.json"], "kuhn.json: no such file"),
-    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: there is no suffix that games are read from"),
+    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: the name has no suffix; expected one of .efg"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
-    "three players exactly": (["solve", "kuhn:players=3"], "needs two players"),
+    "three players exactly": (
+        ["solve", "kuhn:players=3"],
+        "method highs cannot solve nash with more than two players: use cfr",
+    ),
     "unknown suite": (["validate", "--suite", "fll"], "did you mean full?"),
     "one file twice": (["solve", "kuhn", "--out", "same", "--json", "same"], "name the same file"),
     "empty file name": (["games", "--json", ""], "file name is empty"),
@@ -589,28 +593,28 @@ def test_ascii_terminal_shows_everything() -> None:
 
 # Validate
 
-SMALL = suites.Suite(
+SMALL = bank.Suite(
     "small",
     "for tests",
     (
-        suites.Case("kuhn", "highs", 1e-9, "exact"),
-        suites.Case("kuhn", "dcfr", 1e-3),
-        suites.Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}),
-        suites.Case("kuhn:players=3", "pcfr+", 1e-3, "alone"),
+        bank.Case("kuhn", "highs", 1e-9, "exact"),
+        bank.Case("kuhn", "dcfr", 1e-3),
+        bank.Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}),
+        bank.Case("kuhn:players=3", "pcfr+", 1e-3, "alone"),
     ),
 )
 
 
 @pytest.fixture
 def small_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
 
 
 @pytest.fixture
 def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite whose first row is held to a value that is not the game's."""
     monkeypatch.setattr(suites, "compare_with_value", compare_with_wrong_value)
-    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
 
 
 def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:

@@ -194,9 +194,9 @@ BAD_FILES = {
     "missing": ("absent.json", "absent.json: no such file"),
     "folder": ("folder", "folder: it is a directory, expected a file"),
     "folder with a suffix": ("folder.efg", "folder.efg: it is a directory, expected a file"),
-    "another suffix": ("game.grahpml", "'.grahpml' is none that games are read from (did you mean .graphml?)"),
-    "text": ("game.txt", "game.txt: the suffix '.txt' is none that games are read from; expected one of .efg"),
-    "no suffix": ("./game", "./game: there is no suffix that games are read from"),
+    "another suffix": ("game.grahpml", "the suffix is '.grahpml' (did you mean .graphml?)"),
+    "text": ("game.txt", "game.txt: the suffix is '.txt'; expected one of .efg"),
+    "no suffix": ("./game", "./game: the name has no suffix"),
     "broken JSON": ("broken.json", "broken.json: line 2, column 1: no JSON"),
     "broken efg": ("broken.efg", "broken.efg: line 1, column 1: "),
     "broken GraphML": ("broken.graphml", "broken.graphml: line 1, column 1: no XML"),
@@ -205,7 +205,7 @@ BAD_FILES = {
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
     "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
     "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
-    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel?)"),
+    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel:NAME?)"),
     "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),
 }  # fmt: skip
 

@@ -238,16 +238,16 @@ def test_frontier_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    suites = importlib.import_module("treeplex.validation.suites")
+    bank = importlib.import_module("treeplex.validation.bank")
     questions = (
         ("constrained", {"constrain": ("0/K_:b<=0.5", "0/J_:b>=0.3")}, -0.1),
         ("rnr", {"opponent": "uniform", "p": "1/2"}, 5 / 36),
     )
     cases = [
-        suites.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
+        bank.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
         for problem, question, known in questions
     ]
-    monkeypatch.setitem(suites.SUITES, "quick", suites.Suite("small", "for tests", tuple(cases)))
+    monkeypatch.setitem(bank.SUITES, "quick", bank.Suite("small", "for tests", tuple(cases)))
     shown = printed(capsys, "validate")
     assert "kuhn  constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'  known value -0.1" in shown
     assert "kuhn  rnr --opponent uniform --p 1/2  known value 0.138888888889" in shown

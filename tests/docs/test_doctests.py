@@ -70,6 +70,10 @@ def test_docstrings_hold_no_bars_that_the_documentation_would_replace() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def text_of(stream: io.TextIOWrapper) -> str:
+    return stream.buffer.getvalue().decode("utf-8")
+
+
 def run_console(example: Example) -> str | None:
     """Run the commands ``$ treeplex …`` of a block and compare what they print with what is shown, if anything is.
 
@@ -85,14 +89,14 @@ def run_console(example: Example) -> str | None:
     for command, shown in commands:
         if not command.startswith("treeplex "):
             continue
-        printed, errors = io.StringIO(), io.StringIO()
+        printed, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
             status = main(shlex.split(command, comments=True)[1:])
-        want, got = "\n".join(shown).strip(), printed.getvalue()
+        want, got, said = "\n".join(shown).strip(), text_of(printed), text_of(errors)
         if status not in {0, 1} or (status == 1 and not want):
-            return f"{command}: exit status {status}\n{got}{errors.getvalue()}"
+            return f"{command}: exit status {status}\n{got}{said}"
         if want and not doctest.OutputChecker().check_output(want + "\n", got.strip() + "\n", FLAGS):
-            return f"{command}: expected\n{want}\nbut it printed\n{got}{errors.getvalue()}"
+            return f"{command}: expected\n{want}\nbut it printed\n{got}{said}"
     return None
 
 

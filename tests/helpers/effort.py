@@ -6,6 +6,7 @@ The profiles themselves are in ``tests/conftest.py``.
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
 from hypothesis import settings
 
 Case = TypeVar("Case")
@@ -23,3 +24,7 @@ def examples(thorough: int) -> settings:
 def some(cases: Iterable[Case], every: int) -> list[Case]:
     """Return one case in ``every``, or all of them under the profile "thorough"."""
     return list(cases)[:: every if SHARE < 1 else 1]
+
+
+#: Marks a test, or a case of one, that runs under the profile "thorough" alone.
+thorough = pytest.mark.skipif(SHARE < 1, reason="runs with TREEPLEX_TESTS=thorough")

@@ -15,6 +15,7 @@ import numpy as np
 import treeplex
 from treeplex import CHANCE, Functional, Game, Profile, SequenceForm, Strategy, Treeplex, load_game
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, distance_bound, reach_bound
+from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.models.problems import LeastViolation
 from treeplex.seqform.factored import FactoredPayoff
 
@@ -35,7 +36,7 @@ PROBLEMS = {
     "ses": treeplex.SES,
     "lbr": treeplex.LBR,
 }
-DISTANCES = {"l1": treeplex.L1Distance, "l2": treeplex.L2Distance, "kl": treeplex.KLDistance}
+DISTANCES = {"l1": L1Distance, "l2": L2Distance, "kl": KLDistance}
 
 #: What is drawn, and how often: a problem, and what its constraints or its style are.
 KINDS = {

@@ -8,7 +8,7 @@ import pytest
 
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import LinearConstraint
-from treeplex.models.constraints.from_cvxpy import read_cvxpy
+from treeplex.models.constraints.collect import read_cvxpy
 from treeplex.models.problems import LeastViolation
 
 KUHN = load_game("kuhn")

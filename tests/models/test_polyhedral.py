@@ -7,12 +7,13 @@ import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from treeplex import ConstrainedNash, InvalidConstraintError, Strategy, load_game, solve
-from treeplex.models.constraints import ConvexConstraint, LinearConstraint, distance_bound
-from treeplex.models.constraints.from_cvxpy import read_cvxpy
-from treeplex.models.constraints.lifted import lift
-from treeplex.models.constraints.polyhedral import PolyhedralConstraint
+from treeplex.models.constraints import Constraint, LinearConstraint, distance_bound
+from treeplex.models.constraints.collect import read_cvxpy
+from treeplex.models.convex import ConvexFunction, Opaque, Squares
+from treeplex.models.convex.from_cvxpy import lift
 from treeplex.models.distances import L1Distance
 from treeplex.models.problems import LeastViolation
 
@@ -46,13 +47,12 @@ def problem_of(game, ball, players, share=0.5, **options):
 
 
 def as_curved(problem):
-    """The same problem as if its constraints had no rows: by cones, from what the user wrote."""
-    curved = [
-        ConvexConstraint(one.player, one.plan, one.expression, one.name)
-        if isinstance(one, PolyhedralConstraint)
-        else one
-        for one in problem.constraints
-    ]
+    """The same problem as if its constraints were opaque: by cones, from expressions that cvxpy alone knows."""
+    curved = []
+    for one in problem.constraints:
+        plan = problem.game.plan(one.player)
+        function = ConvexFunction.of([Opaque.of(one.to_cvxpy(plan), plan)])
+        curved.append(one if one.function.is_affine else Constraint(one.player, function, one.name, variable=plan))
     return dataclasses.replace(problem, constraints=curved)
 
 
@@ -72,7 +72,7 @@ def leduc():
 def test_the_linear_program_agrees_with_cvxpy_on_kuhn_and_proves_it(kuhn, ball, whose, options):
     problem = problem_of(kuhn, ball, WHOSE[whose], **options)
     assert problem.is_linear
-    assert all(isinstance(one, PolyhedralConstraint) for one in problem.constraints)
+    assert not any(one.function.is_affine for one in problem.constraints)
     direct, through = solve(problem, "highs"), solve(problem, "cvxpy")
     by_cones = solve(as_curved(problem), "cvxpy")
     assert direct.status.value == "optimal"
@@ -189,7 +189,7 @@ def test_entries_of_vectors_are_constraints_of_their_own(kuhn):
     uniform = kuhn.sequence_form.treeplexes[0].uniform_plan()
     read = read_cvxpy(cp.abs(plan - uniform) <= 0.2, kuhn, "near")
     assert [one.name for one in read] == [f"near[{place}]" for place in range(plan.size)]
-    assert all(one.rows.plan.shape == (3, plan.size) for one in read)
+    assert all(one.function.linear_rows(plan.size).plan.shape == (3, plan.size) for one in read)
     together = solve(ConstrainedNash(kuhn, {"near": cp.norm_inf(plan - uniform) <= 0.2}))
     assert solve(ConstrainedNash(kuhn, read)).value == pytest.approx(together.value, abs=1e-9)
 
@@ -204,8 +204,8 @@ def test_entries_may_be_linear_or_share_variables(kuhn):
         slope, constant = one.minorant(point)
         assert one.value(point) == pytest.approx(value)
         assert slope @ point + constant == pytest.approx(value)
-    assert read[0].rows.auxiliary.shape == (1, 0)
-    assert read[3].rows.equal.any()
+    assert read[0].function.is_affine
+    assert read[3].function.linear_rows(plan.size).equal.any()
 
 
 def test_equations_between_auxiliary_variables_keep_the_proof(kuhn):
@@ -213,7 +213,7 @@ def test_equations_between_auxiliary_variables_keep_the_proof(kuhn):
         plan = kuhn.plan(player)
         wave = cp.max(cp.cumsum(cp.abs(plan[1:6] - 0.5)))
         problem = ConstrainedNash(kuhn, {"wave": wave <= 0.8})
-        assert problem.constraints[0].rows.equal.any()
+        assert problem.constraints[0].function.linear_rows(plan.size).equal.any()
         direct, through = solve(problem, "highs"), solve(problem, "cvxpy")
         assert abs(direct.gap) <= 1e-8
         assert abs(through.gap) <= 1e-8
@@ -234,7 +234,7 @@ def test_parameters_count_with_the_value_that_they_have_when_the_constraint_is_r
 def test_a_function_without_slopes_leaves_the_bound_loose_but_right(kuhn):
     plan = kuhn.plan(0)
     uniform = kuhn.sequence_form.treeplexes[0].uniform_plan()
-    mixed = cp.norm_inf(plan - uniform) + cp.sum_squares(plan - uniform)
+    mixed = cp.exp(cp.norm_inf(plan - uniform)) + cp.sum_squares(plan - uniform) - 1.0
     solution = solve(ConstrainedNash(kuhn, {"mixed": mixed <= 0.5}), "cvxpy")
     assert solution.status.value == "uncertified"
     assert solution.lower - 1e-9 <= solution.objective <= solution.upper
@@ -259,8 +259,8 @@ def test_large_coefficients_leave_the_least_violation_right(kuhn):
 def test_what_is_not_piecewise_linear_is_not_lifted(kuhn):
     plan = kuhn.plan(0)
     (read,) = read_cvxpy(cp.sum_squares(plan) <= 2.0, kuhn)
-    assert type(read) is ConvexConstraint
-    assert lift(cp.reshape(cp.norm2(plan), (), order="F"), plan) is None
+    assert [type(term) for term in read.function.terms] == [Squares]
+    assert lift(cp.norm2(plan).flatten(order="F"), [cp.norm2(plan)], plan) is None
     (flat,) = read_cvxpy(plan[2] <= 0.5, kuhn)
     assert type(flat) is LinearConstraint
 
@@ -297,33 +297,51 @@ def test_no_evidence_proves_a_wrong_bound(data):
     game = load_game("kuhn")
     player = data.draw(st.sampled_from([0, 1]))
     plan = game.plan(player)
-    (constraint,) = read_cvxpy(data.draw(piecewise_linear(plan)) <= 0.0, game)
-    assert isinstance(constraint, PolyhedralConstraint)
+    expression = data.draw(piecewise_linear(plan))
+    (constraint,) = read_cvxpy(expression <= 0.0, game)
+    lifted = ConvexFunction.of(lift(expression.flatten(order="F"), [expression], plan))
+    assert constraint.is_linear
     generator = np.random.default_rng(data.draw(st.integers(0, 2**31)))
 
-    points = generator.uniform(0.0, 1.0, (20, plan.size))
-    rows = constraint.rows
-    count = len(rows.limits)
-    best = rows.best_multipliers(points[1])
-    kinds = {
-        "none": None,
-        "noise": generator.normal(size=count),
-        "zeros": np.zeros(count),
-        "infinite": np.full(count, np.inf),
-        "huge": best * 1e300,
-        "tiny": best * 1e-290,
-        "another plan's": 3.0 * best,
-        "another plan's with noise": best * (1.0 + 1e-6 * generator.normal(size=count)),
-        "wrong length": np.ones(count + 1),
-    }
-    scale = 1.0 + max(abs(constraint.value(point)) for point in points)
-    for kind, slopes in kinds.items():
-        slope, constant = constraint.minorant(points[0], slopes)
-        for point in points:
-            assert slope @ point + constant <= constraint.value(point) + 1e-9 * scale, kind
-        if kind in ("none", "noise", "zeros", "infinite", "wrong length"):
-            continue
-        at = points[1]
-        assert slope @ at + constant >= constraint.value(at) - 1e-4 * scale, kind
-    slope, constant = constraint.minorant(points[0])
-    assert slope @ points[0] + constant == pytest.approx(constraint.value(points[0]), abs=1e-9 * scale)
+    points = generator.uniform(0.0, 1.0, (8, plan.size))
+    expected = []
+    for point in points:
+        plan.save_value(point)
+        expected.append(float(expression.value))
+    scale = 1.0 + max(map(abs, expected))
+    for function in (constraint.function, lifted):
+        best = function.slopes_at(points[1])
+        kinds = {
+            "none": None,
+            "noise": generator.normal(size=function.size),
+            "zeros": np.zeros(function.size),
+            "infinite": np.full(function.size, np.inf),
+            "unknown": np.full(function.size, np.nan),
+            "huge": best * 1e300,
+            "tiny": best * 1e-290,
+            "another plan's": 3.0 * best,
+            "another plan's with noise": best * (1.0 + 1e-6 * generator.normal(size=function.size)),
+            "wrong length": np.ones(function.size + 1),
+        }
+        tight = {"another plan's with noise"} if function is constraint.function else set(list(kinds)[5:9])
+        given = Constraint(player, function, "given")
+        for kind, slopes in kinds.items():
+            slope, constant = given.minorant(points[0], slopes)
+            for point, value in zip(points, expected, strict=True):
+                assert slope @ point + constant <= value + 1e-9 * scale, kind
+            if kind in tight:
+                assert slope @ points[1] + constant >= expected[1] - 1e-4 * scale, kind
+        slope, constant = given.minorant(points[0])
+        assert slope @ points[0] + constant == pytest.approx(expected[0], abs=1e-9 * scale)
+        # Multipliers of the rows, as a solver finds them, are slopes.
+        rows = function.linear_rows(plan.size)
+        bounds = np.column_stack([np.where(rows.equal, -np.inf, 0.0), np.full(len(rows.limits), np.inf)])
+        bounds[0] = 1.0
+        found = linprog(
+            rows.limits - rows.plan @ points[2],
+            A_eq=rows.auxiliary.T,
+            b_eq=np.zeros(rows.auxiliary.shape[1]),
+            bounds=bounds,
+        )
+        slope, constant = function.minorant(points[0], function.slopes_of(7.0 * found.x))
+        assert slope @ points[2] + constant == pytest.approx(expected[2], abs=1e-8 * scale)

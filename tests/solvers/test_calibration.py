@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from effort import thorough
 
 from treeplex import (
     InvalidConstraintError,
@@ -31,9 +32,9 @@ KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofs
     ("game", "target", "max_loss"),
     [
         (GOOFSPIEL, "top@first >= 0.5", 0.05),
-        (GOOFSPIEL, "top@first >= 0.95", 0.05),
-        (GOOFSPIEL, "top@first <= 0.5", 0.05),  # out of reach
-        (LEDUC, "raise@first >= 0.6", 0.05),
+        pytest.param(GOOFSPIEL, "top@first >= 0.95", 0.05, marks=thorough),
+        pytest.param(GOOFSPIEL, "top@first <= 0.5", 0.05, marks=thorough),  # out of reach
+        pytest.param(LEDUC, "raise@first >= 0.6", 0.05, marks=thorough),
         (LEDUC, "raise@first >= 0.9", 0.05),  # out of reach
         (LEDUC, "1/raise@first <= 0.3", 0.05),
         (KUHN, "bet@first >= 0.4", 0.001),
@@ -134,7 +135,7 @@ def test_preferred_actions_are_those_that_help():
         # Both ends of a range pull at the same infosets.
         (LEDUC, ["raise@first >= 0.55", "raise@first <= 0.6"], 0.05, True),
         (KUHN, ["bet@first >= 0.5", "bet@J_ <= 0.1"], 0.05, True),
-        (LEDUC, ["raise@first >= 0.6", "fold@all <= 0.2"], 0.05, False),
+        pytest.param(LEDUC, ["raise@first >= 0.6", "fold@all <= 0.2"], 0.05, False, marks=thorough),
     ],
 )
 def test_several_targets_are_met_at_once(game, targets, max_loss, met):

@@ -159,7 +159,7 @@ def test_gains_are_the_regrets_of_simultaneous_cfr():
     """Cumulative counterfactual regrets, which the loop keeps, give the same numbers by a pass over the infosets."""
     run = EmpiricalRun(THREE, CFR(updates="simultaneous"))
     run.run(50)
-    kernel, state = run._stepper._kernel, run._stepper._state
+    kernel, state = run._stepper.kernel, run._stepper.state
     for player, treeplex in enumerate(THREE.sequence_form.treeplexes):
         regrets = np.array(kernel.layout.to_user(player, state.arrays.regrets)) * kernel.layout.unit / 50
         regrets[0] = 0.0

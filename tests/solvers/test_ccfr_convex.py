@@ -21,8 +21,9 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.models.constraints import ConvexConstraint, LinearConstraint, collect_constraints, distance_bound
-from treeplex.models.constraints.recognised import recognise
+from treeplex.models.constraints import Constraint, LinearConstraint, collect_constraints, distance_bound
+from treeplex.models.convex import Opaque, Polyhedral
+from treeplex.models.convex.from_cvxpy import read_functions
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.solvers.methods.rules import CFR, DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
@@ -113,7 +114,7 @@ def test_larger_games_reach_the_optimum(case):
 def test_a_piecewise_linear_function_that_cvxpy_alone_knows_has_a_sound_bracket():
     problem = ConstrainedNash(KUHN, {"near": cp.sum_largest(cp.abs(APART), 3) <= 0.5})
     exact = solve(problem)
-    assert problem.constraints[0].composition is None
+    assert [type(term) for term in problem.constraints[0].function.terms] == [Polyhedral]
     solution = solve(problem, "ccfr", tol=0, max_iterations=300)
     assert solution.lower <= exact.objective + exact.multipliers["near"] * solution.violation + 1e-7
     assert solution.upper >= exact.objective - 1e-7
@@ -343,8 +344,7 @@ def test_a_run_that_the_certificate_does_not_confirm_goes_on(monkeypatch):
     """At the kink the tangent at the average proves little, and the loop has nothing to show for its own bound."""
     problem = ConstrainedNash(KUHN, CASES["largest difference"])
     monkeypatch.setattr(KernelConstraints, "evidence", lambda *_: {})
-    monkeypatch.setattr(ConvexConstraint, "composition", property(lambda one: recognise(one.expression, one.plan)))
-    monkeypatch.setattr(type(problem.constraints[0]), "minorant", lambda one, plan, slopes=None: (0 * plan, -1.0))
+    monkeypatch.setattr(Constraint, "minorant", lambda one, plan, slopes=None: (0 * plan, -1.0))
     solution = solve(problem, "ccfr", tol=1e-3, max_iterations=2000)
     assert solution.status is Status.ITERATION_LIMIT
     assert max(solution.gap, solution.violation) > 1e-3
@@ -352,30 +352,30 @@ def test_a_run_that_the_certificate_does_not_confirm_goes_on(monkeypatch):
 
 def test_errors_in_python_functions_are_raised(monkeypatch):
     problem = ConstrainedNash(KUHN, CASES["log-sum-exp"])
-    calls, tangent = [], ConvexConstraint.minorant
+    calls, tangent = [], Opaque.minorant
 
-    def failing(one, plan, slopes=None):
+    def failing(one, plan):
         calls.append(plan)
         if len(calls) > 20:
             raise RuntimeError("no such value")
-        return tangent(one, plan, slopes)
+        return tangent(one, plan)
 
-    monkeypatch.setattr(ConvexConstraint, "minorant", failing)
+    monkeypatch.setattr(Opaque, "minorant", failing)
     with pytest.raises(RuntimeError, match="no such value"):
         solve(problem, "ccfr", max_iterations=100)
 
 
 def test_an_interruption_in_a_python_function_leaves_a_whole_state(monkeypatch):
     problem = ConstrainedNash(KUHN, CASES["log-sum-exp"])
-    calls, tangent = [], ConvexConstraint.minorant
+    calls, tangent = [], Opaque.minorant
 
-    def interrupted(one, plan, slopes=None):
+    def interrupted(one, plan):
         calls.append(plan)
         if len(calls) == 50:
             raise KeyboardInterrupt
-        return tangent(one, plan, slopes)
+        return tangent(one, plan)
 
-    monkeypatch.setattr(ConvexConstraint, "minorant", interrupted)
+    monkeypatch.setattr(Opaque, "minorant", interrupted)
     solution = solve(problem, "ccfr", tol=0, max_iterations=1000)
     assert solution.status is Status.INTERRUPTED
     assert 0 < solution.iterations < 60
@@ -407,19 +407,20 @@ UNKNOWN = [cp.log_sum_exp(X), cp.quad_over_lin(X, 1 + X[0]), cp.sum_largest(X, 2
 @pytest.mark.parametrize("place", range(len(RECOGNISED)))
 def test_average_slopes_prove_at_least_the_average_of_tangents(place):
     expression, rng = RECOGNISED[place], np.random.default_rng(place)
-    found = recognise(expression, X)
+    (found,) = read_functions(expression, X)
+    assert not any(isinstance(term, Opaque | Polyhedral) for term in found.terms)
 
     def value(plan):
         X.save_value(plan)
         return float(expression.value)
 
     points = rng.random((3, SIZE)) + 0.01
-    tangents = [found.minorant(found.slopes_at(point)) for point in points]
+    tangents = [found.minorant(point) for point in points]
     for point, (slope, constant) in zip(points, tangents, strict=True):
         assert found.value(point) == pytest.approx(value(point), abs=1e-9)
         assert slope @ point + constant == pytest.approx(value(point), abs=1e-9)
-    slope, constant = found.minorant(np.mean([found.slopes_at(point) for point in points], axis=0))
-    anything, shift = found.minorant(3.0 * rng.normal(size=found.size))
+    slope, constant = found.minorant(points[0], np.mean([found.slopes_at(point) for point in points], axis=0))
+    anything, shift = found.minorant(points[0], 3.0 * rng.normal(size=found.size))
     for plan in rng.random((20, SIZE)):
         proven = slope @ plan + constant
         assert proven <= value(plan) + 1e-9
@@ -428,4 +429,17 @@ def test_average_slopes_prove_at_least_the_average_of_tangents(place):
 
 
 def test_other_functions_are_left_to_cvxpy():
-    assert [recognise(expression, X) for expression in UNKNOWN] == [None] * len(UNKNOWN)
+    kinds = [[type(term) for term in read_functions(expression, X)[0].terms] for expression in UNKNOWN]
+    assert kinds == [[Polyhedral] if expression.is_pwl() else [Opaque] for expression in UNKNOWN]
+
+
+def test_what_is_recognised_of_a_sum_stands_beside_what_is_not():
+    expression = 2 * cp.norm1(APART) + cp.sum_largest(X, 2) + cp.max(cp.cumsum(cp.abs(X))) + cp.log_sum_exp(X) - X[2]
+    (found,) = read_functions(expression, X)
+    assert [type(term).__name__ for term in found.terms] == ["Norm1", "Polyhedral", "Opaque"]
+    points = np.random.default_rng(0).random((5, SIZE))
+    for point in points:
+        X.save_value(point)
+        assert found.value(point) == pytest.approx(float(expression.value), abs=1e-9)
+        slope, constant = found.minorant(points[0])
+        assert slope @ point + constant <= found.value(point) + 1e-9

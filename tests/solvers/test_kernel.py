@@ -580,7 +580,8 @@ def test_import_without_a_place_for_the_cache(tmp_path):
     package, source = tmp_path / "copied", Path(treeplex.__file__).parent
     for floor in ("seqform", "models", "solvers"):
         shutil.copytree(source / floor, package / floor, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(source / "__init__.py", package)
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(source / name, package)
     # A file in its place: not even the superuser can write into that folder.
     (package / "solvers" / "regret" / "__pycache__").touch()
     nowhere = os.devnull + "/nowhere"

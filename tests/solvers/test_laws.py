@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import (
     Chance,
@@ -73,6 +73,7 @@ def test_the_trees_are_worth_testing_on():
     """The generator makes what the laws are about: chance, merged infosets, infosets below infosets, ties."""
     seen = {"chance": 0, "merged": 0, "deep": 0, "both players": 0}
 
+    @settings(max_examples=50)
     @given(trees())
     def look(root):
         nodes = list(walk(root))

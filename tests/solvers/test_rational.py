@@ -413,5 +413,5 @@ def test_what_is_no_number_is_refused(p):
 
 
 def test_three_players_are_refused():
-    with pytest.raises(UnsupportedProblemError, match="needs two players"):
+    with pytest.raises(UnsupportedProblemError, match="rational cannot solve nash with more than two players"):
         solve(Nash(load_game("kuhn:players=3")), "rational")

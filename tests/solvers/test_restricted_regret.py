@@ -1,13 +1,14 @@
 """Restricted Nash responses by regret minimisation, held against linear programs."""
 
+import numpy as np
 import pytest
 
 from treeplex import (
     CFR,
+    InvalidStrategyError,
     RestrictedNash,
     Status,
     Strategy,
-    UnknownMethodError,
     UnsupportedProblemError,
     load_game,
     solve,
@@ -52,10 +53,27 @@ def test_limits_and_listeners():
     assert solve(problem, "cfr+", tol=1e-12, callback=lambda progress: True).status is Status.INTERRUPTED
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_in_parts_is_the_run_in_one(method):
+    game = load_game("kuhn")
+    problem = RestrictedNash(game, Strategy.uniform(game, 1), p=0.5)
+    straight, solution = solve(problem, method, tol=0, max_iterations=75), None
+    for part in (1, 24, 0, 50):
+        solution = solve(problem, method, tol=0, max_iterations=part, start=solution)
+    assert solution.iterations == 75
+    for mine, theirs in zip(solution.profile, straight.profile, strict=True):
+        np.testing.assert_array_equal(mine.plan, theirs.plan)
+    # What was learned at another p is a profile to start from, and no more.
+    other = solve(
+        RestrictedNash(game, Strategy.uniform(game, 1), p=0.6), method, tol=0, max_iterations=9, start=straight
+    )
+    assert other.iterations == 9
+
+
 def test_what_cannot_be_done_is_one_line():
     game = load_game("kuhn")
     problem = RestrictedNash(game, Strategy.uniform(game, 1), p=0.5)
-    with pytest.raises(UnknownMethodError, match="cfr takes no start for rnr"):
-        solve(problem, "cfr", start=solve(problem).profile)
+    with pytest.raises(InvalidStrategyError, match="expected a Profile or a Solution"):
+        solve(problem, "cfr", start=0)
     with pytest.raises(UnsupportedProblemError, match="method pref-cfr cannot solve rnr"):
         solve(problem, "pref-cfr")

@@ -9,12 +9,10 @@ import pytest
 
 from treeplex import (
     CDRNR,
-    DepthLimitedCFR,
     Nash,
     Profile,
     Strategy,
     StreamedMCCFR,
-    StreamedProfile,
     expected_payoffs,
     exploitability,
     load_game,
@@ -25,6 +23,7 @@ from treeplex import (
 from treeplex.seqform.interchange import write_efg, write_json
 from treeplex.seqform.interchange.graphml import write_graphml
 from treeplex.seqform.interchange.matrix_file import write_matrices
+from treeplex.solvers import DepthLimitedCFR, StreamedProfile
 from treeplex.solvers.depth_limited.learned_values import load_value
 
 FILES = Path(__file__).parents[1] / "stored" / "files_0_1_0"

@@ -1,0 +1,564 @@
+"""Reads convex cvxpy expressions of a plan as convex functions: what is recognised as which term."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ...seqform.arrays import Floats
+from .function import ConvexFunction
+from .terms import (
+    Maximum,
+    Norm1,
+    Norm2,
+    NormInfinity,
+    Opaque,
+    Polyhedral,
+    RelativeEntropy,
+    Squares,
+    Term,
+    valued,
+)
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+#: How far a function that was recognised may differ from cvxpy's, relative to its size.
+_ROUND_OFF = 1e-9
+
+
+def read_functions(expression: "cp.Expression", plan: "cp.Variable") -> list[ConvexFunction]:
+    """Return the entries of a convex cvxpy expression of a plan, in column-major order.
+
+    Parameters
+    ----------
+    expression : cvxpy.Expression
+        Of the plan alone, of any shape. Norms, maxima, sums of squares, relative entropies and affine functions, sums
+        of them and what can be written as such are recognised. What else is piecewise linear becomes the rows that
+        cvxpy makes of it, and all the rest an opaque term.
+    plan : cvxpy.Variable
+
+    Returns
+    -------
+    list of ConvexFunction
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> from treeplex import load_game
+    >>> from treeplex.models.convex.from_cvxpy import read_functions
+    >>> x = load_game("kuhn").plan(0)
+    >>> (found,) = read_functions(2 * cvxpy.norm(x[1:3] - 0.5) + cvxpy.sum_squares(x) - 1, x)
+    >>> [(type(term).__name__, term.size) for term in found.terms], found.constant
+    ([('Norm2', 2), ('Squares', 13)], -1.0)
+    >>> [type(one.terms[0]).__name__ for one in read_functions(cvxpy.cumsum(cvxpy.abs(x[1:3])), x)]
+    ['Polyhedral', 'Polyhedral']
+    """
+    reader = _Reader(plan, expression.size)
+    try:
+        reader.add(expression, sp.eye_array(expression.size, format="csr"))
+    except NotImplementedError:
+        return _unrecognised(expression, plan)
+    found = reader.functions()
+    return found if _agree(expression, plan, found) else _unrecognised(expression, plan)
+
+
+def affine_parts(expression: "cp.Expression", plan: "cp.Variable") -> tuple[sp.csr_array, Floats]:
+    """Return the coefficients and constants of the entries of an affine expression, in column-major order.
+
+    Parameters
+    ----------
+    expression : cvxpy.Expression
+    plan : cvxpy.Variable
+
+    Returns
+    -------
+    matrix : csr_array, shape (entries, num_sequences)
+    constants : ndarray of float64, shape (entries,)
+    """
+    with valued(plan, np.zeros(plan.size)):
+        constants = _flat(expression.value)
+        try:
+            slopes = expression.grad[plan] if expression.variables() else np.zeros((plan.size, len(constants)))
+        except NotImplementedError:  # some functions of cvxpy have a value but no gradient, such as real
+            slopes = None
+    if slopes is None:
+        rows = []
+        for unit in np.eye(plan.size):
+            with valued(plan, unit):
+                rows.append(_flat(expression.value) - constants)
+        slopes = np.array(rows)
+    # cvxpy gives sparse matrices, and a bare number where the plan and the expression have one entry.
+    transposed = slopes if sp.issparse(slopes) else np.reshape(slopes, (plan.size, len(constants)))
+    return sp.csr_array(sp.csc_array(transposed).T), constants
+
+
+class _UnknownTermError(Exception):
+    """An expression is none of the terms that are recognised."""
+
+
+class _Reader:
+    """Reads W e for matrices W and expressions e, and collects the terms of the functions that its rows are."""
+
+    def __init__(self, plan: "cp.Variable", count: int) -> None:
+        self.plan = plan
+        self.terms: list[list[Term]] = [[] for _ in range(count)]
+        self.linear = sp.csr_array((count, plan.size))
+        self.constants = np.zeros(count)
+        #: What no term is known for: expressions of shape (count,), with which rows of them count.
+        self.unknown: list[tuple[cp.Expression, npt.NDArray[np.bool_]]] = []
+
+    def functions(self) -> list[ConvexFunction]:
+        for row, term in _unknown_terms(self.unknown, self.plan):
+            self.terms[row].append(term)
+        linear = sp.csr_array(self.linear)
+        linear.sum_duplicates()
+        linear.eliminate_zeros()
+        linear.sort_indices()
+        ends = linear.indptr.tolist()
+        functions = []
+        for row, terms in enumerate(self.terms):
+            part = slice(*ends[row : row + 2])
+            indices = linear.indices[part].astype(np.int32)
+            functions.append(ConvexFunction(indices, linear.data[part], float(self.constants[row]), tuple(terms)))
+        return functions
+
+    def add(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
+        """Add W e, with e in column-major order."""
+        if not weights.data.any():
+            return
+        if expression.is_affine():
+            matrix, constants = affine_parts(expression, self.plan)
+            self.linear = self.linear + weights @ matrix
+            self.constants += weights @ constants
+            return
+        name = type(expression).__name__.removesuffix("Approx")
+        through = getattr(self, f"_through_{name}", None)
+        try:
+            if through is not None:
+                through(expression, weights)
+                return
+            # A convex function times a negative weight is concave, and the other way round.
+            convex = (weights.data >= 0.0).all()
+            if not (convex or (weights.data <= 0.0).all()) or not all(one.is_affine() for one in _inner(expression)):
+                raise _UnknownTermError
+            term = getattr(self, f"_term_{name}" if convex else f"_minus_{name}", None)
+            if term is None:
+                raise _UnknownTermError
+            term(expression, weights)
+        except _UnknownTermError:
+            self._leave(expression, weights)
+
+    def _leave(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
+        """Note what is none of the terms."""
+        count, size = weights.shape
+        flat = expression if expression.shape == () else expression.flatten(order="F")
+        if count == size and not (weights - sp.eye_array(size)).nnz:
+            weighted = flat
+        else:
+            weighted = weights.toarray().ravel()[0] * flat if count == size == 1 else weights @ flat
+        self.unknown.append((weighted, np.diff(weights.indptr) > 0))
+
+    # What passes weights on to its arguments.
+
+    def _through_AddExpression(self, expression: Any, weights: sp.csr_array) -> None:
+        if any(one.size not in (1, expression.size) for one in expression.args):
+            raise _UnknownTermError
+        for one in expression.args:
+            self.add(one, weights if one.size == expression.size else _summed(weights))
+
+    def _through_NegExpression(self, expression: Any, weights: sp.csr_array) -> None:
+        self.add(expression.args[0], -weights)
+
+    def _through_Sum(self, expression: Any, weights: sp.csr_array) -> None:
+        if expression.size != 1:
+            raise _UnknownTermError
+        self.add(expression.args[0], _spread(weights, expression.args[0].size))
+
+    def _through_Promote(self, expression: Any, weights: sp.csr_array) -> None:
+        self.add(expression.args[0], _summed(weights))
+
+    def _through_reshape(self, expression: Any, weights: sp.csr_array) -> None:
+        if expression.order != "F" and max(*expression.shape, 1, *expression.args[0].shape) < expression.size:
+            raise _UnknownTermError
+        self.add(expression.args[0], weights)
+
+    def _through_Hstack(self, expression: Any, weights: sp.csr_array) -> None:
+        if any(one.ndim > 1 for one in expression.args):
+            raise _UnknownTermError
+        start = 0
+        for one in expression.args:
+            self.add(one, sp.csr_array(weights[:, start : start + one.size]))
+            start += one.size
+
+    def _through_index(self, expression: Any, weights: sp.csr_array) -> None:
+        inner = expression.args[0]
+        places = np.arange(inner.size).reshape(inner.shape, order="F")[expression.key].ravel(order="F")
+        ones = np.ones(len(places)), (np.arange(len(places)), places)
+        self.add(inner, weights @ sp.csr_array(ones, shape=(len(places), inner.size)))
+
+    _through_special_index = _through_index
+
+    def _through_multiply(self, expression: Any, weights: sp.csr_array) -> None:
+        first, second = expression.args
+        constant, inner = (first, second) if first.is_constant() else (second, first)
+        if not constant.is_constant():
+            raise _UnknownTermError
+        factors = _flat(constant.value)
+        if len({one for one in (len(factors), inner.size, expression.size) if one > 1}) > 1:
+            raise _UnknownTermError
+        scaled = weights @ sp.diags_array(np.broadcast_to(factors, expression.size).copy())
+        self.add(inner, scaled if inner.size == expression.size else _summed(scaled))
+
+    def _through_DivExpression(self, expression: Any, weights: sp.csr_array) -> None:
+        inner, divisor = expression.args
+        if not divisor.is_constant() or divisor.size not in (1, expression.size) or inner.size != expression.size:
+            raise _UnknownTermError
+        divisors = np.broadcast_to(_flat(divisor.value), expression.size)
+        self.add(inner, weights @ sp.diags_array(1.0 / divisors))
+
+    def _through_MulExpression(self, expression: Any, weights: sp.csr_array) -> None:
+        first, second = expression.args
+        if first.is_constant() and second.ndim == 1:
+            matrix = _matrix(first.value)
+        elif second.is_constant() and first.ndim == 1:
+            matrix = _matrix(second.value, of_columns=True)
+        else:
+            raise _UnknownTermError
+        self.add(second if first.is_constant() else first, weights @ matrix)
+
+    # The terms.
+
+    def _term_norm1(self, expression: Any, weights: sp.csr_array) -> None:
+        self._scalar(Norm1, expression, weights)
+
+    def _term_norm_inf(self, expression: Any, weights: sp.csr_array) -> None:
+        self._scalar(NormInfinity, expression, weights)
+
+    def _term_max(self, expression: Any, weights: sp.csr_array) -> None:
+        self._scalar(Maximum, expression, weights)
+
+    def _term_Pnorm(self, expression: Any, weights: sp.csr_array) -> None:
+        if not _is_length(expression):
+            raise _UnknownTermError
+        self._scalar(Norm2, expression, weights)
+
+    def _term_abs(self, expression: Any, weights: sp.csr_array) -> None:
+        self._put_each(Norm1, expression.args[0], weights)
+
+    def _term_power(self, expression: Any, weights: sp.csr_array) -> None:
+        if not _is_square(expression):
+            raise _UnknownTermError
+        inner = expression.args[0]
+        if _is_length(inner):
+            self._scalar(Squares, inner, _root(weights))
+        else:
+            self._put_each(Squares, inner, _root(weights))
+
+    _term_Power = _term_power
+
+    def _term_quad_over_lin(self, expression: Any, weights: sp.csr_array) -> None:
+        inner, divisor = expression.args
+        if not divisor.is_constant() or expression.size != 1 or divisor.size != 1:
+            raise _UnknownTermError
+        scaled = _root(weights / float(_flat(divisor.value)[0]))
+        self._put_each(Squares, inner, _spread(scaled, inner.size))
+
+    def _term_QuadForm(self, expression: Any, weights: sp.csr_array) -> None:
+        inner, given = expression.args
+        form = np.asarray(given.value.toarray() if sp.issparse(given.value) else given.value)
+        if not given.is_constant() or form.ndim != 2 or not np.isrealobj(form):
+            raise _UnknownTermError
+        form = (form + form.T) / 2.0
+        used = np.flatnonzero(np.abs(form).max(axis=0) > 0.0)
+        form = form[np.ix_(used, used)]
+        if not np.count_nonzero(form - np.diag(np.diag(form))):
+            squares, roots = np.diag(form), sp.eye_array(len(used), format="csr")
+        else:
+            squares, vectors = np.linalg.eigh(form)
+            roots = sp.csr_array(vectors.T)
+        if len(used) and squares.min() < -1e-13 * np.abs(squares).max():
+            raise _UnknownTermError
+        matrix, constants = affine_parts(inner, self.plan)
+        factors = sp.diags_array(np.sqrt(np.maximum(squares, 0.0))) @ roots
+        rooted, shifts = sp.csr_array(factors @ matrix[used]), -(factors @ constants[used])
+        for row, _, numbers in _by_row(_root(weights)):
+            self._put(row, Squares, sp.csr_array(numbers[0] * rooted), numbers[0] * shifts)
+
+    def _term_maximum(self, expression: Any, weights: sp.csr_array) -> None:
+        parts = [affine_parts(one, self.plan) for one in expression.args]
+        firsts = np.cumsum([0, *(len(constants) for _, constants in parts[:-1])])
+        matrix = sp.csr_array(sp.vstack([one for one, _ in parts]))
+        constants = np.concatenate([one for _, one in parts])
+        is_vector = np.array([len(one) > 1 for _, one in parts])
+        for row, places, numbers in _by_row(weights):
+            for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
+                chosen, factors = firsts + is_vector * place, np.full(len(parts), number)
+                # With a negative weight, the smallest number is the largest one.
+                self._put(row, Maximum, _scaled_rows(matrix, chosen, factors), -number * constants[chosen])
+
+    _minus_minimum = _term_maximum
+    _minus_min = _term_max
+
+    def _minus_entr(self, expression: Any, weights: sp.csr_array) -> None:
+        matrix, constants = affine_parts(expression.args[0], self.plan)
+        for row, places, numbers in _by_row(-weights):
+            nothing = sp.csr_array((len(places), matrix.shape[1]))
+            self._put_pairs(row, _scaled_rows(matrix, places, numbers), numbers * constants[places], nothing, numbers)
+
+    def _term_rel_entr(self, expression: Any, weights: sp.csr_array) -> None:
+        if not all(one.size == expression.size for one in expression.args):
+            raise _UnknownTermError
+        (first, constants), (second, others) = (affine_parts(one, self.plan) for one in expression.args)
+        for row, places, numbers in _by_row(weights):
+            own, other = (_scaled_rows(one, places, numbers) for one in (first, second))
+            self._put_pairs(row, own, numbers * constants[places], other, numbers * others[places])
+
+    def _term_kl_div(self, expression: Any, weights: sp.csr_array) -> None:
+        self._term_rel_entr(expression, weights)
+        first, second = expression.args
+        self.add(first, -weights)
+        self.add(second, weights)
+
+    def _scalar(self, kind: type[Term], expression: Any, weights: sp.csr_array) -> None:
+        """Add a function of all entries that is positively homogeneous, or a square."""
+        if expression.size != 1 or getattr(expression, "axis", None) is not None:
+            raise _UnknownTermError
+        inner = expression.args[0]
+        self._put_each(kind, inner, _spread(weights, inner.size))
+
+    def _put_each(self, kind: type[Term], inner: "cp.Expression", weights: sp.csr_array) -> None:
+        """Add for each row of the weights the term of the entries of an affine expression times its weights."""
+        matrix, constants = affine_parts(inner, self.plan)
+        for row, places, numbers in _by_row(weights):
+            self._put(row, kind, _scaled_rows(matrix, places, numbers), -numbers * constants[places])
+
+    def _put_pairs(
+        self, row: int, first: sp.csr_array, constants: Floats, second: sp.csr_array, others: Floats
+    ) -> None:
+        """Add the entropy of p relative to q, without the pairs whose p is 0."""
+        counted = np.flatnonzero((np.diff(first.indptr) > 0) | (constants != 0.0))
+        pairs = np.stack([counted, counted + len(constants)], axis=1).ravel()
+        matrix = sp.csr_array(sp.csr_array(sp.vstack([first, second]))[pairs])
+        self._put(row, RelativeEntropy, matrix, -np.concatenate([constants, others])[pairs])
+
+    def _put(self, row: int, kind: type[Term], matrix: sp.csr_array, shifts: Floats) -> None:
+        if kind not in (RelativeEntropy, Maximum):
+            counted = (np.diff(matrix.indptr) > 0) | (shifts != 0.0)
+            if not counted.all():
+                matrix, shifts = sp.csr_array(matrix[counted]), shifts[counted]
+        if len(shifts):
+            self.terms[row].append(kind(matrix, shifts))
+
+
+def _inner(expression: Any) -> "list[cp.Expression]":
+    """Return what is to be affine: what the square of a length is of, where that is the expression."""
+    arguments: list[cp.Expression] = expression.args
+    if _is_square(expression) and _is_length(arguments[0]):
+        arguments = arguments[0].args
+    return arguments
+
+
+def _is_length(expression: Any) -> bool:
+    name = type(expression).__name__
+    return name in ("Pnorm", "PnormApprox") and float(expression.p) == 2.0 and expression.axis is None
+
+
+def _is_square(expression: Any) -> bool:
+    if type(expression).__name__ not in ("power", "Power", "PowerApprox"):
+        return False
+    exponent = getattr(expression.p, "value", expression.p)
+    return exponent is not None and np.size(exponent) == 1 and float(np.asarray(exponent).item()) == 2.0
+
+
+def _by_row(weights: sp.csr_array) -> "list[tuple[int, npt.NDArray[np.int32], Floats]]":
+    """Return the rows that have entries, with the places and the values of these."""
+    ends = weights.indptr.tolist()
+    parts = [(row, slice(*ends[row : row + 2])) for row in range(weights.shape[0]) if ends[row] < ends[row + 1]]
+    return [(row, weights.indices[part], weights.data[part]) for row, part in parts]
+
+
+def _scaled_rows(matrix: sp.csr_array, places: npt.NDArray[Any], factors: Floats) -> sp.csr_array:
+    """Return rows of a matrix, each times a factor."""
+    rows = sp.csr_array(matrix[places])
+    rows.data = rows.data * np.repeat(factors, np.diff(rows.indptr))
+    rows.eliminate_zeros()
+    return rows
+
+
+def _summed(weights: sp.csr_array) -> sp.csr_array:
+    """Return the sums of rows, as a column."""
+    return sp.csr_array(np.asarray(weights.sum(axis=1))[:, None])
+
+
+def _spread(weights: sp.csr_array, size: int) -> sp.csr_array:
+    """Return a column so many times."""
+    return sp.csr_array(weights @ np.ones((1, size)))
+
+
+def _root(weights: sp.csr_array) -> sp.csr_array:
+    rooted = weights.copy()
+    rooted.data = np.sqrt(rooted.data)
+    return rooted
+
+
+def _flat(value: Any) -> Floats:
+    dense = value.toarray() if sp.issparse(value) else value
+    return np.asarray(dense, dtype=np.float64).ravel(order="F")
+
+
+def _matrix(value: Any, of_columns: bool = False) -> sp.csr_array:
+    if sp.issparse(value):
+        return sp.csr_array(value.T if of_columns else value)
+    dense = np.asarray(value, dtype=np.float64)
+    return sp.csr_array(np.atleast_2d(dense.T if of_columns else dense))
+
+
+def _agree(expression: "cp.Expression", plan: "cp.Variable", found: list[ConvexFunction]) -> bool:
+    """Whether functions have cvxpy's values at a few points."""
+    if all(one.is_affine for one in found):
+        return True
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        at = rng.random(plan.size) + 0.01
+        with valued(plan, at), np.errstate(all="ignore"):
+            expected = expression.value
+        if expected is None:
+            return False
+        with np.errstate(all="ignore"):
+            values = np.array([one.value(at) for one in found])
+            linear = [float(np.abs(one.coefficients) @ at[one.indices]) + abs(float(one.constant)) for one in found]
+        sizes = 1.0 + np.array(linear) + np.abs(values)
+        if not (np.abs(_flat(expected) - values) <= _ROUND_OFF * sizes).all():
+            return False
+    return True
+
+
+# --- what is not recognised -------------------------------------------------------------------------------------------
+
+
+def _unrecognised(expression: "cp.Expression", plan: "cp.Variable") -> list[ConvexFunction]:
+    """Return the entries of an expression as functions of one polyhedral or opaque term each."""
+    flat = expression if expression.shape == () else expression.flatten(order="F")
+    terms = _unknown_terms([(flat, np.ones(expression.size, dtype=bool))], plan)
+    return [ConvexFunction.of([term]) for _, term in terms]
+
+
+def _unknown_terms(
+    given: "list[tuple[cp.Expression, npt.NDArray[np.bool_]]]", plan: "cp.Variable"
+) -> "list[tuple[int, Term]]":
+    """Return the terms of the sum of expressions, entry by entry where they count; piecewise linear ones together."""
+    terms: list[tuple[int, Term]] = []
+    for is_linear in (True, False):
+        parts = [(expression, counted) for expression, counted in given if expression.is_pwl() == is_linear]
+        if not parts:
+            continue
+        total = parts[0][0]
+        for expression, _ in parts[1:]:
+            total = total + expression
+        rows = np.flatnonzero(np.any([counted for _, counted in parts], axis=0)).tolist()
+        entries = [total] if total.shape == () else [total[row] for row in rows]
+        vector = total if total.shape == () or len(rows) == total.size else total[rows]
+        lifted: Sequence[Term] | None = lift(vector.flatten(order="F"), entries, plan) if is_linear else None
+        terms += zip(rows, lifted or [Opaque.of(entry, plan) for entry in entries], strict=True)
+    return terms
+
+
+def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.Variable") -> list[Polyhedral] | None:
+    """Return each entry of a convex piecewise linear vector of a plan as rows of a linear program.
+
+    Parameters
+    ----------
+    expression : cvxpy.Expression
+        Of the plan alone, of one dimension.
+    entries : list of cvxpy.Expression
+        Its entries.
+    plan : cvxpy.Variable
+
+    Returns
+    -------
+    list of Polyhedral or None
+        ``None`` if cvxpy takes more than linear rows to write it.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> from treeplex import load_game
+    >>> from treeplex.models.convex.from_cvxpy import lift
+    >>> x = load_game("kuhn").plan(0)
+    >>> above = cvxpy.abs(x[1:3]) - 1.0
+    >>> [rows.auxiliary.toarray().tolist() for rows in lift(above, list(above), x)]
+    [[[1.0], [-1.0], [-1.0]], [[1.0], [-1.0], [-1.0]]]
+    """
+    import cvxpy as cp
+
+    count = expression.size
+    above = cp.Variable(count, name="above")
+    # cvxpy puts another variable, which is free, in the place of the plan: this one tells its columns.
+    link = cp.Variable(plan.size, name="link")
+    problem = cp.Problem(cp.Minimize(above.sum()), [link == plan, expression <= above])
+    data, _, _ = problem.get_problem_data(cp.CLARABEL)
+    dims = vars(data["dims"])
+    if any(size for cone, size in dims.items() if cone not in ("zero", "nonneg")) or data.get("P") is not None:
+        return None
+    # In cvxpy's form A v + s = b, with s = 0 in the first rows and s ≥ 0 in the others.
+    matrix, limits = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=np.float64)
+    matrix.eliminate_zeros()
+    places = data["param_prob"].var_id_to_col
+    of_link, of_heads = (np.arange(places[one.id], places[one.id] + one.size) for one in (link, above))
+    links, of_plan = _linked(matrix, of_link)
+    heads = _heads(matrix, of_heads)
+    if of_plan is None or len(heads) != count:
+        return None
+    auxiliary = np.setdiff1d(np.arange(matrix.shape[1]), np.concatenate([of_link, of_heads, of_plan]))
+    rest = np.setdiff1d(np.arange(len(limits)), np.concatenate([links, heads]))
+    equal = np.arange(len(limits)) < dims["zero"]
+    # Other rows belong to an entry if auxiliary variables connect them with it; the plan's signs belong to none.
+    connections = matrix[rest][:, auxiliary]
+    edges = sp.coo_array(connections)
+    nodes = len(rest) + len(auxiliary)
+    ends = (edges.coords[0], edges.coords[1] + len(rest))
+    labels = connected_components(sp.csr_array((np.ones(edges.nnz), ends), shape=(nodes, nodes)), directed=False)[1]
+    row_labels, column_labels = labels[: len(rest)], labels[len(rest) :]
+    lifted = []
+    for place, head in enumerate(heads.tolist()):
+        needed = np.unique(column_labels[matrix[[head]][:, auxiliary].indices])
+        rows = np.concatenate([[head], rest[np.isin(row_labels, needed)]])
+        columns = auxiliary[np.isin(column_labels, needed)]
+        part = matrix[rows]
+        # The head's coefficient of the bound is −1, up to the unit that cvxpy may choose.
+        unit = np.ones(len(rows))
+        unit[0] = -matrix[head, of_heads[place]]
+        scale = sp.diags_array(1.0 / unit)
+        lifted.append(
+            Polyhedral(
+                matrix=sp.csr_array(scale @ part[:, of_plan]),
+                shifts=limits[rows] / unit,
+                auxiliary=sp.csr_array(scale @ part[:, columns]),
+                equal=equal[rows],
+                expression=entries[place],
+                variable=plan,
+            )
+        )
+    return lifted
+
+
+def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
+    """Return the rows that link a variable to the plan, and the plan's columns; the latter ``None`` if not found."""
+    part = sp.coo_array(matrix[:, of_link])
+    order = np.argsort(part.coords[1])
+    links = part.coords[0][order]
+    linked = matrix[links]
+    if len(links) != len(of_link) or (np.diff(linked.indptr) != 2).any():
+        return links, None
+    # Of the two columns of each row the one that is not the link's.
+    return links, linked.indices.reshape(-1, 2).sum(axis=1) - of_link
+
+
+def _heads(matrix: sp.csr_array, of_heads: Any) -> Any:
+    """Return the row of each entry's bound: the only one that holds it."""
+    part = sp.coo_array(matrix[:, of_heads])
+    return part.coords[0][np.argsort(part.coords[1])]

@@ -1,0 +1,389 @@
+"""Convex functions of a plan: sums of an affine part and of terms, with values, bounds, rows and cones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats, Integers
+from ...seqform.errors import InvalidConstraintError
+from ...seqform.rationals import to_fraction, to_fractions
+from ...seqform.rules import Number
+from ..programs.triplets import Triplets
+from .terms import Norm2, Numbers, PiecewiseLinear, Term, largest
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows.
+
+    Attributes
+    ----------
+    plan : csr_array, or Triplets of fractions, shape (k, num_sequences)
+        G.
+    auxiliary : csr_array, shape (k, num_auxiliary)
+        K.
+    limits : ndarray of float64 or of Fraction, shape (k,)
+        h.
+    equal : ndarray of bool, shape (k,)
+        Where a row is an equation; never row 0.
+    """
+
+    plan: Any
+    auxiliary: sp.csr_array
+    limits: Numbers
+    equal: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexFunction:
+    """f(x) = a · x + a₀ + Σ φ(B x − c).
+
+    Attributes
+    ----------
+    indices : ndarray of int32, shape (k,)
+        The sequences on which a is not zero, rising.
+    numbers : ndarray of float64, or of numbers of any kind, shape (k,)
+        a there. Integers and fractions are kept exactly for exact methods; a float counts there as its shortest
+        decimal.
+    constant : number
+        a₀.
+    terms : tuple of Term
+
+    Examples
+    --------
+    The length of (x − 0.6, y − 0.8) at the origin, and the bound that its slopes prove everywhere:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from treeplex.models.convex import ConvexFunction, Norm2
+    >>> length = ConvexFunction.of([Norm2(sp.eye_array(2, format="csr"), np.array([0.6, 0.8]))])
+    >>> origin = np.zeros(2)
+    >>> length.value(origin)
+    1.0
+    >>> slope, constant = length.minorant(origin)
+    >>> slope.tolist(), constant
+    ([-0.6, -0.8], 1.0)
+    """
+
+    indices: Integers
+    numbers: Numbers
+    constant: Number
+    terms: tuple[Term, ...] = ()
+
+    @classmethod
+    def of(cls, terms: Sequence[Term], linear: Floats | None = None, constant: Number = 0.0) -> "ConvexFunction":
+        """Return a function by its terms, the vector a and the constant a₀."""
+        given = np.zeros(0) if linear is None else linear
+        indices = np.flatnonzero(given).astype(np.int32)
+        return ConvexFunction(indices, given[indices], constant, tuple(terms))
+
+    @classmethod
+    def affine(cls, coefficients: Mapping[int, Number], constant: Number) -> "ConvexFunction":
+        """Return an affine function by its coefficients by sequence."""
+        indices = sorted(coefficients)
+        numbers = [coefficients[index] for index in indices]
+        dtype = np.float64 if set(map(type, numbers)) <= {float, np.float64} else object
+        entries = np.empty(len(numbers), dtype=dtype)
+        entries[:] = numbers
+        return ConvexFunction(np.array(indices, dtype=np.int32), entries, constant)
+
+    def with_constant(self, constant: Number) -> "ConvexFunction":
+        """Return the function with another a₀."""
+        return ConvexFunction(self.indices, self.numbers, constant, self.terms)
+
+    # What it is.
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether there are no terms."""
+        return not self.terms
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a linear program can state it: f is affine, or piecewise linear."""
+        return all(term.is_linear for term in self.terms)
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether its value at fractions is a fraction."""
+        return all(term.is_rational for term in self.terms)
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """The coefficients a of :attr:`indices`, shape (k,)."""
+        coefficients: Floats = self.numbers.astype(np.float64)
+        return coefficients
+
+    @property
+    def exact_coefficients(self) -> list[Fraction]:
+        """:attr:`coefficients` as fractions."""
+        return [to_fraction(number) for number in self.numbers.tolist()]
+
+    @property
+    def exact_constant(self) -> Fraction:
+        """a₀ as a fraction."""
+        return to_fraction(self.constant)
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where the slopes of each term begin, and how many there are in all."""
+        return [0, *accumulate(term.size for term in self.terms)]
+
+    @property
+    def size(self) -> int:
+        """How many slopes there are."""
+        return self.ends[-1]
+
+    # Values and bounds.
+
+    def value(self, plan: Numbers) -> Any:
+        """Return f at a plan of floats, or of fractions."""
+        if plan.dtype == object:
+            affine = zip(self.exact_coefficients, self.indices.tolist(), strict=True)
+            start = sum((number * plan[index] for number, index in affine), self.exact_constant)
+            return sum((term.value(plan) for term in self.terms), start)
+        value = float(self.coefficients @ plan[self.indices]) + float(self.constant)
+        return value + sum(float(term.value(plan)) for term in self.terms) if self.terms else value
+
+    def slopes_at(self, plan: Numbers) -> Numbers:
+        """Return slopes that are tight at a plan, shape (size,)."""
+        return np.concatenate([np.zeros(0, dtype=plan.dtype), *(term.slopes_at(plan) for term in self.terms)])
+
+    def minorant(self, plan: Numbers, slopes: Numbers | None = None) -> tuple[Any, Any]:
+        """Return g and c with f(x) ≥ g · x + c for every plan x, whatever the slopes are.
+
+        Parameters
+        ----------
+        plan : ndarray of float64, or of Fraction, shape (num_sequences,)
+            Where the bound is to be tight as far as the slopes are not given or prove nothing.
+        slopes : ndarray of float64, or of Fraction, shape (size,), optional
+            Those of a term may be NaN, for ones at the plan.
+
+        Returns
+        -------
+        coefficients : ndarray, shape (num_sequences,)
+        constant : number
+            −∞ where nothing is known: at opaque functions of which cvxpy has no gradient.
+        """
+        exact = plan.dtype == object
+        gradient = plan * 0 if exact else np.zeros(len(plan))
+        gradient[self.indices] = self.exact_coefficients if exact else self.coefficients
+        constant: Any = self.exact_constant if exact else float(self.constant)
+        for place, term in enumerate(self.terms):
+            part = None if slopes is None else slopes[slice(*self.ends[place : place + 2])]
+            proven = None if part is None else self._given(term, part)
+            proven = term.minorant(term.slopes_at(plan)) if proven is None else proven
+            if proven is None:
+                return np.zeros(len(plan)), -np.inf
+            gradient += proven[0]
+            constant += proven[1]
+        return gradient, constant
+
+    @staticmethod
+    def _given(term: Term, slopes: Numbers) -> tuple[Any, Any] | None:
+        if slopes.dtype == object:
+            return term.minorant(slopes)
+        if len(slopes) and np.isnan(slopes).all():
+            return None
+        return term.minorant(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0))
+
+    def steepness(self, plan: Floats) -> float:
+        """Return how large slopes of f are near a plan, but for a factor; 1 if f is constant."""
+        own = largest(self.coefficients[self.indices > 0])
+        return max([own, *(term.steepness(plan) for term in self.terms)]) or 1.0
+
+    # The linear form.
+
+    def linear_rows(self, size: int, exact: bool = False) -> LinearRows:
+        """Return f as rows of a linear program, in floats or in fractions.
+
+        Parameters
+        ----------
+        size : int
+            How many sequences plans have.
+        exact : bool
+            Whether in fractions.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If f is not piecewise linear, or fractions cannot state it.
+        """
+        if not self.is_linear or (exact and not self.is_rational):
+            raise InvalidConstraintError("the function is not piecewise linear" + " in fractions" * exact)
+        return self._linear_rows(size, exact)
+
+    def _linear_rows(self, size: int, exact: bool) -> LinearRows:
+        """Return the rows of the affine part and of the piecewise linear terms."""
+        numbers = to_fractions(self.exact_coefficients) if exact else self.coefficients
+        constants = [np.array([-self.exact_constant if exact else -float(self.constant)], dtype=numbers.dtype)]
+        rows, columns, values = [np.zeros(len(numbers), dtype=np.int64)], [self.indices.astype(np.int64)], [numbers]
+        costs, parts, equal, start = [], [], [np.zeros(1, dtype=bool)], 1
+        for term in self._piecewise_linear:
+            # Variables are in units of their own, since solvers' tolerances are absolute.
+            lifted = term.linear_rows(1.0 if exact else largest(term.matrix.data) or 1.0)
+            given = term.exact_matrix if exact else sp.coo_array(term.matrix)
+            places, across, data = _entries(given)
+            shifts = term.exact_shifts if exact else term.shifts
+            for first in lifted.heads.tolist():
+                counted = places == first
+                rows.append(np.zeros(int(counted.sum()), dtype=np.int64))
+                columns.append(across[counted])
+                values.append(data[counted])
+                constants[0] = constants[0] + shifts[first]
+            # Each row is one of z's with a sign; z's rows are taken as often as there are signs.
+            for sign in dict.fromkeys(lifted.signs.tolist()):
+                chosen = np.flatnonzero(lifted.signs == sign)
+                where = np.full(term.matrix.shape[0], -1)
+                where[lifted.places[chosen]] = start + chosen
+                counted = where[places] >= 0
+                rows.append(where[places[counted]])
+                columns.append(across[counted])
+                values.append(sign * data[counted])
+            constants.append(lifted.signs * shifts[lifted.places])
+            costs.append(lifted.costs)
+            parts.append(lifted.auxiliary)
+            equal.append(lifted.equal)
+            start += len(lifted.places)
+        head = sp.csr_array(np.concatenate([np.zeros(0), *costs])[None, :])
+        auxiliary = sp.csr_array(sp.vstack([head, sp.block_diag(parts)])) if parts else sp.csr_array((1, 0))
+        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        shape = (start, size)
+        matrix = Triplets(shape, *entries[1], to_fractions(entries[0])) if exact else sp.csr_array(entries, shape=shape)
+        return LinearRows(matrix, auxiliary, np.concatenate(constants), np.concatenate(equal))
+
+    def slopes_of(self, multipliers: Numbers) -> Numbers:
+        """Return the slopes that multipliers of the rows of :meth:`linear_rows` are; NaN for other terms.
+
+        Parameters
+        ----------
+        multipliers : ndarray of float64 or of Fraction, shape (k,)
+            In any unit: they are divided by the first, which is above 0.
+        """
+        first, start = multipliers[0], 1
+        parts = [np.zeros(0, dtype=multipliers.dtype)]
+        for term in self.terms:
+            if not isinstance(term, PiecewiseLinear):
+                parts.append(np.full(term.size, np.nan))
+                continue
+            lifted = term.linear_rows()
+            stop = start + len(lifted.places)
+            slopes = np.zeros(term.size, dtype=multipliers.dtype)
+            slopes[lifted.heads] += 1
+            np.add.at(slopes, lifted.places, lifted.signs * multipliers[start:stop] / first)
+            parts.append(slopes)
+            start = stop
+        return np.concatenate(parts)
+
+    # The cone form.
+
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return f as a convex cvxpy expression of a plan, which polyhedral and opaque terms need to be their own."""
+        function = self._affine(plan)
+        for term in self.terms:
+            function = function + term.to_cvxpy(plan)
+        return function
+
+    def cvxpy_parts(self, plan: Any, lengths: bool = False) -> "tuple[cp.Expression, list[cp.Constraint]]":
+        """Return f in cvxpy, with constraints on its own variables; :meth:`cvxpy_slopes` reads their multipliers.
+
+        Parameters
+        ----------
+        plan : cvxpy.Variable
+        lengths : bool
+            Whether the arguments of Euclidean norms are variables too, so that multipliers tell their slopes: more
+            precise than those at the plan where f is an objective, but one more thing for a solver to stumble over.
+        """
+        import cvxpy as cp
+
+        function, definitions = self._affine(plan), []
+        if self._piecewise_linear:
+            rows = self._linear_rows(plan.size, exact=False)
+            signs, units = _inequalities(rows)
+            scaled = sp.csr_array(sp.diags_array(1.0 / units) @ signs)
+            auxiliary = cp.Variable(rows.auxiliary.shape[1], name="auxiliary")
+            left = (scaled @ rows.plan) @ plan + (scaled @ rows.auxiliary) @ auxiliary
+            function = (rows.plan[[0]] @ plan + rows.auxiliary[[0]] @ auxiliary)[0] - rows.limits[0]
+            definitions.append(left <= scaled @ rows.limits)
+        for term in self.terms:
+            if isinstance(term, Norm2) and lengths:
+                arguments = cp.Variable(term.size, name="arguments")
+                definitions.append(arguments == term.matrix @ plan - term.shifts)
+                function = function + term.of_arguments(arguments)
+            elif not isinstance(term, PiecewiseLinear):
+                function = function + term.to_cvxpy(plan)
+        return function, definitions
+
+    def num_definitions(self, lengths: bool = False) -> int:
+        """Return how many constraints :meth:`cvxpy_parts` has."""
+        norms = sum(isinstance(term, Norm2) for term in self.terms) if lengths else 0
+        return norms + bool(self._piecewise_linear)
+
+    def cvxpy_slopes(
+        self, definitions: "Sequence[cp.Constraint]", multiplier: float = 1.0, lengths: bool = False
+    ) -> Numbers | None:
+        """Return the slopes at the solution of a cvxpy problem with the constraints of :meth:`cvxpy_parts`.
+
+        Parameters
+        ----------
+        definitions : sequence of cvxpy.Constraint
+        multiplier : float
+            How much of f the problem minimises: 1 where it is the objective, the multiplier of a bound on it otherwise.
+        lengths : bool
+            As for :meth:`cvxpy_parts`.
+
+        Returns
+        -------
+        ndarray of float64 or None
+            NaN for other terms: their slopes are those at the plan. ``None`` where a solver has nothing to say.
+        """
+        duals = [one.dual_value for one in definitions]
+        if not duals or not multiplier > 0.0 or any(one is None for one in duals):
+            return None
+        of_rows = np.array([multiplier])
+        if self._piecewise_linear:
+            size = self._piecewise_linear[0].matrix.shape[1]
+            signs, units = _inequalities(self._linear_rows(size, exact=False))
+            of_rows = np.append(of_rows, (signs.T @ (np.asarray(duals.pop(0)) / units))[1:])
+        slopes = self.slopes_of(of_rows)
+        for place, term in enumerate(self.terms):
+            if isinstance(term, Norm2) and lengths:
+                slopes[slice(*self.ends[place : place + 2])] = -np.asarray(duals.pop(0)) / multiplier
+        return slopes
+
+    @property
+    def _piecewise_linear(self) -> list[PiecewiseLinear]:
+        return [term for term in self.terms if isinstance(term, PiecewiseLinear)]
+
+    def _affine(self, plan: Any) -> "cp.Expression":
+        import cvxpy as cp
+
+        constant: cp.Expression = cp.Constant(float(self.constant))
+        return constant + self.coefficients @ plan[self.indices.tolist()] if len(self.indices) else constant
+
+
+def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:
+    """Return the matrix that makes inequalities of all rows but the first, two of an equation, and their units."""
+    signs = sp.eye_array(len(rows.limits), format="csr")
+    signs = sp.csr_array(sp.vstack([signs[1:], -signs[rows.equal]]))
+    both = abs(signs @ sp.hstack([rows.plan, rows.auxiliary], format="csr"))
+    units = both.max(axis=1).toarray().ravel()
+    return signs, np.where(units > 0.0, units, 1.0)
+
+
+def _entries(matrix: Any) -> tuple[Any, Any, Any]:
+    """Return the rows, columns and values of a matrix of fractions, or of a sparse one."""
+    if isinstance(matrix, Triplets):
+        return matrix.rows, matrix.columns, matrix.values
+    entries = sp.coo_array(matrix)
+    return entries.coords[0].astype(np.int64), entries.coords[1].astype(np.int64), entries.data

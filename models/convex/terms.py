@@ -1,0 +1,609 @@
+"""The terms that convex functions of a plan consist of: norms, maxima, squares, entropies, rows, cvxpy expressions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.optimize import linprog
+from scipy.sparse.linalg import lsqr
+
+from ...seqform.arrays import Floats
+from ...seqform.rationals import Fractions, to_fractions
+from ..programs.triplets import Triplets
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+#: Arrays of floats, or of fractions; numpy says little of the types of what is computed from either.
+Numbers = Any
+
+#: What the compiled loop calls the terms that it knows itself, and those that it asks Python for.
+NORM_1, NORM_2, NORM_INFINITY, MAXIMUM, SQUARES, RELATIVE_ENTROPY = range(6)
+OPAQUE, POLYHEDRAL = 100, 101
+
+#: How far from zero multipliers may leave an auxiliary variable, in units of the function's slopes: round-off.
+_ROUND_OFF = 1e-12
+#: How large multipliers may be, in these units: what is larger cancels with too much round-off.
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Term(ABC):
+    """φ(z) at z = B x − c.
+
+    Slopes s prove φ(z) ≥ s · z − φ*(s), with φ* the conjugate of φ. They are the gradient of φ at some z, or an average
+    of such gradients: since φ* is convex, average slopes prove at least what the tangents prove on average
+    (Rockafellar, "Convex analysis", 1970, section 12). φ* is 0 on the dual norm's unit ball, on the probabilities (of a
+    maximum) and where q's slope is −exp(p's − 1) (of an entropy); of squares it is Σ s² / 4.
+
+    Attributes
+    ----------
+    matrix : csr_array, shape (m, num_sequences)
+        B.
+    shifts : ndarray of float64, shape (m,)
+        c.
+    """
+
+    matrix: sp.csr_array
+    shifts: Floats
+
+    #: What the compiled loop calls it.
+    code: ClassVar[int]
+    #: Whether it is piecewise linear.
+    is_linear: ClassVar[bool] = False
+    #: Whether its value at fractions is a fraction.
+    is_rational: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        """How many slopes it has."""
+        return len(self.shifts)
+
+    @cached_property
+    def exact_matrix(self) -> Triplets:
+        """B in fractions."""
+        return Triplets.of(self.matrix)
+
+    @cached_property
+    def exact_shifts(self) -> Fractions:
+        """C in fractions."""
+        return to_fractions(self.shifts)
+
+    def arguments(self, plan: Numbers) -> Numbers:
+        """Return z = B x − c, in fractions where the plan is."""
+        exact = plan.dtype == object
+        arguments: Numbers = self.exact_matrix @ plan - self.exact_shifts if exact else self.matrix @ plan - self.shifts
+        return arguments
+
+    def value(self, plan: Numbers) -> Any:
+        """Return φ(B x − c)."""
+        return self._value(self.arguments(plan))
+
+    def slopes_at(self, plan: Numbers) -> Numbers:
+        """Return slopes that are tight at a plan."""
+        return self._slopes(self.arguments(plan))
+
+    def slopes(self, arguments: Floats) -> Floats:
+        """Return slopes that are tight at z."""
+        slopes: Floats = self._slopes(arguments)
+        return slopes
+
+    def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
+        """Return g and k with φ(B x − c) ≥ g · x + k for every plan x; ``None`` if the slopes prove nothing.
+
+        Parameters
+        ----------
+        slopes : ndarray of float64, or of Fraction, shape (size,)
+            Those at which the conjugate is infinite are replaced by ones near them at which it is finite.
+        """
+        sound = self._valid(slopes)
+        if sound.dtype == object:
+            return self.exact_matrix.T @ sound, -(sound @ self.exact_shifts) - self._conjugate(sound)
+        return self.matrix.T @ sound, -float(sound @ self.shifts) - float(self._conjugate(sound))
+
+    def steepness(self, plan: Floats) -> float:
+        """Return how large its slopes are near a plan, but for a factor."""
+        return largest(self.matrix.data)
+
+    def from_loop(self, average: Floats) -> Floats:
+        """Return slopes by what the compiled loop averages: the slopes, or an opaque term's plans."""
+        return average
+
+    def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
+        """Return what is equal for equal terms; of what cvxpy alone knows, as far as its values at plans say."""
+        arrays = self.matrix.indptr, self.matrix.indices, self.matrix.data, self.shifts
+        return self.code, *(array.tobytes() for array in arrays)
+
+    @abstractmethod
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return the term as a convex cvxpy expression of a plan."""
+
+    @abstractmethod
+    def _value(self, arguments: Numbers) -> Any: ...
+
+    @abstractmethod
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes at which the conjugate is finite: those given if it is."""
+
+    @abstractmethod
+    def _slopes(self, arguments: Numbers) -> Numbers: ...
+
+    def _conjugate(self, slopes: Numbers) -> Any:
+        return 0
+
+
+class PiecewiseLinear(Term):
+    """A term that linear rows state."""
+
+    is_linear = True
+
+    @abstractmethod
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which are in a unit."""
+
+
+class _Atom(Term):
+    """A term that is one of cvxpy's functions of z."""
+
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return the term as a convex cvxpy expression of a plan."""
+        return self.of_arguments(self.matrix @ plan - self.shifts)
+
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ as a cvxpy expression of z."""
+        return self._of(arguments)
+
+    @abstractmethod
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...
+
+
+class _LinearAtom(_Atom, PiecewiseLinear):
+    """The least Σ s with z ≤ s, and −z ≤ s for norms, each entry of z by its own s or all by one."""
+
+    is_rational = True
+    signs: ClassVar[tuple[int, ...]] = (1, -1)
+    is_shared: ClassVar[bool] = True
+
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which are in a unit."""
+        count = len(self.shifts)
+        each = sp.csr_array(np.ones((count, 1)) if self.is_shared else sp.eye_array(count))
+        auxiliary = sp.csr_array(sp.vstack([-unit * each] * len(self.signs)))
+        return TermRows(
+            heads=np.zeros(0, dtype=np.int64),
+            places=np.tile(np.arange(count), len(self.signs)),
+            signs=np.repeat(self.signs, count),
+            costs=np.full(auxiliary.shape[1], unit),
+            auxiliary=auxiliary,
+            equal=np.zeros(auxiliary.shape[0], dtype=bool),
+        )
+
+
+class Norm1(_LinearAtom):
+    """Σ abs(z)."""
+
+    code = NORM_1
+    is_shared = False
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes between −1 and 1."""
+        return np.minimum(np.maximum(slopes, -1), 1)
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.norm1 import norm1
+
+        return norm1(arguments)
+
+    def _value(self, arguments: Numbers) -> Any:
+        return np.abs(arguments).sum()
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        return np.sign(arguments)
+
+
+class Norm2(_Atom):
+    """√Σ z²."""
+
+    code = NORM_2
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes of Euclidean length 1 at most."""
+        scaled, is_large = _scaled(slopes)
+        length = float(np.linalg.norm(scaled))
+        return scaled / length if length > 1.0 or is_large else scaled
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.pnorm import pnorm
+
+        length: cp.Expression = pnorm(arguments, 2)
+        return length
+
+    def _value(self, arguments: Numbers) -> Any:
+        return np.linalg.norm(arguments)
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        return arguments / (float(np.linalg.norm(arguments)) or 1.0)
+
+
+class NormInfinity(_LinearAtom):
+    """max abs(z)."""
+
+    code = NORM_INFINITY
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes whose absolute values sum to 1 at most."""
+        scaled, is_large = _scaled(slopes)
+        total = np.abs(scaled).sum()
+        return scaled / total if total > 1 or is_large else scaled
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.norm_inf import norm_inf
+
+        return norm_inf(arguments)
+
+    def _value(self, arguments: Numbers) -> Any:
+        return np.abs(arguments).max()
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        place = int(np.abs(arguments).argmax())
+        return _unit_vector(arguments, place, np.sign(arguments)[place])
+
+
+class Maximum(_LinearAtom):
+    """max z."""
+
+    code = MAXIMUM
+    signs = (1,)
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes that are probabilities."""
+        shares = np.maximum(slopes, 0)
+        shares = shares / (shares.max() or 1)
+        total = shares.sum()
+        if total:
+            return shares / total
+        return shares + (Fraction(1, len(shares)) if shares.dtype == object else 1.0 / len(shares))
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.max import max as largest_entry
+
+        return largest_entry(arguments)
+
+    def _value(self, arguments: Numbers) -> Any:
+        return arguments.max()
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        return _unit_vector(arguments, int(arguments.argmax()), 1)
+
+
+class Squares(_Atom):
+    """Σ z²."""
+
+    code = SQUARES
+    is_rational = True
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return slopes that are not too large to be squared."""
+        return slopes if slopes.dtype == object else np.clip(slopes, -1e100, 1e100)
+
+    def steepness(self, plan: Floats) -> float:
+        """Return how large its slopes are near a plan, but for a factor."""
+        entry = largest(self.matrix.data)
+        return 2.0 * max(entry, largest(self.arguments(plan))) * entry
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        from cvxpy.atoms.sum_squares import sum_squares
+
+        squares: cp.Expression = sum_squares(arguments)
+        return squares
+
+    def _value(self, arguments: Numbers) -> Any:
+        return arguments @ arguments
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        return 2 * arguments
+
+    def _conjugate(self, slopes: Numbers) -> Any:
+        return slopes @ slopes / 4
+
+
+class RelativeEntropy(_Atom):
+    """Σ p log(p / q) over the pairs (p, q) that z consists of; infinite outside of its domain."""
+
+    code = RELATIVE_ENTROPY
+
+    def slopes_at(self, plan: Numbers) -> Numbers:
+        """Return slopes that are tight at a plan, or a hair further inside where logarithms are infinite."""
+        arguments = self.arguments(plan)
+        for inwards in (1e-9, 1e-6):
+            if (arguments > 0.0).all():
+                break
+            arguments = self.arguments((1.0 - inwards) * plan + inwards)
+        return self._slopes(arguments)
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return the slopes of p, and those that go with them of q."""
+        valid = np.clip(slopes, -700.0, 700.0)
+        valid[1::2] = -np.exp(valid[0::2] - 1.0)
+        return valid
+
+    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+        import cvxpy as cp
+        from cvxpy.atoms.elementwise.rel_entr import rel_entr
+
+        if not len(self.shifts):
+            return cp.Constant(0.0)
+        entropy: cp.Expression = cp.Constant(np.ones(len(self.shifts) // 2)) @ rel_entr(
+            arguments[0::2], arguments[1::2]
+        )
+        return entropy
+
+    def _value(self, arguments: Numbers) -> Any:
+        first, second = arguments[0::2], arguments[1::2]
+        counted = first > 0.0
+        if (first < 0.0).any() or (second < 0.0).any() or (second[counted] <= 0.0).any():
+            return np.inf
+        return first[counted] @ np.log(first[counted] / second[counted])
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        ratios = np.maximum(arguments[0::2], 1e-300) / np.maximum(arguments[1::2], 1e-300)
+        slopes = np.empty(len(arguments))
+        slopes[0::2], slopes[1::2] = np.log(ratios) + 1.0, -ratios
+        return slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedral(PiecewiseLinear):
+    """A convex piecewise linear function that linear rows define: min over s of z₀ + K₀ s with z + K s ≤ 0 elsewhere.
+
+    With z = G x − h it is the least of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows. Slopes are
+    multipliers of the rows. By duality of linear programs every m with m₀ = 1, Kᵀ m = 0, and m ≥ 0 but at equations,
+    proves φ(z) ≥ m · z for all z, and for each z one of them does so with equality.
+
+    Attributes
+    ----------
+    matrix, shifts
+        G and h, shapes (k, num_sequences) and (k,).
+    auxiliary : csr_array, shape (k, num_auxiliary)
+        K.
+    equal : ndarray of bool, shape (k,)
+        Where a row is an equation; never row 0.
+    expression : cvxpy.Expression, optional
+        The same function, for quick and precise values.
+    variable : cvxpy.Variable, optional
+        Of the expression.
+
+    Examples
+    --------
+    f(x) = abs(x − 0.5), by s ≥ x − 0.5, s ≥ 0.5 − x:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from treeplex.models.convex import Polyhedral
+    >>> plan, auxiliary = sp.csr_array([[0.0], [1.0], [-1.0]]), sp.csr_array([[1.0], [-1.0], [-1.0]])
+    >>> distance = Polyhedral(plan, np.array([0.0, 0.5, -0.5]), auxiliary, np.zeros(3, dtype=bool))
+    >>> distance.minorant(np.array([1.0, 0.25, 0.75]))
+    (array([-0.5]), 0.25)
+    """
+
+    auxiliary: sp.csr_array
+    equal: npt.NDArray[np.bool_]
+    expression: "cp.Expression | None" = None
+    variable: "cp.Variable | None" = None
+
+    code = POLYHEDRAL
+
+    def value(self, plan: Numbers) -> Any:
+        """Return the function's value at a plan."""
+        if self.expression is None or self.variable is None:
+            return self._value(self.arguments(plan))
+        with valued(self.variable, plan):
+            return float(np.asarray(self.expression.value).item())
+
+    def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
+        """Return g and k with φ(G x − h) ≥ g · x + k for every plan x, by multipliers; ``None`` if they prove nothing.
+
+        Multipliers may be in any unit: they are divided by the first. Negative ones count as 0.
+        """
+        sound = self._sound(slopes)
+        if sound is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope, constant = self.matrix.T @ sound, -float(self.shifts @ sound)
+        return (slope, constant) if np.isfinite(slope).all() and np.isfinite(constant) else None
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return multipliers that prove a bound, close to those given; zeros if there are none."""
+        sound = self._sound(slopes)
+        return np.zeros(self.size) if sound is None else sound
+
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return the expression; the plan must be its variable."""
+        assert self.expression is not None
+        assert plan is self.variable
+        return self.expression
+
+    def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
+        """Return what is equal for equal terms."""
+        more = self.auxiliary.indptr, self.auxiliary.indices, self.auxiliary.data, self.equal
+        return *super().identity(plans), *(array.tobytes() for array in more)
+
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which keep the units that cvxpy chose."""
+        count = self.size - 1
+        return TermRows(
+            heads=np.zeros(1, dtype=np.int64),
+            places=1 + np.arange(count),
+            signs=np.ones(count, dtype=np.int64),
+            costs=self.auxiliary[[0]].toarray().ravel(),
+            auxiliary=sp.csr_array(self.auxiliary[1:]),
+            equal=self.equal[1:],
+        )
+
+    def _value(self, arguments: Numbers) -> Any:
+        return self._slopes(arguments) @ arguments
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        """Return the multipliers whose bound is tight; the first alone if none were found."""
+        count = self.size
+        bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
+        bounds[0] = 1.0
+        zeros = np.zeros(self.auxiliary.shape[1])
+        found = linprog(-arguments, A_eq=self.auxiliary.T, b_eq=zeros, bounds=bounds)
+        return _unit_vector(arguments, 0, 1.0) if found.x is None else np.asarray(found.x, dtype=np.float64)
+
+    def _sound(self, multipliers: Numbers) -> Floats | None:
+        """Return multipliers that prove a bound, close to those given; ``None`` if there are none."""
+        if not np.isfinite(multipliers).all() or multipliers[0] <= 0.0:
+            return None
+        with np.errstate(over="ignore"):
+            given = np.where(self.equal, multipliers, np.maximum(multipliers, 0.0)) / multipliers[0]
+        return self._repaired(given) if (np.abs(given) <= _LARGEST * self._unit).all() else None
+
+    def _repaired(self, given: Floats) -> Floats | None:
+        """Return multipliers that cancel at auxiliary variables, from ones that nearly do."""
+        for _ in range(3):
+            left = self.auxiliary.T @ given
+            if (np.abs(left) <= _ROUND_OFF * self._unit).all():
+                return given
+            # Relative changes, so that no sign turns; the first multiplier stays 1.
+            factors = given.copy()
+            factors[0] = 0.0
+            weighted = sp.diags_array(factors) @ self.auxiliary
+            given += factors * lsqr(weighted.T.tocsr(), -left, atol=1e-15, btol=1e-15, conlim=0.0)[0]
+            if not np.isfinite(given).all():
+                break
+            given = np.where(self.equal, given, np.maximum(given, 0.0))
+        return None
+
+    @cached_property
+    def _unit(self) -> float:
+        """The largest coefficient of the function, at least 1."""
+        return max(1.0, *(largest(part[[0]].data) for part in (self.matrix, self.auxiliary)))
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque(Term):
+    """A convex cvxpy expression that is none of the other terms: cvxpy alone knows its values and tangents.
+
+    Its z are plans, and so are its slopes: a plan stands for the tangent there.
+
+    Attributes
+    ----------
+    expression : cvxpy.Expression
+        Scalar.
+    variable : cvxpy.Variable
+        The plan in it.
+    """
+
+    expression: "cp.Expression"
+    variable: "cp.Variable"
+
+    code = OPAQUE
+
+    @classmethod
+    def of(cls, expression: "cp.Expression", variable: "cp.Variable") -> "Opaque":
+        """Return the term of an expression."""
+        return cls(sp.eye_array(variable.size, format="csr"), np.zeros(variable.size), expression, variable)
+
+    def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
+        """Return the tangent at a plan, at one a little further inside where there is none; ``None`` without any."""
+        plan = self._valid(slopes)
+        for inwards in (0.0, 1e-9, 1e-6):
+            at = (1.0 - inwards) * plan + inwards
+            with valued(self.variable, at), np.errstate(divide="ignore", invalid="ignore"):
+                given, slope = self.expression.value, self._gradient()
+            if slope is None or given is None:
+                continue
+            gradient = np.asarray(slope.toarray() if sp.issparse(slope) else slope, dtype=np.float64).ravel()
+            value = float(np.asarray(given).item())
+            if np.isfinite(gradient).all() and np.isfinite(value):
+                return gradient, value - float(gradient @ at)
+        return None
+
+    def _valid(self, slopes: Numbers) -> Numbers:
+        """Return a plan without negative entries."""
+        return np.maximum(slopes, 0.0)
+
+    def steepness(self, plan: Floats) -> float:
+        """Return how large its slopes are at a plan; 1 if that is not known."""
+        tangent = self.minorant(plan)
+        return 1.0 if tangent is None else largest(tangent[0][1:])
+
+    def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
+        """Return its values and tangents at plans."""
+        tangents = [self.minorant(plan) or (np.zeros(0), 0.0) for plan in plans]
+        said = zip(plans, tangents, strict=True)
+        return self.code, *((self.value(plan), slope.tobytes(), constant) for plan, (slope, constant) in said)
+
+    def to_cvxpy(self, plan: Any) -> "cp.Expression":
+        """Return the expression; the plan must be its variable."""
+        assert plan is self.variable
+        return self.expression
+
+    def _gradient(self) -> Any:
+        """Return cvxpy's gradient where the variable is; ``None`` if it has none."""
+        try:
+            return self.expression.grad[self.variable]
+        except Exception:  # some functions of cvxpy have none, and fail in ways of their own
+            return None
+
+    def _value(self, arguments: Numbers) -> Any:
+        """Return the value at a plan; near it where cvxpy has none, as of 0² / 0, and ∞ if there is none either."""
+        for inwards in (0.0, 1e-9):
+            at = (1.0 - inwards) * arguments + inwards
+            with valued(self.variable, at), np.errstate(divide="ignore", invalid="ignore"):
+                value = self.expression.value
+            if value is not None and not np.isnan(value):
+                return float(np.asarray(value).item())
+        return np.inf
+
+    def _slopes(self, arguments: Numbers) -> Numbers:
+        return arguments
+
+
+@dataclass(frozen=True, eq=False)
+class TermRows:
+    """φ(z) = Σ z[heads] + min over s of costs · s with signs · z[places] + K s ≤ 0, or = 0, row by row."""
+
+    heads: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    signs: npt.NDArray[np.int64]
+    costs: Floats
+    auxiliary: sp.csr_array
+    equal: npt.NDArray[np.bool_]
+
+
+@contextmanager
+def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
+    """Give a cvxpy variable a value for a while."""
+    before = variable.value
+    try:
+        variable.save_value(np.asarray(value, dtype=np.float64))
+        yield
+    finally:
+        variable.save_value(before)
+
+
+def largest(numbers: Numbers) -> float:
+    """Return the largest absolute value, 0 of none."""
+    return float(np.abs(numbers).max(initial=0.0))
+
+
+def _scaled(slopes: Numbers) -> tuple[Numbers, bool]:
+    """Return slopes divided by the largest if that is above 1, since squares of what is very large would overflow."""
+    size = np.abs(slopes).max(initial=0)
+    return (slopes / size, True) if size > 1 else (slopes, False)
+
+
+def _unit_vector(like: Numbers, place: int, number: Any) -> Numbers:
+    vector = np.zeros(len(like), dtype=like.dtype)
+    vector[place] = number
+    return vector

@@ -1,0 +1,511 @@
+"""How far a plan is from a reference strategy: convex functions of the plan, three of them.
+
+A distance is a :class:`~treeplex.models.convex.ConvexFunction` with a reference strategy: whatever takes the one takes
+the other.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.special import kl_div
+
+from ..seqform.arrays import Floats, Integers
+from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from ..seqform.evaluate import best_response_value
+from ..seqform.polytope import Treeplex
+from ..seqform.rationals import exact_behaviour, to_fractions
+from ..seqform.rules import Number
+from ..seqform.strategy import Strategy, check_same_game
+from .convex import ConvexFunction, Norm1, Norm2, RelativeEntropy, Term
+from .programs.triplets import Triplets
+
+#: What stands for a probability of zero where its logarithm is needed: small enough to cost nothing in a bound.
+LEAST = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(ConvexFunction, ABC):
+    """How far a player's plan x is from a reference strategy b*: what the three distances have in common.
+
+    A plan differs from the reference at a sequence (I, a) by (B x)(I, a) = x(I, a) − b*(I, a) x(σ(I)); in a flow
+    polytope the whole inflow of I stands for x(σ(I)). So what a plan does where it does not go counts nothing, and a
+    distance is 0 exactly at the plans that play like the reference wherever they go and the weight is not 0. Take
+    :class:`L1Distance`, :class:`L2Distance` or :class:`KLDistance`.
+
+    Parameters
+    ----------
+    reference : Strategy
+        b*, with its behaviour also where it does not go itself.
+    weights : array_like, shape (num_infosets,), optional
+        w(I) ≥ 0, how much each infoset counts; 1 by default.
+        :func:`~treeplex.seqform.functional.reach_of_others` returns the probability that chance and the other players
+        allow each infoset.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is not a strategy, or the weights are not such an array.
+    """
+
+    indices: Integers = field(init=False, repr=False)
+    numbers: npt.NDArray[Any] = field(init=False, repr=False)
+    constant: Number = field(init=False, repr=False)
+    terms: tuple[Term, ...] = field(init=False, repr=False)
+    reference: Strategy
+    weights: Any = None
+
+    #: How the distance is called in messages and on the command line.
+    kind: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reference, Strategy):
+            raise InvalidStrategyError(
+                f"the reference of {type(self).__name__} is {shown(self.reference)}, expected a Strategy"
+            )
+        object.__setattr__(self, "weights", self._checked_weights())
+        self._check()
+        function = ConvexFunction.of([self._term()])
+        for attribute in ("indices", "numbers", "constant", "terms"):
+            object.__setattr__(self, attribute, getattr(function, attribute))
+
+    def _checked_weights(self) -> Floats:
+        count = self.treeplex.num_infosets
+        try:
+            weights = np.ones(count) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidStrategyError(f"the weights of a distance are no numbers: {one_line(str(error))}") from None
+        if weights.shape != (count,):
+            raise InvalidStrategyError(
+                f"the weights of a distance have shape {weights.shape}, expected ({count},): one an infoset"
+            )
+        sound = np.isfinite(weights) & (weights >= 0.0)
+        if not sound.all():
+            wrong = int(np.argmin(sound))
+            raise InvalidStrategyError(
+                f"infoset {shown(self.treeplex.infoset_labels[wrong])} has weight {weights[wrong]:g} in a distance, "
+                "expected a finite number of at least 0"
+            )
+        weights.flags.writeable = False
+        return weights
+
+    def _check(self) -> None:
+        """Refuse a reference that the distance cannot be measured from."""
+
+    @abstractmethod
+    def _term(self) -> Term:
+        """Return the one term that the distance is."""
+
+    @property
+    def player(self) -> int:
+        """Whose plan it measures."""
+        return self.reference.player
+
+    @property
+    def treeplex(self) -> Treeplex:
+        """The polytope of that player."""
+        return self.reference.treeplex
+
+    @cached_property
+    def sequence_weights(self) -> Floats:
+        """The weight of each sequence's infoset, shape (num_sequences − 1,): the empty sequence has none."""
+        return np.repeat(self.weights, self.treeplex.num_actions)
+
+    @cached_property
+    def scale(self) -> float:
+        """How large distances are, but for a factor: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
+        return best_response_value(self.treeplex, self.treeplex.inflow.T @ self.weights) or 1.0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.weights.flags.writeable = False  # stored arrays come back writeable
+
+    def value(self, plan: "Strategy | npt.ArrayLike") -> Any:
+        """Return the distance of a strategy, or of a plan.
+
+        Parameters
+        ----------
+        plan : Strategy, or array_like of shape (num_sequences,)
+            Of the same player; a plan in the player's polytope, of floats or of fractions.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If it is a strategy of another player or game, or not a vector of that shape.
+        """
+        if isinstance(plan, Strategy):
+            check_same_game(plan, self.reference.sequence_form)
+            if plan.player != self.player:
+                raise InvalidStrategyError(
+                    f"a distance from a strategy of player {self.player} received one of player {plan.player}"
+                )
+            plan = plan.plan
+        return super().value(self._checked_plan(plan))
+
+    def gradient(self, plan: npt.ArrayLike) -> Floats:
+        """Return a subgradient at a plan, shape (num_sequences,); the gradient where there is one.
+
+        It is the gradient along the polytope, that of a function which is positively homogeneous in the plan: its
+        product with the plan is the distance.
+        """
+        gradient: Floats = self.minorant(plan)[0]
+        return gradient
+
+    def minorant(self, plan: npt.ArrayLike, slopes: npt.NDArray[Any] | None = None) -> tuple[Any, Any]:
+        """Return a linear lower bound that is tight at a plan.
+
+        Parameters
+        ----------
+        plan : array_like, shape (num_sequences,)
+        slopes : ndarray of float64 or of Fraction, optional
+            What the bound is made from instead of from the plan, such as a solver's; each distance says what they are.
+            Whatever they are, the bound holds.
+
+        Returns
+        -------
+        coefficients : ndarray of float64, shape (num_sequences,)
+        constant : float
+            With D(x) ≥ coefficients · x + constant for every x of the polytope.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If the slopes are not of the right shape.
+        """
+        if slopes is not None:
+            slopes = slopes if slopes.dtype == object else np.array(slopes, dtype=np.float64)
+            if slopes.shape != (self.size,):
+                raise InvalidStrategyError(
+                    f"the slopes of a distance have shape {slopes.shape}, expected ({self.size},)"
+                )
+        return super().minorant(self._checked_plan(plan), slopes)
+
+    def _checked_plan(self, plan: npt.ArrayLike) -> npt.NDArray[Any]:
+        if isinstance(plan, np.ndarray) and plan.dtype == object:
+            return plan
+        return self.treeplex.checked_vector(plan, "realization plan")
+
+    def best_slopes(self, payoffs: Floats) -> Floats | None:
+        """Return the slopes whose minorant proves the most of min over x of D(x) − payoffs · x.
+
+        ``None`` where they do not follow from the payoffs alone.
+        """
+        return None
+
+
+class _Differences(Norm1):
+    """Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), in fractions too."""
+
+    distance: "L1Distance"
+
+    def __init__(self, distance: "L1Distance", matrix: sp.csr_array) -> None:
+        super().__init__(matrix, np.zeros(matrix.shape[0]))
+        object.__setattr__(self, "distance", distance)
+
+    @cached_property
+    def exact_matrix(self) -> Triplets:
+        """B in fractions."""
+        treeplex = self.distance.treeplex
+        count, inflow = treeplex.num_sequences - 1, treeplex.inflow
+        played = exact_behaviour(treeplex, self.distance.reference.behaviour)[1:]
+        inflows = to_fractions(inflow.data)
+        # A row each sequence: itself, minus its probability times what flows into its infoset.
+        infosets = treeplex.sequence_infosets[1:]
+        lengths = np.diff(inflow.indptr)[infosets]
+        sequences = np.arange(count)
+        rows = np.concatenate([sequences, np.repeat(sequences, lengths)])
+        places = np.concatenate(
+            [np.arange(inflow.indptr[infoset], inflow.indptr[infoset + 1]) for infoset in infosets]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        columns = np.concatenate([sequences + 1, inflow.indices[places]])
+        factors = to_fractions(self.distance.sequence_weights)
+        values = np.concatenate([factors, -(factors * played)[rows[count:]] * inflows[places]])
+        shape = (count, treeplex.num_sequences)
+        return Triplets(shape, rows.astype(np.int64), columns.astype(np.int64), values).compressed()
+
+
+@dataclass(frozen=True, eq=False)
+class L1Distance(Distance):
+    """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a abs(x(I, a) − b*(I, a) x(σ(I))).
+
+    At an infoset that no own decision comes before it is the ℓ1 distance of behaviours, twice the total variation. It
+    has a linear program. Slopes are numbers from −1 to 1, a sequence but the empty one.
+
+    Parameters
+    ----------
+    reference : Strategy
+    weights : array_like, shape (num_infosets,), optional
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is not a strategy, or the weights are not one number of at least 0 an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L1Distance
+    >>> game = load_game("kuhn")
+    >>> uniform = Strategy.uniform(game, 0)
+    >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
+    >>> L1Distance(uniform).value(betting.plan)
+    1.0
+    """
+
+    kind: ClassVar[str] = "l1"
+
+    def _term(self) -> Term:
+        return _Differences(self, _weighted_differences(self, self.sequence_weights))
+
+    @property
+    def differences(self) -> sp.csr_array:
+        """R, shape (num_sequences − 1, num_sequences): a row each sequence but the empty one."""
+        return self.terms[0].matrix
+
+    @property
+    def exact_differences(self) -> Triplets:
+        """R in fractions, shape (num_sequences − 1, num_sequences).
+
+        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so that the distance of
+        that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
+        """
+        return self.terms[0].exact_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class L2Distance(Distance):
+    """The Euclidean distance from a reference strategy: √(Σ_I w(I) Σ_a (x(I, a) − b*(I, a) x(σ(I)))²).
+
+    Slopes are a vector of Euclidean length 1 at most, an entry a sequence but the empty one.
+
+    Parameters
+    ----------
+    reference : Strategy
+    weights : array_like, shape (num_infosets,), optional
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is not a strategy, or the weights are not one number of at least 0 an infoset.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import L2Distance
+    >>> game = load_game("kuhn")
+    >>> uniform = Strategy.uniform(game, 0)
+    >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}, "Q_": {"b": 1.0}})
+    >>> L2Distance(uniform).value(betting.plan)
+    1.0
+    """
+
+    kind: ClassVar[str] = "l2"
+
+    def _term(self) -> Term:
+        matrix = _weighted_differences(self, np.sqrt(self.sequence_weights))
+        return Norm2(matrix, np.zeros(matrix.shape[0]))
+
+    @cached_property
+    def scale(self) -> float:
+        """How large distances are, but for a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
+        return float(np.sqrt(super().scale))
+
+    @property
+    def differences(self) -> sp.csr_array:
+        """R, shape (num_sequences − 1, num_sequences): a row each sequence but the empty one."""
+        return self.terms[0].matrix
+
+
+@dataclass(frozen=True, eq=False)
+class KLDistance(Distance):
+    """The dilated Kullback–Leibler divergence from a reference strategy b* that plays every action.
+
+    Σ_I w(I) Σ_a x(I, a) log(x(I, a) / (x(σ(I)) b*(I, a))): the divergence of the behaviours at each infoset, weighted
+    by how much the plan comes there.
+
+    Parameters
+    ----------
+    reference : Strategy
+        Positive at every action of an infoset whose weight is positive.
+    weights : array_like, shape (num_infosets,), optional
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the reference is not a strategy or gives an action no probability, or the weights are not one number of at
+        least 0 an infoset.
+
+    Notes
+    -----
+    Jointly convex in x(I, ·) and x(σ(I)), as (p, q) ↦ p log(p / q) is. The opposite divergence, Σ b* log(b* / b), is
+    not convex in the plan. Slopes are a behaviour strategy z, shape (num_sequences,) with entry 0 not read: since
+    the divergence of a behaviour from z is at least 0, D(x) ≥ Σ_I w(I) Σ_a x(I, a) log(z(I, a) / b*(I, a)), with
+    equality where x plays like z. Dilated entropies: Hoda, Gilpin, Peña and Sandholm, "Smoothing techniques for
+    computing Nash equilibria of sequential games", Mathematics of Operations Research 35 (2010).
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game
+    >>> from treeplex.models.distances import KLDistance
+    >>> game = load_game("kuhn")
+    >>> uniform = Strategy.uniform(game, 0)
+    >>> betting = Strategy.from_dict(game, 0, {"K_": {"b": 1.0}})
+    >>> round(KLDistance(uniform).value(betting.plan), 6)  # log 2
+    0.693147
+    """
+
+    kind: ClassVar[str] = "kl"
+
+    def _check(self) -> None:
+        missing = (self.reference.behaviour[1:] <= 0.0) & (self.sequence_weights > 0.0)
+        if missing.any():
+            infoset, action = self.treeplex.sequence_label(1 + int(np.argmax(missing))) or ("", "")
+            raise InvalidStrategyError(
+                f"the reference of KLDistance gives action {shown(action)} at infoset {shown(infoset)} no "
+                "probability, expected a positive one everywhere: mix it with a little uniform play"
+            )
+
+    def _term(self) -> Term:
+        return DilatedEntropy.of(self.treeplex, self.reference.behaviour, self.sequence_weights)
+
+    def best_slopes(self, payoffs: Floats) -> Floats | None:
+        """Return the behaviour that attains min over x of D(x) − payoffs · x.
+
+        Bottom-up, v(I, a) = payoffs(I, a) + Σ v(J) over the infosets J that (I, a) leads to, z(I, a) is proportional to
+        b*(I, a) exp(v(I, a) / w(I)), and v(I) = w(I) log Σ_a b*(I, a) exp(v(I, a) / w(I)).
+        """
+        values = self.treeplex.checked_vector(payoffs, "gradient")
+        slopes = self.reference.behaviour.copy()
+        for level in reversed(self.treeplex.levels):
+            own = values[level.sequences]
+            best = np.maximum.reduceat(own, level.starts)
+            weights = self.weights[level.infosets]
+            counted = weights > 0.0
+            # With no weight the best action counts alone, and its slopes are not read.
+            scale = np.where(counted, weights, 1.0)
+            with np.errstate(over="ignore", under="ignore"):
+                powers = np.exp((own - np.repeat(best, level.counts)) / np.repeat(scale, level.counts))
+            powers *= self.reference.behaviour[level.sequences]
+            totals = np.add.reduceat(powers, level.starts)
+            counted &= totals > 0.0
+            totals = np.where(counted, totals, 1.0)
+            slopes[level.sequences] = np.where(
+                np.repeat(counted, level.counts), powers / np.repeat(totals, level.counts), slopes[level.sequences]
+            )
+            level.pass_up(np.where(counted, best + weights * np.log(totals), best), values)
+        return slopes
+
+
+@dataclass(frozen=True, eq=False)
+class DilatedEntropy(RelativeEntropy):
+    """The entropies of the pairs w(I) x(I, a), w(I) b*(I, a) x(σ(I)) of sequences whose weight is positive.
+
+    Its slopes are those of :class:`KLDistance`: a behaviour, which proves more than slopes of pairs would.
+
+    Attributes
+    ----------
+    treeplex : Treeplex
+    behaviour : ndarray of float64, shape (num_sequences,)
+        b*.
+    weights : ndarray of float64, shape (num_sequences − 1,)
+        Of sequences but the empty one.
+    """
+
+    treeplex: Treeplex
+    behaviour: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, treeplex: Treeplex, behaviour: Floats, weights: Floats) -> "DilatedEntropy":
+        """Return the divergence from a behaviour."""
+        counted = np.flatnonzero(weights > 0.0)
+        own = sp.eye_array(treeplex.num_sequences, format="csr")[1 + counted]
+        spread = treeplex.inflow[treeplex.sequence_infosets[1:][counted]]
+        factors = sp.diags_array(weights[counted]), sp.diags_array(weights[counted] * behaviour[1:][counted])
+        pairs = np.arange(2 * len(counted)).reshape(2, -1).T.ravel()
+        matrix = sp.csr_array(sp.csr_array(sp.vstack([factors[0] @ own, factors[1] @ spread]))[pairs])
+        return cls(matrix, np.zeros(len(pairs)), treeplex, behaviour, weights)
+
+    @property
+    def size(self) -> int:
+        """How many slopes it has."""
+        return self.treeplex.num_sequences
+
+    @property
+    def _counted(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.weights > 0.0).astype(np.int64)
+
+    def value(self, plan: npt.NDArray[Any]) -> Any:
+        """Return the divergence at a plan."""
+        reach = self.treeplex.reach(plan)[self.treeplex.sequence_infosets[1:]]
+        expected, counted = reach * self.behaviour[1:], self._counted
+        # Each term is at least 0, and what it adds to x log(x / y) sums to 0 at every infoset: nothing cancels.
+        terms = kl_div(np.maximum(plan[1:], 0.0)[counted], np.maximum(expected, 0.0)[counted])
+        return self.weights[counted] @ terms
+
+    def slopes_at(self, plan: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the plan's behaviour, the reference's where the plan does not go."""
+        plan = np.maximum(plan, 0.0)
+        reached = np.repeat(self.treeplex.reach(plan) > 0.0, self.treeplex.num_actions)
+        slopes = self.treeplex.behaviour(plan)
+        slopes[1:] = np.where(reached, slopes[1:], self.behaviour[1:])
+        return slopes
+
+    def from_loop(self, average: Floats) -> Floats:
+        """Return the geometric mean of the behaviours whose slopes of pairs were averaged.
+
+        It proves at least what they prove on average: at each infoset the mean's entries sum to 1 at most, and are
+        divided by the sum.
+        """
+        slopes = self.behaviour.copy()
+        slopes[1 + self._counted] *= np.exp(np.clip(average[0::2] - 1.0, -700.0, 700.0))
+        return slopes
+
+    def _valid(self, slopes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the slopes as a behaviour that gives every action some probability."""
+        behaviour: Floats = np.maximum(slopes, 0.0)
+        if self.treeplex.num_infosets:
+            starts, counts = self.treeplex.offsets[:-1], self.treeplex.num_actions
+            largest = np.maximum.reduceat(behaviour, starts)
+            behaviour[1:] /= np.repeat(np.where(largest > 0.0, largest, 1.0), counts)
+            behaviour = np.maximum(behaviour, LEAST)
+            behaviour[1:] /= np.repeat(np.add.reduceat(behaviour, starts), counts)
+        return behaviour
+
+    def minorant(self, slopes: npt.NDArray[Any]) -> tuple[Any, Any] | None:
+        """Return g and k with D(x) ≥ g · x + k for every plan x; k is 0."""
+        behaviour, counted = self._valid(slopes), 1 + self._counted
+        coefficients = np.zeros(self.size)
+        ratios = np.log(behaviour[counted]) - np.log(self.behaviour[counted])
+        coefficients[counted] = self.weights[counted - 1] * ratios
+        return coefficients, 0.0
+
+
+def _weighted_differences(distance: Distance, factors: Floats) -> sp.csr_array:
+    """Return R: the differences from the reference, each times a factor, a row each sequence but the empty one."""
+    treeplex = distance.treeplex
+    spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
+    own = sp.eye_array(treeplex.num_sequences, format="csr")[1:]
+    matrix = own - sp.diags_array(distance.reference.behaviour[1:]) @ spread
+    return sp.csr_array(sp.diags_array(factors) @ matrix)
+
+
+#: The distances by kind.
+DISTANCES: dict[str, type[Distance]] = {distance.kind: distance for distance in (L1Distance, L2Distance, KLDistance)}
+
+
+def check_distance(problem: str, distance: Any) -> None:
+    """Refuse what is not a distance.
+
+    Raises
+    ------
+    UnsupportedProblemError
+    """
+    if not isinstance(distance, Distance):
+        names = ", ".join(kind.__name__ for kind in DISTANCES.values())
+        raise UnsupportedProblemError(f"{problem}: the distance is {shown(distance)}, expected one of {names}")
