@@ -71,6 +71,8 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain numbers and strings, curves last; NaN and infinity are ``None``."""
+        from ..solvers.solution import json_ready  # slow: the command line's help formats numbers without it
+
         flat: dict[str, Any] = {}
         for name, value in vars(self).items():
             flat |= value.parts(name) if isinstance(value, Curve) else {name: value}

@@ -453,7 +453,7 @@ BAD = {
     "two names": (["ccfr-figure-2a", "ccfr-figure-2b"], "unexpected extra argument"),
     "name and list": (["ccfr-figure-2a", "--list"], "leave the other arguments out"),
     "full without a name": (["--full"], "leave the other arguments out"),
-    "folder that is a file": (["ccfr-figure-2a", "--out", "FILE"], "is a file, expected a folder"),
+    "folder that is a file": (["ccfr-figure-2a", "--out", "FILE"], "expected a folder, got the file"),
     "folder in a file": (["ccfr-figure-2a", "--out", "FILE/in"], "--out: cannot write"),
     "no folder": (["ccfr-figure-2a", "--out", ""], "--out: the folder name is empty"),
     "JSON in a file": (["ccfr-figure-2a", "--json", "FILE/in"], "--json: cannot write"),
