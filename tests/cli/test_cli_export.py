@@ -200,7 +200,7 @@ BAD_FILES = {
     "broken JSON": ("broken.json", "broken.json: line 2, column 1: no JSON"),
     "broken efg": ("broken.efg", "broken.efg: line 1, column 1: "),
     "broken GraphML": ("broken.graphml", "broken.graphml: line 1, column 1: no XML"),
-    "broken npz": ("broken.npz", "broken.npz: no .npz archive of arrays"),
+    "broken npz": ("broken.npz", "broken.npz: not an .npz archive of arrays"),
     "no game": ("forgets.json", "forgets.json: node 0 lies on a cycle"),
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
     "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
