@@ -50,8 +50,19 @@ class BiasedReplies(Replies):
         reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
         biased = sp.diags_array(least[1:]) @ reached[owners]
         spread = sp.csr_array(sp.diags_array(1.0 - trusted) + sp.vstack([sp.csr_array((1, count)), biased]))
-        flows = Treeplex.from_inflow(plans.inflow @ spread, plans.num_actions)
-        return cls(flows, spread, plans, least)
+        inflow = _without_zeros(plans.inflow @ spread)
+        # An infoset to which only actions lead that a fully trusted model never plays is not reached, nor is what lies
+        # below it: z plays there as if it came from the root, and no plan of the opponent goes there.
+        unreached = np.diff(inflow.indptr) == 0
+        while unreached.any():
+            spread = _without_zeros(sp.diags_array(np.append(1.0, ~unreached[owners])) @ spread)
+            inflow = _without_zeros(plans.inflow @ spread)
+            if np.array_equal(unreached, np.diff(inflow.indptr) == 0):
+                break
+            unreached = np.diff(inflow.indptr) == 0
+        infosets = np.flatnonzero(unreached)
+        from_root = sp.csr_array((np.ones(len(infosets)), (infosets, np.zeros_like(infosets))), shape=inflow.shape)
+        return cls(Treeplex.from_inflow(inflow + from_root, plans.num_actions), spread, plans, least)
 
     def preimage(self, plan: Floats) -> Floats:
         """Return the z that plays, beyond what the model must have, as a plan does; uniformly where it plays less."""
@@ -169,6 +180,12 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
         if exact:
             raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")
         return Saddle(PlayerView(self.game, self.player, replies=self.replies), weight=1.0)
+
+
+def _without_zeros(matrix: sp.sparray) -> sp.csr_array:
+    found = sp.csr_array(matrix)
+    found.eliminate_zeros()
+    return found
 
 
 def _probability(name: str, number: Any) -> float:

@@ -264,6 +264,8 @@ class SaddleProblem(Problem):
     """
 
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
+    #: Whether the gap says how far an unsafe strategy is beyond the bound; otherwise that gap is zero.
+    gap_of_unsafe: ClassVar[bool] = False
 
     @abstractmethod
     def saddle(self, exact: bool = False) -> Saddle:
@@ -365,9 +367,10 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
-        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap then says by how much.
         zero = view.number(0)  # added, it turns a negative zero into zero
-        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, max(bounds.lower, bounds.upper)))
+        # A strategy that is unsafe, be it by round-off, can be beyond the bound.
+        most = bounds.upper if self.gap_of_unsafe else max(bounds.lower, bounds.upper)
+        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, most))
         return replace(
             self._strategy_certificate(plans, view.exact),
             objective=reached,

@@ -89,6 +89,7 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
+    gap_of_unsafe: ClassVar[bool] = True
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:
