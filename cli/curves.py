@@ -162,13 +162,13 @@ def find_sensitivity(
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
-    from ..solvers.parametric.sensitivity import value_function
+    from ..solvers.parametric.sensitivity import parametric_value
     from ..solvers.solution import json_ready
 
     if str(solution.status) == "interrupted":
         return None
     try:
-        function = value_function(solution.problem, name, lower, upper)
+        function = parametric_value(solution.problem, name, lower, upper)
     except InvalidConstraintError:
         if solution.infeasibility is None:
             raise

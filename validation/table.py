@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from ..solvers.solution import json_ready
-
 #: The fewest characters that a column of a table has.
 _NARROWEST = 7
 
@@ -78,6 +76,8 @@ class Row:
             flat |= value.parts(name) if isinstance(value, Curve) else {name: value}
         del flat["failure"]
         ordered = {name: flat[name] for name in sorted(flat, key=lambda name: name.endswith("_curve"))}
+        from ..solvers.solution import json_ready  # numpy takes its time, and help needs only the columns
+
         return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
 
     def cells(self) -> dict[str, str]:
