@@ -78,7 +78,6 @@ class Row:
             flat |= value.parts(name) if isinstance(value, Curve) else {name: value}
         del flat["failure"]
         ordered = {name: flat[name] for name in sorted(flat, key=lambda name: name.endswith("_curve"))}
-        from ..solvers.solution import json_ready  # numpy takes its time, and help needs only the columns
 
         return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
 

@@ -223,7 +223,8 @@ def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "
     >>> figure = draw(load_game("matching_pennies"))
     >>> figure.savefig("pennies.png")
     """
-    tree = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game").tree_to_draw(MAX_NODES)
+    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw(MAX_NODES)
     check_choice(direction, "direction", UnsupportedProblemError, (None, "down", "right"))
     require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
@@ -486,7 +487,8 @@ def format_dot(tree: Drawable) -> str:
     }
     <BLANKLINE>
     """
-    tree = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game").tree_to_draw()
+    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw()
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
         "digraph game {",

@@ -438,7 +438,11 @@ REFUSED = [
         InvalidStrategyError,
         "expected 0 or 1",
     ),
-    (lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise="bets", player=0), InvalidGameError, "not a vector of numbers"),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise="bets", player=0),
+        InvalidGameError,
+        "not a vector of numbers",
+    ),
     (lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=BETS, player=1), InvalidStrategyError, "is about player 0"),
     (lambda: EpsilonSafeStyle(LEDUC, epsilon=0.1, maximise=BETS), InvalidStrategyError, "coefficients, expected 1093"),
     (
