@@ -40,6 +40,7 @@ ROW_KEYS = {
         "exact_value",
         "difference",
         "error",
+        "failure",
         "exploitability",
         "violation",
         "tolerance",
