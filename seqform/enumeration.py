@@ -223,7 +223,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
 
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
         nonlocal num_leaves
-        payoffs: Any = payoffs_at(state)
+        payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
             if not in_order(payoffs):
                 _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number per player")
@@ -244,7 +244,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
             exact_chance.append(reach)
         try:
             leaf_chance.append(reach)
-            leaf_payoffs.extend(payoffs)
+            leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
         except (TypeError, OverflowError):
             _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
         num_leaves += 1
@@ -324,18 +324,18 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         else:
             _refuse_player(rules, visited + num_leaves, who)
 
-    payoffs = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
-    if not np.isfinite(payoffs).all():
-        wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
-        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers")
-    ends = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
+    payoff_table = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
+    if not np.isfinite(payoff_table).all():
+        wrong = int(np.argmin(np.isfinite(payoff_table).all(axis=1)))
+        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers")
+    sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    for each in (ends, chance, payoffs):
-        each.flags.writeable = False  # so that none is copied
+    for table in (sequence_table, chance, payoff_table):
+        table.flags.writeable = False  # so that none is copied
     leaves = LeafTable(
-        ends,
+        sequence_table,
         chance,
-        payoffs,
+        payoff_table,
         tuple(exact_chance) if exact else None,
         tuple(exact_payoffs) if exact else None,
     )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .parametric.frontier import Frontier
-    from .parametric.sensitivity import ValueFunction
+    from .parametric.sensitivity import ParametricValue
     from .parametric.trade_off import TradeOff
 
 # Prices that differ by a larger factor are drawn on a logarithmic axis.
@@ -55,14 +55,14 @@ def draw_frontier(frontier: "Frontier") -> "Figure":
     return figure
 
 
-def draw_value_function(function: "ValueFunction") -> "Figure":
+def draw_value_function(function: "ParametricValue") -> "Figure":
     """Draw the optimum against a constraint's bound, with its breakpoints, and the price below it.
 
     Bounds that are infeasible are shaded.
 
     Parameters
     ----------
-    function : ValueFunction
+    function : ParametricValue
 
     Returns
     -------
@@ -75,11 +75,11 @@ def draw_value_function(function: "ValueFunction") -> "Figure":
 
     Examples
     --------
-    >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, value_function
+    >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, parametric_value
     >>> from treeplex.solvers.pictures import draw_value_function
     >>> game = load_game("kuhn")
     >>> problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0)
-    >>> figure = draw_value_function(value_function(problem, "safety", 0, 0.5))
+    >>> figure = draw_value_function(parametric_value(problem, "safety", 0, 0.5))
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['objective', 'price']
     """

@@ -171,7 +171,7 @@ def _compare(
 
 def unpaid_violation(solution: "Solution") -> float:
     """Return a solution's largest violation; 0 where the problem sets a price on violations and counts it."""
-    return solution.violation if getattr(solution.problem, "penalty", None) is None else 0.0
+    return solution.violation if solution.problem.penalty is None else 0.0
 
 
 def _owed(solution: "Solution", priced: "Solution") -> float:
@@ -179,7 +179,7 @@ def _owed(solution: "Solution", priced: "Solution") -> float:
 
     Bounds hold as far as strategies meet their constraints, and an objective profits from what they do not meet.
     """
-    if getattr(solution.problem, "penalty", None) is not None:
+    if solution.problem.penalty is not None:
         return 0.0
     violations = solution.certificate.violations
     return float(sum(price * max(0.0, violations.get(name, 0.0)) for name, price in priced.multipliers.items()))

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from ..solvers.solution import json_ready
-
 #: The fewest characters that a column of a table has.
 _NARROWEST = 7
 
@@ -73,11 +71,14 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain numbers and strings, curves last; NaN and infinity are ``None``."""
+        from ..solvers.solution import json_ready  # slow: the command line's help formats numbers without it
+
         flat: dict[str, Any] = {}
         for name, value in vars(self).items():
             flat |= value.parts(name) if isinstance(value, Curve) else {name: value}
         del flat["failure"]
         ordered = {name: flat[name] for name in sorted(flat, key=lambda name: name.endswith("_curve"))}
+
         return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
 
     def cells(self) -> dict[str, str]:

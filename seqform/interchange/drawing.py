@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from numbers import Integral
@@ -165,12 +166,12 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
-class Drawable:
+class Drawable(ABC):
     """A game that can be drawn; notebooks show it as a picture."""
 
+    @abstractmethod
     def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
-        raise NotImplementedError
 
     def _repr_svg_(self) -> str | None:
         """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
@@ -222,7 +223,8 @@ def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "
     >>> figure = draw(load_game("matching_pennies"))
     >>> figure.savefig("pennies.png")
     """
-    tree = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game").tree_to_draw(MAX_NODES)
+    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw(MAX_NODES)
     check_choice(direction, "direction", UnsupportedProblemError, (None, "down", "right"))
     require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
@@ -485,7 +487,8 @@ def format_dot(tree: Drawable) -> str:
     }
     <BLANKLINE>
     """
-    tree = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game").tree_to_draw()
+    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw()
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
         "digraph game {",

@@ -9,15 +9,15 @@ from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
+#: What averaging means.
+WEIGHTS = "weights of iterates in the average; a number is a power of t"
 Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
-    About(
-        "weights of iterates in the average, a number being a power of t", minimum=0, maximum=64, shown="by the base"
-    ),
+    About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
 ]
 Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
 Precision = Annotated[
-    Literal["double", "single", "auto"], About("floating-point precision; auto chooses by tolerance and size")
+    Literal["double", "single", "auto"], About("floating-point precision, auto by tolerance and size")
 ]
 Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
 SampleAveraging = Annotated[

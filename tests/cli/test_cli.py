@@ -17,6 +17,7 @@ import pytest
 import treeplex
 from treeplex import Profile, exploitability, load_game
 from treeplex.cli import main
+from treeplex.cli.errors import exit_status
 from treeplex.models.problems import PROBLEMS
 from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
@@ -39,6 +40,7 @@ ROW_KEYS = {
         "exact_value",
         "difference",
         "error",
+        "failure",
         "exploitability",
         "violation",
         "tolerance",
@@ -295,7 +297,7 @@ def test_exit_status_of_every_status() -> None:
     failing = {Status.INFEASIBLE, Status.UNBOUNDED, Status.UNCERTIFIED}
     for status in Status:
         expected = 1 if status in failing else 130 if status is Status.INTERRUPTED else 0
-        assert solve_command.exit_status(status) == expected
+        assert exit_status(status) == expected
 
 
 # Bad input
@@ -336,7 +338,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
+        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -347,11 +349,11 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
+        "--start is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],
-        f"{__file__} is no strategy file: it is no .npz archive; --out writes one",
+        f"--start: {__file__} is not a strategy file (.npz); --out writes one",
     ),
     "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
     "unknown OpenSpiel game": (["solve", "openspiel:kuhn_pokr"], "OpenSpiel"),

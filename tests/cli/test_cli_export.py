@@ -269,4 +269,4 @@ def test_a_problem_that_needs_more_than_the_game_is_refused(capsys: pytest.Captu
     assert main(["export", "kuhn", "--out", str(tmp_path / "kuhn.lp"), "--problem", "rnr"]) == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
-    assert "--problem rnr needs more than the game (opponent, p); expected nash" in shown.err
+    assert "write --problem rnr:opponent=O,p=P" in shown.err

@@ -10,7 +10,7 @@ import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
-from treeplex.cli.records import unsolved_record
+from treeplex.cli.solve import unsolved_record
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
@@ -274,15 +274,15 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is cfr",
+        "--base is for --method ccfr, pref-cfr, and --method is cfr",
     ),
     "a base of an exact method": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is highs",
+        "--base is for --method ccfr, pref-cfr, and --method is highs",
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
-        "--step says how far multipliers move in --method ccfr, and --method is cfr+",
+        "--step is for --method ccfr, and --method is cfr+",
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
@@ -290,15 +290,15 @@ MISTAKES = {
     ),
     "steps of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
-        "--step 0.0: expected a number above 0",
+        "--step '0': expected a number above 0",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
-        "--beta bounds the multipliers of --method ccfr, and --method is dcfr",
+        "--beta is for --method ccfr, and --method is dcfr",
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "--beta 0.0: expected a number above 0",
+        "--beta '0': expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),

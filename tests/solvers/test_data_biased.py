@@ -37,6 +37,15 @@ def test_no_trust_gives_an_equilibrium_and_full_trust_a_best_response(game, meth
     assert best.objective == pytest.approx(solve(BestResponse(game, model)).objective, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["highs", "cvxpy", "cfr+"])
+def test_a_fully_trusted_model_leaves_infosets_unreached(method):
+    # It always bets in the first round of Leduc poker, so that nobody learns how it answers a bet after a check.
+    model = Strategy.from_dict(LEDUC, 0, {f"{card}_": {"r": 1.0} for card in "JQK"})
+    solution = solve(DataBiasedResponse(LEDUC, model, p=1.0), method, **({"tol": 1e-3} if method == "cfr+" else {}))
+    assert solution.status.is_success
+    assert solution.objective == pytest.approx(solve(BestResponse(LEDUC, model)).objective, abs=2e-3)
+
+
 @examples(40)
 @given(trees(size=10), st.integers(0, 2**32), st.integers(0, 1))
 def test_it_is_the_equilibrium_against_opponents_bound_to_the_model(root, seed, player):

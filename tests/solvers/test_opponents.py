@@ -254,7 +254,7 @@ def test_seat_one_responds_safely_and_the_price_of_safety_is_shown(capsys, tmp_p
         (["--problem", "rnr", "--opponent", "unifrm", "--p", "1"], "did you mean uniform?"),
         (
             ["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--player", "2"],
-            "'--player': '2', expected 0 or 1",
+            "--player '2': expected 0 or 1",
         ),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--method", "cfvfp"], "cannot solve rnr"),
         (["--problem", "rmr"], "did you mean rnr?"),

@@ -489,7 +489,7 @@ def test_what_cannot_be_done_is_one_line(learned):
         CFRValue(10, tolerance=float("nan"))
     with pytest.raises(UnknownMethodError, match="expected a value function, or a callable"):
         DepthLimitedCFR("cfr+", 3)
-    with pytest.raises(UnknownMethodError, match="base='pref-cfr'"):
+    with pytest.raises(UnknownMethodError, match="base = pref-cfr"):
         DepthLimitedCFR("pref-cfr")
     for answer in (3, ([1.0], [1.0]), (np.full(3, np.nan), np.zeros(3))):
         with pytest.raises(SolverError, match="value function guess answered"):

@@ -218,18 +218,6 @@ def test_a_mixture_above_the_robust_responses_fails():
 # Figure 6
 
 
-def test_local_responses_gain_less_than_best_ones():
-    found = reproduce(CDRNRFigure6((3,), (1,)))
-    assert found.passed
-    gains = {(row.opponent, row.method): row.gain for row in found.rows}
-    for opponent in ("cfr:iterations=3", "random:seed=1"):
-        assert 0.0 < gains[opponent, "LBR"] < gains[opponent, "best response"]
-    shares = {claim.quantity: claim.measured for claim in found.claims}
-    lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
-    assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
-    assert shares["iterations of CFR from which LBR gains nothing"] is None
-
-
 def test_a_gain_that_cannot_be_fails():
     assert judged_by_gain(point(1.0, 0.0, "LBR"), 1.0).passed
     assert judged_by_gain(point(-0.5, 0.0, "LBR"), 1.0).passed
