@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from numbers import Integral
@@ -166,12 +165,12 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
-class Drawable(ABC):
+class Drawable:
     """A game that can be drawn; notebooks show it as a picture."""
 
-    @abstractmethod
     def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
+        raise NotImplementedError
 
     def _repr_svg_(self) -> str | None:
         """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
@@ -223,7 +222,7 @@ def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "
     >>> figure = draw(load_game("matching_pennies"))
     >>> figure.savefig("pennies.png")
     """
-    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")
     tree = given.tree_to_draw(MAX_NODES)
     check_choice(direction, "direction", UnsupportedProblemError, (None, "down", "right"))
     require_matplotlib()
@@ -487,7 +486,7 @@ def format_dot(tree: Drawable) -> str:
     }
     <BLANKLINE>
     """
-    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")
     tree = given.tree_to_draw()
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
