@@ -34,6 +34,7 @@ __getattr__ = deprecated_names(
         "OutcomeSamplingMCCFR": "treeplex.solvers.OutcomeSamplingMCCFR",
         "PlayLog": "treeplex.models.play.PlayLog",
         "PreferStrategy": "treeplex.models.preferences.PreferStrategy",
+        "StyledNash": "treeplex.models.problems.EpsilonSafeStyle",
         "StreamedProfile": "treeplex.solvers.StreamedProfile",
         "StreamedStrategy": "treeplex.solvers.StreamedStrategy",
         "best_response_values": "treeplex.seqform.best_response_values",
@@ -44,6 +45,7 @@ __getattr__ = deprecated_names(
         "streamed_gain": "treeplex.solvers.streamed_gain",
         "streamed_payoffs": "treeplex.solvers.streamed_payoffs",
         "style_efficiency": "treeplex.solvers.style_efficiency",
+        "value_function": "treeplex.solvers.parametric_value",
     },
     _find,
 )

@@ -19,9 +19,9 @@ from .models.problems import BestResponse as BestResponse
 from .models.problems import ConstrainedNash as ConstrainedNash
 from .models.problems import DataBiasedResponse as DataBiasedResponse
 from .models.problems import EpsilonSafeResponse as EpsilonSafeResponse
+from .models.problems import EpsilonSafeStyle as EpsilonSafeStyle
 from .models.problems import Nash as Nash
 from .models.problems import RestrictedNash as RestrictedNash
-from .models.problems import StyledNash as StyledNash
 from .seqform.errors import GameFileError as GameFileError
 from .seqform.errors import GameTooLargeError as GameTooLargeError
 from .seqform.errors import ImperfectRecallError as ImperfectRecallError
@@ -69,7 +69,7 @@ from .solvers import Status as Status
 from .solvers.depth_limited.agent import Agent as Agent
 from .solvers.opponents.counter_strategies import counter_strategy as counter_strategy
 from .solvers.parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
-from .solvers.parametric.sensitivity import value_function as value_function
+from .solvers.parametric.sensitivity import parametric_value as parametric_value
 from .solvers.parametric.trade_off import trade_off as trade_off
 from .solvers.sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .solvers.solve import solve as solve

@@ -15,11 +15,12 @@ from .errors import (
     ExitStatus,
     close_standard_output,
     debugging,
+    deferring_interrupts,
     describe,
+    forget_interrupts,
     is_full,
     print_error,
 )
-from .interrupts import deferring_interrupts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run a command and turn bad input into one line."""
+    forget_interrupts()
     with deferring_interrupts():
         from ..seqform.errors import SolverError, TreeplexError
         from .application import UsageError, invoke, usage_message

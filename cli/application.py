@@ -56,6 +56,8 @@ class Commands(TyperGroup):
         if name not in self.commands and not name.startswith("-"):
             listed = ", ".join(self.commands)
             raise UsageError(f"unknown command {name!r}{nearest(name, self.commands)}; expected one of {listed}", ctx)
+        if name in self.commands:
+            self.commands[name] = completed(name, self.commands[name])
         return super().resolve_command(ctx, args)
 
 
@@ -97,8 +99,20 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-for command in (games, info, solve, style, sample, play, fit, validate, reproduce, export):
+COMMANDS: tuple[Any, ...] = (games, info, solve, style, sample, play, fit, validate, reproduce, export)
+for command in COMMANDS:
     app.command(cls=Command)(command)
+
+
+def completed(name: str, short: Any) -> Any:
+    """Return a command with the options that dataclasses declare for it, if they do."""
+    function = next(each for each in COMMANDS if each.__name__ == name)
+    if not hasattr(function, "complete"):
+        return short
+    function.complete()
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", context_settings=app.info.context_settings)
+    alone.command(name=name, cls=Command)(function)
+    return typer.main.get_command(alone)
 
 
 def invoke(arguments: list[str]) -> int:

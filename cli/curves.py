@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import CommandLineError
-from .output import console, show_numbers, show_rows
-from .records import partial_record
-from .solution_table import price_text, ten_decimals
+from .tables import console, named, print_facts, print_pieces, status_facts, ten_decimals
 
 if TYPE_CHECKING:
     from ..solvers import Solution
@@ -37,7 +35,7 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
     if given.get("p") is not None:
         raise CommandLineError("--frontier finds the responses for all p, so leave --p out")
     for option, value in given.items():
-        if value is not None:
+        if value not in (None, [], ()):
             raise CommandLineError(f"--{option.replace('_', '-')} does not go with --frontier; leave it out")
     if method not in _METHODS:
         raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
@@ -61,7 +59,7 @@ def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, 
     tolerance = method.default_tolerance * posed.game.sequence_form.payoff_scale
     status = Status.OPTIMAL if frontier.gap <= tolerance else Status.UNCERTIFIED
     count = len(frontier.strategies)
-    record = {
+    return {
         "game": posed.game.spec,
         "parameters": posed.game.parameters,
         "problem": posed.name,
@@ -79,7 +77,6 @@ def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, 
         "sizes": sizes_of(posed.game),
         "frontier": _pieces(frontier),
     }
-    return partial_record(record)
 
 
 def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
@@ -95,23 +92,18 @@ def print_frontier(record: dict[str, Any], json: str | None) -> None:
     """Print a frontier: where the response changes, what it gains and what it may lose."""
     from rich.text import Text
 
-    colour = "green" if record["status"] == "optimal" else "red"
-    rows: dict[str, str | Text] = {
-        "problem": Text.assemble(record["question"], " on ", (record["game"], "bold cyan")),
+    facts: dict[str, str | Text] = {
+        "problem": Text.assemble(record["question"], " on ", named(record["game"])),
         "method": record["method"],
-        "status": Text(record["status"], style=f"bold {colour}"),
-        "": Text(record["message"], style="dim"),
+        **status_facts(record["status"], record["message"]),
         "player": str(record["player"]),
         "game value": ten_decimals(record["game_value"]),
         "gap": f"{record['gap']:.3g}, for every p at most",
         "linear programs": f"{record['iterations']:,}",
         "seconds": f"{record['seconds']:.3g}",
     }
-    if json is not None:
-        rows["JSON in"] = json
-    show_rows(console(), rows)
-    pieces = [list(piece.values()) for piece in record["frontier"]]
-    print_numbers(("p from", "p to", "gain", "exploitability"), pieces)
+    print_facts(facts, {"JSON": json})
+    print_pieces(record["frontier"])
 
 
 def check_sensitivity(problem: str) -> None:
@@ -162,13 +154,13 @@ def find_sensitivity(
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
-    from ..solvers.parametric.sensitivity import value_function
+    from ..solvers.parametric.sensitivity import parametric_value
     from ..solvers.solution import json_ready
 
     if str(solution.status) == "interrupted":
         return None
     try:
-        function = value_function(solution.problem, name, lower, upper)
+        function = parametric_value(solution.problem, name, lower, upper)
     except InvalidConstraintError:
         if solution.infeasibility is None:
             raise
@@ -193,15 +185,13 @@ def find_sensitivity(
 
 def print_sensitivity(record: dict[str, Any], player: int) -> None:
     """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
-    out = console()
-    out.print()
     heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
-    out.print(f"{heading}; proven within {record['gap']:.3g}", style="bold", soft_wrap=True)
-    pieces = [list(piece.values()) for piece in record["pieces"]]
-    print_numbers(("from", "to", "objective from", "objective to", "slope"), pieces)
+    print_pieces(record["pieces"], f"{heading}; proven within {record['gap']:.3g}")
     least, most = record["feasible"]
     if (least, most) != (record["lower"], record["upper"]):
-        out.print(f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim")
+        console().print(
+            f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim"
+        )
 
 
 def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
@@ -211,22 +201,3 @@ def print_no_sensitivity(name: str, lower: float, upper: float) -> None:
     out.print(
         f"no strategy meets the constraints with a bound of {name} from {lower:.9g} to {upper:.9g}", soft_wrap=True
     )
-
-
-def print_numbers(headings: tuple[str, ...], lines: list[list[float]]) -> None:
-    """Print numbers in columns; the column ``slope`` as prices are."""
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(
-            *(
-                price_text(one) if name == "slope" else ten_decimals(one)
-                for name, one in zip(headings, line, strict=True)
-            )
-        )
-    out.print()
-    show_numbers(out, table)

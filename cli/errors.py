@@ -1,11 +1,15 @@
-"""Exit statuses, and errors as one line on standard error."""
+"""How a command ends: exit statuses, errors as one line on standard error, and Ctrl-C."""
 
 import contextlib
 import enum
 import errno
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 #: Set to 1, this environment variable lets an unexpected error show its traceback.
 DEBUG_VARIABLE = "TREEPLEX_DEBUG"
@@ -74,3 +78,68 @@ def close_standard_output() -> None:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
     except (OSError, ValueError):  # not a real file, in tests
         pass
+
+
+#: That Ctrl-C was pressed, and waits for the end of a later block.
+_pending: list[int] = []
+
+
+def forget_interrupts() -> None:
+    """Forget a Ctrl-C that waits: a new command begins."""
+    _pending.clear()
+
+
+@contextlib.contextmanager
+def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
+    """Let Ctrl-C wait until the block has ended: for imports.
+
+    A module whose import is interrupted may be left half made, or swallow the interruption, so that whatever imports it
+    next fails for no visible reason.
+
+    Parameters
+    ----------
+    until_later : bool
+        Whether it waits until another such block has ended, in which it can be told what became of the command.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the end of the block, if Ctrl-C was pressed in it.
+
+    Examples
+    --------
+    >>> from treeplex.cli.errors import deferring_interrupts
+    >>> with deferring_interrupts():
+    ...     import treeplex.solvers
+    """
+    # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+        yield
+        return
+
+    def remember(number: int, frame: Any) -> None:
+        _pending.append(number)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if _pending and not until_later:
+        forget_interrupts()
+        raise KeyboardInterrupt
+
+
+def exit_status(status: str) -> ExitStatus:
+    """Return what a solve's status means to the shell: limits are results, what is not proven or feasible is not.
+
+    Examples
+    --------
+    >>> from treeplex.cli.errors import exit_status
+    >>> exit_status("time_limit"), exit_status("infeasible")
+    (<ExitStatus.SUCCESS: 0>, <ExitStatus.FAILURE: 1>)
+    """
+    if str(status) in ("infeasible", "unbounded", "uncertified"):
+        return ExitStatus.FAILURE
+    return ExitStatus.INTERRUPTED if str(status) == "interrupted" else ExitStatus.SUCCESS

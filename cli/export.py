@@ -1,9 +1,8 @@
 """``treeplex export``: a game, or the program that solves it, as a file for other programs."""
 
-import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,15 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..seqform.errors import nearest
-from .arguments import load, seat
 from .errors import CommandLineError
-from .options import GameArgument
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows
+from .files import STANDARD_OUTPUT, check_files
+from .options import GameArgument, load, seat
 from .progress import waiting
-from .strategy_pictures import ANIMATION, check_format, load_strategies, named_files
+from .tables import print_facts
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.strategy import Strategy
+
+
+#: The format of an animation, which nothing but strategies is exported to.
+ANIMATION = "gif"
+#: The formats that strategies are drawn in.
+STRATEGY_FORMATS = ("svg", "png", "pdf", ANIMATION)
+#: Whose strategy is drawn of a file of both players': the patroller's.
+_PLAYER = 1
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,9 @@ def _write_matrices(game: "Game", problem: str, path: Path) -> None:
 
 
 def _write_program(game: "Game", problem: str, path: Path) -> None:
-    from ..models.problems import find_problem
+    from ..validation.questions import Question
 
-    find_problem(problem)(game).linear_program().write(path)
+    Question(problem).pose(game).linear_program().write(path)
 
 
 def _write_dot(game: "Game", problem: str, path: Path) -> None:
@@ -115,7 +122,12 @@ def export(
         ),
     ] = None,
     problem: Annotated[
-        str | None, typer.Option(metavar="P", help="Whose linear program mps and lp hold: nash, which is the default.")
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="Whose linear program mps and lp hold: nash by default, or another one with what it needs, such as "
+            "rnr:opponent=uniform,p=1/2.",
+        ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
@@ -141,20 +153,12 @@ def export(
     chosen = FORMATS[name]
     if out == STANDARD_OUTPUT and chosen.binary:
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
-    check_distinct(game=game, out=out)
-    check_writable(out, "--out")
+    check_files({"GAME": game}, out=out)
     if problem is not None and not chosen.of_problem:
         raise CommandLineError(f"--problem is for {_names(lambda each: each.of_problem)}, and the format is {name}")
     problem = "nash" if problem is None else problem
     if chosen.of_problem:
-        from ..models.problems import find_problem
-
-        posed = find_problem(problem)  # refuses an unknown one before the game is built
-        needed = [field.name for field in dataclasses.fields(posed) if field.default is dataclasses.MISSING]
-        if needed != ["game"]:
-            raise CommandLineError(
-                f"--problem {problem} needs more than the game ({', '.join(needed[1:])}); expected nash"
-            )
+        _check_problem(problem)
     loaded = load(game)
     if chosen.of_tree and loaded.rules is None:
         others = _names(lambda each: not each.of_tree)
@@ -163,6 +167,21 @@ def export(
         _write(lambda path: chosen.write(loaded, problem, path), name, out)
     _report(loaded, f"{name}, the linear program of {problem}" if chosen.of_problem else name, out)
     return 0
+
+
+def _check_problem(problem: str) -> None:
+    """Refuse a problem that is unknown, or not said in full, before the game is built."""
+    from ..seqform.errors import UnsupportedProblemError
+    from ..seqform.grammar import usage
+    from ..validation.questions import Question, question_parameters
+
+    try:
+        Question(problem)
+    except UnsupportedProblemError as error:
+        name = problem.partition(":")[0].strip()
+        needed = [each for each in question_parameters(name).values() if each.required]
+        hint = f"; write --problem {usage(name, needed)}" if needed and " needs " in str(error) else ""
+        raise CommandLineError(f"{error}{hint}") from None
 
 
 def _draw_strategies(
@@ -174,9 +193,7 @@ def _draw_strategies(
     if out == STANDARD_OUTPUT and name != "svg":
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
     files = named_files(strategies)
-    for path in files.values():
-        check_distinct(game=game, strategy=path, out=out)
-    check_writable(out, "--out")
+    check_files({"GAME": game} | {f"--strategy {name}": path for name, path in files.items()}, out=out)
     loaded = load(game)
     with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
         found = load_strategies(files, player, loaded)
@@ -193,7 +210,7 @@ def _report(game: "Game", what: str, out: str) -> None:
     """Say what has been written where, unless it went to standard output."""
     if out != STANDARD_OUTPUT:
         size = f"{Path(out).stat().st_size:,} bytes"
-        show_rows(console(), {"game": game.spec, "format": what, "written to": out, "size": size})
+        print_facts({"game": game.spec, "format": what, "written to": out, "size": size})
 
 
 def _names(has: Callable[[Format], bool]) -> str:
@@ -241,3 +258,73 @@ def _write(write: Callable[[Path], None], name: str, out: str) -> None:
         sys.stdout.buffer.flush()
     else:
         write_bytes(out, content)
+
+
+# Strategies on the grid of the transit game
+
+
+def check_format(name: str, strategies: Sequence[str] | None, player: int | None) -> None:
+    """Refuse a format that strategies are not drawn in, and what is for them alone without any.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    if strategies:
+        if name not in STRATEGY_FORMATS:
+            raise CommandLineError(f"--strategy is drawn as {', '.join(STRATEGY_FORMATS)}, and the format is {name}")
+    elif name == ANIMATION:
+        raise CommandLineError(f"{ANIMATION} shows strategies of transit over time; give one, --strategy FILE")
+    elif player is not None:
+        raise CommandLineError("--player says whose strategy is drawn; it goes with --strategy")
+
+
+def named_files(texts: Sequence[str]) -> dict[str, str]:
+    """Read ``FILE`` and ``NAME=FILE``; a name may hold equals signs, and by default is the file's, without its suffix.
+
+    Raises
+    ------
+    CommandLineError
+        If a name or a file is empty, or two strategies have one name.
+
+    Examples
+    --------
+    >>> from treeplex.cli.export import named_files
+    >>> named_files(["free.npz", "b = 0.1=patrols/tenth.npz"])
+    {'free': 'free.npz', 'b = 0.1': 'patrols/tenth.npz'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, path = text.rpartition("=") if not _exists(text) else ("", "", text)
+        name = name.strip() or Path(path).stem
+        if not path or not name:
+            raise CommandLineError(f"--strategy {text!r}: expected FILE or NAME=FILE, a strategy file (.npz)")
+        if name in found:
+            raise CommandLineError(f"--strategy: two strategies are called {name!r}; tell them apart by NAME=FILE")
+        found[name] = path
+    return found
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def load_strategies(files: dict[str, str], player: int | None, game: "Game") -> "dict[str, Strategy]":
+    """Return the strategies of one player that files hold.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game has no grid.
+    InvalidStrategyError
+        If a file holds no strategy of that player in the game.
+    """
+    from ..models.games.transit_occupancy import transit_rules
+    from ..seqform.strategy import Strategy
+
+    transit_rules(game)
+    whose = _PLAYER if player is None else player
+    return {name: Strategy.load(path, game, whose) for name, path in files.items()}

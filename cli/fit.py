@@ -1,30 +1,56 @@
 """``treeplex fit``: from a log of games to a strategy against whoever was played."""
 
+import dataclasses
+import inspect
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import GAME_HELP, OPPONENT_HELP, confidence_level, load, seat, seconds, tolerance, whole
-from .errors import CommandLineError, ExitStatus, print_error
-from .fit_table import fit_record, print_fit
-from .interrupts import deferring_interrupts
-from .methods import choose_method
-from .options import JsonOption
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
+from .errors import deferring_interrupts, exit_status
+from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json, writing
+from .options import (
+    GAME_HELP,
+    OPPONENT_HELP,
+    IterationsOption,
+    JsonOption,
+    TimeOption,
+    TolOption,
+    choose_method,
+    confidence_level,
+    declared,
+    load,
+    method_options,
+    seat,
+    tolerance,
+)
 from .progress import filling, solving, waiting
-from .solve import exit_status
+from .solution import message_of
+from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
     from ..models.play import PlayLog
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
+    from ..solvers.opponents.counter_strategies import CounterStrategy
 
 #: What fit can be done by: methods that serve equilibria under constraints.
 _METHODS = ("highs", "highs-simplex", "highs-ipm", "highs-ipm-crossover", "cvxpy", "rational", "ccfr")
+_KEYS = (
+    *("game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),
+    *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "penalty", "status"),
+    *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
+    *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds"),
+)
+#: Hyper-parameters of methods that have an option here; others go into the method's text.
+_HYPERPARAMETERS = ("step",)
 
 
+def _options() -> list[inspect.Parameter]:
+    return [each for each in method_options(_METHODS) if each.name in _HYPERPARAMETERS]
+
+
+@declared(_options)
 def fit(
     log: Annotated[
         str, typer.Argument(metavar="LOG", help="A log as play writes it, compressed or not; - is standard input.")
@@ -60,17 +86,9 @@ def fit(
             "they exclude each other, it is 100 times the largest payoff.",
         ),
     ] = None,
-    tol: Annotated[
-        float | None, typer.Option(metavar="T", parser=tolerance, help="What the certificate must prove.")
-    ] = None,
-    step: Annotated[
-        float | None,
-        typer.Option(metavar="S", parser=tolerance, help="How far multipliers move in ccfr; 3 is good with penalties."),
-    ] = None,
-    max_iterations: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole, help="Limit of iterations, for ccfr.")
-    ] = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Seconds of solving.")] = None,
+    tol: TolOption = None,
+    max_iterations: IterationsOption = None,
+    time_limit: TimeOption = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Count lines that cannot be read, and go on; the first is an error else.")
     ] = False,
@@ -79,20 +97,21 @@ def fit(
         typer.Option(metavar="FILE", help="Write the strategy, and the worst opponent that fits, to FILE (.npz)."),
     ] = None,
     json: JsonOption = None,
+    **options: Any,
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 
     What was seen bounds what the opponent may do: each event, such as a raise while we hold a king, by an interval for
     its probability. Where no opponent fits all of it, missing a bound is paid for, and what clashes is named.
     """
-    _check_files(log, out, json)
+    check_files({"LOG": log}, out=out, json=json, profile=True)
     shown = json != STANDARD_OUTPUT
     known: dict[str, Any] = {
         "game": game, "log": log, "seat": player, "confidence": confidence, "interval": interval,
         "bonferroni": bonferroni, "probe": probe, "method": method,
     }  # fmt: skip
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-    try:
+    with interruptible(json, lambda: fit_record(known)):
         with deferring_interrupts():
             from ..models.observations import Observations, OpponentModel
             from ..models.observations.intervals import find_intervals
@@ -100,10 +119,7 @@ def fit(
             from ..solvers.opponents.counter_strategies import counter_strategy
 
         find_intervals(interval)
-        if method not in _METHODS:
-            choose_method(method, {"step": step}, None)  # says so, if there is no such method at all
-            raise CommandLineError(f"--method {method} is not for fit; expected one of {', '.join(_METHODS)}")
-        chosen = choose_method(method, {"step": step}, None)
+        chosen = choose_method(method, options, _METHODS, "fit")
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         check_two_players("fit", loaded)
@@ -117,10 +133,6 @@ def fit(
             response = counter_strategy(model, chosen, penalty=penalty, progress=progress, **limits)
         with waiting("what it is worth", shown=shown):
             record = fit_record(known, found, response)
-    except KeyboardInterrupt:
-        print_error("interrupted")
-        write_json(fit_record(known), json)
-        return ExitStatus.INTERRUPTED
     if out is not None:
         with writing(out, "--out"):
             response.profile.save(out)
@@ -128,16 +140,6 @@ def fit(
     if shown:
         print_fit(record, {"profile": out, "JSON": json})
     return exit_status(response.solution.status)
-
-
-def _check_files(log: str, out: str | None, json: str | None) -> None:
-    if out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
-    check_distinct(log=log, out=out, json=json)
-    check_writable(out, "--out")
-    check_writable(json, "--json")
-    if out is not None and Path(out).suffix.lower() != ".npz":
-        raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
 
 
 def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
@@ -159,3 +161,94 @@ def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "
     source: Any = sys.stdin.buffer if log == STANDARD_OUTPUT else log
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         return read_play_log(source, game, player, view=view, skip_bad=skip_bad, progress=progress)
+
+
+def fit_record(
+    known: dict[str, Any], log: "PlayLog | None" = None, response: "CounterStrategy | None" = None
+) -> dict[str, Any]:
+    """Return the JSON of ``fit`` with what is known; every other key is there too, and null."""
+    if log is None or response is None:
+        stopped = {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
+        return record_of(_KEYS, known | stopped)
+    solution = response.solution
+    found = {
+        "games": log.num_games,
+        "lines": log.num_lines,
+        "skipped": [dataclasses.asdict(bad) for bad in log.bad],
+        "mean_result": log.mean_result,
+        "events": len(response.model.events),
+        "constraints": len(response.model.constraints),
+        "penalty": response.penalty,
+        "status": str(solution.status),
+        "message": message_of(solution),
+        "guaranteed": response.guaranteed,
+        "expected": response.expected,
+        "game_value": response.game_value,
+        "exploitability": response.exploitability,
+        "objective": solution.objective,
+        "lower": solution.lower,
+        "upper": solution.upper,
+        "violation": solution.violation,
+        "least_violation": response.least_violation,
+        "conflict": list(response.conflict),
+        "informative": [dataclasses.asdict(evidence) for evidence in response.informative()],
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+        "build_seconds": solution.build_seconds,
+    }
+    return record_of(_KEYS, known | found)
+
+
+def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
+    """Print what was read, what the strategy is worth, and the observations that are worth most."""
+    player, together = record["seat"], ", all together" if record["bonferroni"] else " each"
+    rows: dict[str, Any] = {
+        "game": named(record["game"]),
+        "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
+    }
+    if record["skipped"]:
+        rows["skipped"] = "; ".join(
+            f"{bad['count']:,} {bad['kind']}, first in line {bad['line']:,}: {bad['message']}"
+            for bad in record["skipped"]
+        )
+    rows |= {
+        "probe": record["probe"] or "estimated from the log",
+        "intervals": f"{record['interval']}, confidence {record['confidence']:g}{together}",
+        "bounds": f"{record['constraints']:,} on player {1 - player}, about {record['events']:,} events",
+        "method": record["method"],
+        **status_facts(record["status"], record["message"]),
+    }
+    if record["penalty"] is not None:
+        rows["penalty"] = f"{record['penalty']:g} for each unit by which a bound is missed"
+    if record["least_violation"]:
+        rows["least violation"] = f"{record['least_violation']:.6g}: no opponent fits all of these games"
+        rows["conflict"] = "; ".join(record["conflict"])
+    nearest = "those that come nearest" if record["least_violation"] else "every opponent that fits"
+    if record["guaranteed"] is not None:
+        rows["guaranteed"] = f"{ten_decimals(record['guaranteed'])} to player {player}, against {nearest}"
+    rows["expected"] = f"{ten_decimals(record['expected'])}, against the one that fits the shares of games best"
+    if record["mean_result"] is not None:
+        rows["mean result"] = f"{ten_decimals(record['mean_result'])}, of the games in the log"
+    rows["game value"] = ten_decimals(record["game_value"])
+    rows["exploitability"] = f"{ten_decimals(record['exploitability'])} of the value of the game may be lost"
+    rows["iterations"] = f"{record['iterations']:,}"
+    rows["seconds"] = seconds_text(record)
+    print_facts(rows, files)
+    _print_evidence(record["informative"])
+
+
+def _print_evidence(evidence: list[dict[str, Any]]) -> None:
+    """Print the observations that are worth most, a line each."""
+    if not evidence:
+        console().print("\nno observation changes the strategy: there are too few games", style="dim")
+        return
+    rows = []
+    for one in evidence:
+        ends = (f"{one['lower']:.3g}", f"{one['upper']:.3g}", one["side"])
+        rows.append((one["event"], f"{one['count']:,}", *ends, f"{one['price']:.3g}", price_text(one["worth"])))
+    print_columns(
+        ("observation", "games", "from", "to", "what binds", "price", "worth"),
+        rows,
+        "what is worth most: its part in what is earned beyond the game's value; prices are of a unit of its bound",
+        names=True,
+    )

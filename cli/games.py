@@ -3,8 +3,9 @@
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from .files import STANDARD_OUTPUT, check_files, write_json
 from .options import JsonOption
-from .output import STANDARD_OUTPUT, check_writable, console, show, write_json
+from .tables import console, show
 
 if TYPE_CHECKING:
     from ..models.games import Family, Parameter
@@ -16,7 +17,7 @@ def games(
     json: JsonOption = None,
 ) -> int:
     """List the games and their parameters."""
-    check_writable(json, "--json")
+    check_files({}, json=json)
     from .. import __version__
     from ..models.games import families
 

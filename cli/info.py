@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import load
-from .options import GameArgument, JsonOption
-from .output import STANDARD_OUTPUT, check_writable, console, listed, show_rows, write_json
+from .files import STANDARD_OUTPUT, check_files, write_json
+from .options import GameArgument, JsonOption, load
 from .progress import waiting
+from .tables import listed, named, print_facts
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.polytope import Treeplex
 
 Infosets = list[list[dict[str, Any]]]
 
@@ -30,7 +31,7 @@ def info(
     json: JsonOption = None,
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
-    check_writable(json, "--json")
+    check_files({}, json=json)
     from ..seqform.game import sequence_form_of
 
     begun = time.perf_counter()
@@ -42,8 +43,6 @@ def info(
         record = game_record(loaded, seconds, _public_sizes(loaded, public))
     records: Infosets | None = None
     if infosets:
-        from .labels import infoset_records
-
         records = [infoset_records(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
     write_json(record if records is None else record | {"infoset_list": records}, json)
     if json != STANDARD_OUTPUT:
@@ -113,15 +112,38 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
     return json_ready(record)  # type: ignore[no-any-return]
 
 
-def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
-    from rich.text import Text
+def infoset_records(player: int, treeplex: "Treeplex") -> list[dict[str, Any]]:
+    """Return a player's infosets in order: name, actions, and the sequences that lead there.
 
-    out = console()
+    ``parent`` is the name of the only one, null for the empty sequence; in a flow polytope ``inflow`` lists them all
+    with their weights, the empty sequence as null.
+    """
+    from ..seqform.names import quoted_label, sequence_name
+
+    inflow = treeplex.inflow
+    starts, sequences, weights = inflow.indptr.tolist(), inflow.indices.tolist(), inflow.data.tolist()
+    records = []
+    for number, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
+        record: dict[str, Any] = {
+            "infoset": f"{player}/{quoted_label(label)}",
+            "actions": [quoted_label(action) for action in actions],
+        }
+        inflows = range(starts[number], starts[number + 1])
+        names = [sequence_name(player, treeplex, sequences[place]) for place in inflows]
+        if treeplex.single_parent:
+            record["parent"] = names[0]
+        else:
+            record["inflow"] = [[name, weights[place]] for name, place in zip(names, inflows, strict=True)]
+        records.append(record)
+    return records
+
+
+def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
     source = f"  ({record['value_source']})" if record["value_source"] else ""
     values = ", ".join(f"{key}={_shown(value)}" for key, value in record["parameters"].items())
     rows = {
-        "game": Text(record["game"], style="bold cyan"),
+        "game": named(record["game"]),
         "parameters": values or "none",
         "players": f"{record['players']}, {'zero-sum' if record['zero_sum'] else 'general-sum'}",
         "histories": _histories(record),
@@ -138,9 +160,9 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         "fingerprint": record["fingerprint"],
         "built in": f"{record['build_seconds']:.3g} s",
     }
-    show_rows(out, rows)
+    print_facts(rows)
     for player, records in enumerate(infosets or []):
-        out.print()
+        typer.echo()
         _print_infosets(player, records)
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import OPPONENT_HELP, load, seat, whole
-from .errors import CommandLineError, ExitStatus, print_error
-from .interrupts import deferring_interrupts
-from .options import GameArgument
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, show_rows, write_json
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
+from .options import OPPONENT_HELP, GameArgument, JsonOption, load, seat, whole
 from .progress import filling, waiting
+from .tables import print_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
+_KEYS = ("game", "parameters", "mean", "interval", "expected", "seconds", "games_per_second")
 
 
 def play(
@@ -46,10 +46,7 @@ def play(
             "unless --json - is given.",
         ),
     ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE|-", help="Write results as JSON to a file or standard output."),
-    ] = None,
+    json: JsonOption = None,
 ) -> int:
     """Play games between two strategies, and write a log of them.
 
@@ -60,10 +57,7 @@ def play(
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
     if out is None and json != STANDARD_OUTPUT:
         out = STANDARD_OUTPUT
-    check_distinct(game=game, seat0=seat0, out=out, json=json)
-    check_distinct(game=game, seat1=seat1, out=out, json=json)
-    check_writable(out, "--out")
-    check_writable(json, "--json")
+    check_files({"GAME": game, "--seat0": seat0, "--seat1": seat1}, out=out, json=json)
     shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
         from ..models.play import PlayLogWriter, Results, simulate
@@ -72,8 +66,15 @@ def play(
         from ..solvers.opponents.strategies import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
-    known = {"game": game, "seats": [seat0, seat1], "seed": seed, "observer": observer, "log": out, "interrupted": True}
-    try:
+    known: dict[str, Any] = {
+        "game": game,
+        "seats": [seat0, seat1],
+        "seed": seed,
+        "observer": observer,
+        "log": out,
+        "interrupted": True,
+    }
+    with interruptible(json, lambda: _record(known)):
         loaded = load(game)
         known |= {"game": loaded.spec, "parameters": loaded.parameters}
         if loaded.num_players != 2:
@@ -85,10 +86,6 @@ def play(
             view = None if out is None else observer_tree(loaded, observer)
         with waiting(f"strategies of {seat0} and {seat1}"):
             profile = Profile([opponent_strategy(name, loaded, player) for player, name in enumerate((seat0, seat1))])
-    except KeyboardInterrupt:
-        print_error("interrupted")
-        write_json(_record(known), json)
-        return ExitStatus.INTERRUPTED
     results = Results(form.leaves)
     begun = time.perf_counter()
     known["interrupted"] = False
@@ -136,16 +133,12 @@ def _record(
     seconds: float | None = None,
 ) -> dict[str, Any]:
     """Return the results, ready for JSON; what is not known is null."""
-    from .. import __version__
     from ..seqform.evaluate import expected_payoffs
-    from ..solvers.solution import json_ready
 
-    record: dict[str, Any] = {"schema": 1, "version": __version__, "game": None, "parameters": None, **known}
-    record |= dict.fromkeys(("mean", "interval", "expected", "seconds", "games_per_second"))
-    record |= {"games": 0, "confidence": _CONFIDENCE}
+    found: dict[str, Any] = {"games": 0, "confidence": _CONFIDENCE}
     if game is not None and profile is not None and results is not None and seconds is not None:
         means = [results.of_player(player, _CONFIDENCE) for player in range(game.num_players)]
-        record |= {
+        found |= {
             "games": results.num_games,
             "mean": [None if each is None else each.mean for each in means],
             "interval": [None if each is None else [each.lower, each.upper] for each in means],
@@ -153,7 +146,7 @@ def _record(
             "seconds": seconds,
             "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
         }
-    return json_ready(record)  # type: ignore[no-any-return]
+    return record_of(_KEYS, known | found)
 
 
 def _print(record: dict[str, Any]) -> None:
@@ -167,4 +160,4 @@ def _print(record: dict[str, Any]) -> None:
         rows[f"result of seat {player}"] = f"{measured}expected {record['expected'][player]:.6f}"
     rows["log"] = f"{record['log']}, of seat {record['observer']}"
     rows["seconds"] = f"{record['seconds']:.3g}"
-    show_rows(console(), rows)
+    print_facts(rows)

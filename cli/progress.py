@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .output import console
+from .tables import console
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest
-from .errors import CommandLineError, ExitStatus, print_error
-from .interrupts import deferring_interrupts
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .options import JsonOption
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, make_folder, show_rows, write_json
 from .progress import counting
+from .tables import RowLines, console, print_facts, show, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..validation.papers import Claim, Experiment, Reproduction, Row
+    from ..validation.table import TableLines
 
 
 def reproduce(
@@ -38,14 +39,14 @@ def reproduce(
     Every row has a criterion of its own; exit status 1 if one does not meet it. After Ctrl-C the rows so far are
     written, and the check has not passed. Pictures need matplotlib.
     """
-    check_distinct(out=out, json=json)
+    check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
         from ..validation.papers import EXPERIMENTS
 
     if name is None or listed:
         if name is not None or out is not None or full:
             raise CommandLineError("--list and no NAME list what can be reproduced: leave the other arguments out")
-        check_writable(json, "--json")
+        check_files({}, json=json)
         _list(list(EXPERIMENTS.values()), json)
         return ExitStatus.SUCCESS
     if name not in EXPERIMENTS:
@@ -57,7 +58,7 @@ def reproduce(
 
             require_matplotlib()
         make_folder(out, "--out")
-    check_writable(json, "--json")
+    check_files({}, json=json)
     kind = EXPERIMENTS[name]
     found = _run(kind.full() if full else kind.quick(), shown=json != STANDARD_OUTPUT)
     if found.interrupted:
@@ -66,7 +67,7 @@ def reproduce(
     if out is not None:
         written = found.write(out)
         if json != STANDARD_OUTPUT:
-            show_rows(console(), {"written": ", ".join(map(str, written))})
+            print_facts({"written": ", ".join(map(str, written))})
     if found.interrupted:
         return ExitStatus.INTERRUPTED
     return ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
@@ -81,8 +82,6 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
     if json == STANDARD_OUTPUT:
         return
     from rich.table import Table
-
-    from .output import show
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("name", "figure", "shows"):
@@ -101,7 +100,7 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
 
     out = console()
     rows: list[Row] = []
-    lines = RowLines(out)
+    lines = _FigureLines(out)
 
     def keep(row: "Row") -> None:
         rows.append(row)
@@ -123,33 +122,21 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
     return found
 
 
-class RowLines:
-    """Prints a row a line as it comes; the headings and widths are those of the first row.
-
-    Parameters
-    ----------
-    out : rich.console.Console
-    """
+class _FigureLines:
+    """Prints a figure's rows below headings."""
 
     def __init__(self, out: "Console") -> None:
-        self.out = out
-        self.widths: list[int] = []
+        self.lines = RowLines(out)
+        self.table: TableLines | None = None
 
     def print_row(self, row: "Row") -> None:
         """Print a row, and its failure below it."""
-        from rich.text import Text
+        from ..validation.table import TableLines
 
-        cells = row.cells()
-        if not self.widths:
-            self.widths = [max(len(heading), len(text), 7) for heading, text in cells.items()]
-            headings = " ".join(f"{heading:>{width}}" for heading, width in zip(cells, self.widths, strict=True))
-            self.out.print(Text(f"  {headings}", style="dim"), soft_wrap=True)
-        line = Text("  ")
-        line.append(" ".join(f"{text:>{width}}" for text, width in zip(cells.values(), self.widths, strict=True)))
-        line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
-        self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
-        if row.failure:
-            self.out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
+        if self.table is None:
+            self.table = TableLines(row)
+        self.lines.print_headings(self.table.headings)
+        self.lines.print_row(self.table.line(row), row.passed, row.failure)
 
 
 def _print_end(out: "Console", found: "Reproduction") -> None:
@@ -158,8 +145,7 @@ def _print_end(out: "Console", found: "Reproduction") -> None:
 
     for claim in found.claims:
         out.print(Text(f"  {claim.quantity}: {_beside(claim)}"), soft_wrap=True)
-    style = "bold green" if found.passed else "bold red"
-    out.print(Text(found.summary, style=style), soft_wrap=True)
+    out.print(verdict(found.summary, found.passed), soft_wrap=True)
 
 
 def _beside(claim: "Claim") -> str:

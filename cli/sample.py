@@ -1,18 +1,24 @@
 """``treeplex sample``: games too large to enumerate, run by walks over their rules."""
 
-import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.errors import nearest
-from .arguments import load, seconds, tolerance, whole
-from .errors import CommandLineError, ExitStatus, print_error
-from .interrupts import deferring_interrupts
-from .methods import flag_of, make_method
-from .options import BaselineRateOption, ExplorationOption, GameArgument, JsonOption
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, listed, show_rows, write_json
+from .errors import CommandLineError, ExitStatus, deferring_interrupts
+from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
+from .options import (
+    GameArgument,
+    IterationsOption,
+    JsonOption,
+    choose_method,
+    declared,
+    load,
+    method_options,
+    seconds,
+    whole,
+)
 from .progress import filling, waiting
+from .tables import listed, print_facts
 
 if TYPE_CHECKING:
     from ..models.play import MeanResult
@@ -23,8 +29,13 @@ if TYPE_CHECKING:
 _METHODS = ("es-mccfr", "os-mccfr", "es-pref-cfr")
 #: How sure the intervals of payoffs and gains are.
 _CONFIDENCE = 0.95
+_KEYS = (
+    *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds"),
+    *("payoffs", "gains", "regret_estimates"),
+)
 
 
+@declared(lambda: method_options(_METHODS))
 def sample(
     game: GameArgument,
     method: Annotated[
@@ -35,39 +46,10 @@ def sample(
             "a row; es-pref-cfr leans towards preferences.",
         ),
     ] = "es-mccfr",
-    max_iterations: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole, help="Stop after N iterations; in one every player walks.")
-    ] = None,
+    max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal runs; 0 if not given.")
-    ] = None,
-    averaging: Annotated[
-        str | None, typer.Option(metavar="A", help="How strategies are averaged: simple or sampled.")
-    ] = None,
-    local_rule: Annotated[
-        str | None, typer.Option(metavar="R", help="regret-matching or, but in es-pref-cfr, regret-matching+.")
-    ] = None,
-    exploration: ExplorationOption = None,
-    baselines: Annotated[
-        str | None, typer.Option(metavar="B", help="What os-mccfr guesses of values: by infoset, or none.")
-    ] = None,
-    baseline_rate: BaselineRateOption = None,
-    prefer: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P", help="A preference, for es-pref-cfr; may be repeated: [SEAT/[INFOSET:]]ACTION[@first]:DELTA."
-        ),
-    ] = None,
-    vulnerability: Annotated[
-        float | None, typer.Option(metavar="B", parser=tolerance, help="What preferences may cost, in payoff units.")
-    ] = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(metavar="R", help="rm plays in proportion to what counts of regrets, br the best alone."),
-    ] = None,
-    units: Annotated[
-        str | None, typer.Option(metavar="U", help="Of --vulnerability: conditional or counterfactual.")
     ] = None,
     games: Annotated[
         int | None,
@@ -86,6 +68,7 @@ def sample(
         str | None, typer.Option(metavar="FILE", help="Write the average strategies, JSON Lines, an infoset a line.")
     ] = None,
     json: JsonOption = None,
+    **options: Any,
 ) -> int:
     """Run a game too large to enumerate, by walks that sample it.
 
@@ -94,19 +77,12 @@ def sample(
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies go to a file; give a file name")
-    check_distinct(game=game, out=out, json=json)
-    check_writable(out, "--out")
-    check_writable(json, "--json")
+    check_files({"GAME": game}, out=out, json=json)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
-    options = {
-        "averaging": averaging, "local_rule": local_rule, "exploration": exploration, "baselines": baselines,
-        "baseline_rate": baseline_rate, "prefer": prefer or None, "vulnerability": vulnerability, "rule": rule,
-        "units": units,
-    }  # fmt: skip
     shown = json != STANDARD_OUTPUT
     known: dict[str, Any] = {"game": game, "method": method, "seed": seed or 0}
-    try:
+    with interruptible(json, lambda: _record(known | {"stopped": "interrupted"})):
         with deferring_interrupts():
             from ..solvers.sampling.streamed import StreamedMCCFR
             from ..solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
@@ -133,10 +109,6 @@ def sample(
                         sampling="outcome" if method == "os-mccfr" else "external",
                     ).gain  # fmt: skip
                     found["gains"].append(_interval(gain))
-    except KeyboardInterrupt:
-        print_error("interrupted")
-        write_json(_record(known | {"stopped": "interrupted"}), json)
-        return ExitStatus.INTERRUPTED
     record = _record(known | found, sampler, run)
     write_json(record, json)
     if shown:
@@ -144,20 +116,11 @@ def sample(
     return ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS
 
 
-def _method(name: str, options: dict[str, Any]) -> "MCCFR":
+def _method(text: str, options: dict[str, Any]) -> "MCCFR":
     """Return a method that samples, with its options."""
-    from ..solvers.methods import OutcomeSamplingMCCFR, find_method
-
-    if name not in _METHODS:
-        raise CommandLineError(f"--method {name!r}{nearest(name, _METHODS)}; expected one of {', '.join(_METHODS)}")
-    given = {option: value for option, value in options.items() if value is not None}
-    fields = [entry.name for entry in dataclasses.fields(find_method(name))]  # type: ignore[arg-type]
-    for option in given:
-        if option not in fields:
-            raise CommandLineError(f"{flag_of(option)} is not for --method {name}; leave it out")
-    if isinstance(find_method(name), OutcomeSamplingMCCFR):
-        given.setdefault("baselines", "infoset")
-    method: Any = make_method(name, given)
+    if text.partition(":")[0] == "os-mccfr" and "baselines" not in text and options["baselines"] is None:
+        options = options | {"baselines": "infoset"}  # by history they take the whole game
+    method: Any = choose_method(text, options, _METHODS, "sample")
     return method  # type: ignore[no-any-return]
 
 
@@ -185,14 +148,9 @@ def _record(
     known: dict[str, Any], sampler: "StreamedMCCFR | None" = None, run: "StreamedRun | None" = None
 ) -> dict[str, Any]:
     """Return what was found, ready for JSON; what is not known is null."""
-    from .. import __version__
-    from ..solvers.solution import json_ready
-
-    record: dict[str, Any] = {"schema": 1, "version": __version__, "game": None, "parameters": None}
-    record |= dict.fromkeys(("stopped", "message", "iterations", "touched", "infosets", "memory", "seconds"))
-    record |= {"payoffs": None, "gains": None, "regret_estimates": None, "confidence": _CONFIDENCE} | known
+    found: dict[str, Any] = {"confidence": _CONFIDENCE}
     if sampler is not None and run is not None:
-        record |= {
+        found |= {
             "stopped": run.stopped,
             "message": run.message,
             "iterations": run.iterations,
@@ -203,7 +161,7 @@ def _record(
             "regret_estimates": list(sampler.regret_estimates()),
             "unmatched": [str(wish) for wish in sampler.unmatched],
         }
-    return json_ready(record)  # type: ignore[no-any-return]
+    return record_of(_KEYS, known | found)
 
 
 def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
@@ -224,5 +182,4 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
         for player, found in enumerate(record[name] or []):
             rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"
     rows["regret, estimated"] = ", ".join(f"{each:.3g}" for each in record["regret_estimates"])
-    rows |= {name: file for name, file in files.items() if file is not None and file != STANDARD_OUTPUT}
-    show_rows(console(), rows)
+    print_facts(rows, files)

@@ -1,30 +1,34 @@
 """``treeplex style``: a strategy in a style that is given as targets, and what the style costs."""
 
+import re
+import shlex
 import time
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .arguments import OPPONENT_HELP, fraction, load, seat, whole
-from .errors import CommandLineError, ExitStatus, print_error
-from .interrupts import deferring_interrupts
-from .methods import choose_method
-from .options import GameArgument, JsonOption
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, write_json, writing
+from .errors import CommandLineError, deferring_interrupts, exit_status
+from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json, writing
+from .options import OPPONENT_HELP, GameArgument, JsonOption, choose_method, fraction, load, seat, whole
 from .progress import waiting
-from .solve import exit_status
-from .style_table import print_style, style_record, trade_off_record
+from .tables import named, price_text, print_columns, print_facts, print_pieces, status_facts, ten_decimals
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
     from ..solvers.parametric.trade_off import TradeOff
-    from ..solvers.style.answer import StyleAnswer
+    from ..solvers.style.answer import StyleAnswer, TargetOutcome
     from ..solvers.style.calibration import Calibration
 
 #: What targets can be met by: methods that solve linear programs, and one for games too large for these.
 _METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
+_KEYS = (
+    *("game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
+    *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
+    *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
+    *("preference", "runs", "iterations", "seconds", "sizes"),
+)
 
 
 def style(
@@ -91,12 +95,10 @@ def style(
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
     chosen_seat = 0 if player is None else player
     allowed = fraction("--max-loss", max_loss)
-    _check_files(game, out, json, plot)
+    check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
     if (curve or plot) and len(target) > 1:
         raise CommandLineError(f"--{'curve' if curve else 'plot'} is of one target, and there are {len(target)}")
-    if method not in _METHODS:
-        choose_method(method, {}, None)  # says so, if there is no such method at all
-        raise CommandLineError(f"--method {method} is not for style; expected one of {', '.join(_METHODS)}")
+    choose_method(method, {}, _METHODS, "style")  # says what is wrong with it before anything is computed
     iterative = method == "pref-cfr"
     tuning = _tuning(iterative, degree, max_iterations)
     if iterative and (curve or plot):
@@ -107,7 +109,7 @@ def style(
     known: dict[str, Any] = {
         "game": game, "player": chosen_seat, "max_loss": float(allowed), "reference": reference, "method": method,
     }  # fmt: skip
-    try:
+    with interruptible(json, lambda: style_record(known)):
         with deferring_interrupts():
             from ..models.saddle import check_two_players
             from ..solvers.style.calibration import calibrate_style
@@ -131,10 +133,6 @@ def style(
             with waiting(f"trade-off on {loaded.spec}", shown=shown):
                 found = answer.trade_off()  # type: ignore[union-attr]
                 known["trade_off"] = trade_off_record(found)
-    except KeyboardInterrupt:
-        print_error("interrupted")
-        write_json(style_record(known), json)
-        return ExitStatus.INTERRUPTED
     if plot is not None:
         answer.plot(plot, found)  # type: ignore[union-attr]
     if out is not None:
@@ -145,18 +143,6 @@ def style(
     if shown:
         print_style(record, {"profile": out, "picture": plot, "JSON": json}, curve=curve)
     return exit_status(answer.status)
-
-
-def _check_files(game: str, out: str | None, json: str | None, plot: str | None) -> None:
-    if out == STANDARD_OUTPUT:
-        raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
-    check_distinct(game=game, out=out, json=json, plot=plot)
-    if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise CommandLineError(f"--plot {plot}: expected a file name that ends with .svg, .png or .pdf")
-    if out is not None and Path(out).suffix.lower() != ".npz":
-        raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
-    for path, option in ((out, "--out"), (plot, "--plot"), (json, "--json")):
-        check_writable(path, option)
 
 
 def _tuning(iterative: bool, degree: str | None, max_iterations: int | None) -> dict[str, Any]:
@@ -180,3 +166,176 @@ def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
         return None
     with waiting(f"the reference, {name}"):
         return opponent_strategy(name, game, 1 - player)
+
+
+def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | None" = None) -> dict[str, Any]:
+    """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
+    from ..solvers.solution import sizes_of
+    from ..solvers.style.answer import StyleAnswer
+
+    if answer is None:
+        stopped = {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
+        return record_of(_KEYS, known | stopped)
+    found = _exact(answer) if isinstance(answer, StyleAnswer) else _calibrated(answer)
+    return record_of(_KEYS, known | found | {"sizes": sizes_of(answer.game)})
+
+
+def _exact(answer: "StyleAnswer") -> dict[str, Any]:
+    """Return what linear programs found and proved."""
+    from ..seqform.rationals import fraction_text
+
+    exact = answer.least_loss_exact
+    worst = answer.game_value - answer.loss
+    open_ = str(answer.status) == "uncertified"
+    return {
+        "player": answer.player,
+        "status": str(answer.status),
+        "message": answer.message,
+        "feasible": None if open_ else answer.is_feasible,
+        "least_loss": answer.least_loss,
+        "least_loss_lower": answer.least_loss_lower,
+        "least_loss_upper": answer.least_loss_upper,
+        "least_loss_exact": None if exact is None else fraction_text(exact),
+        "exploitability": answer.loss,
+        "value": worst if answer.player == 0 else -worst,
+        "game_value": answer.game_value,
+        "targets": _outcomes(answer.targets),
+        "violation": max(one.missed_by for one in answer.targets),
+        "violations": {one.name: one.missed_by for one in answer.targets},
+        "multipliers": {one.name: one.price for one in answer.targets} if answer.least_loss is not None else {},
+        "least_violation": None if answer.is_feasible else answer.least_violation,
+        "conflict": list(answer.conflict) if answer.conflict else None,
+        "iterations": sum(solution.iterations for solution in answer.solutions.values()),
+    }
+
+
+def _outcomes(targets: "Iterable[TargetOutcome]") -> list[dict[str, Any]]:
+    names = ("sense", "asked", "reached", "missed_by", "low", "high")
+    return [{"target": one.name} | {name: getattr(one, name) for name in names} for one in targets]
+
+
+def _calibrated(answer: "Calibration") -> dict[str, Any]:
+    """Return what runs of Preference-CFR came to."""
+    best, method = answer.best, answer.method
+    sign = 1 if answer.player == 0 else -1
+    lower, upper = answer.game_value
+    preferred = {
+        "prefer": [str(one) for one in answer.prefer],
+        "degree": best.degree,
+        "vulnerabilities": list(best.vulnerabilities),
+        "iterations": best.iterations,
+        **{name: getattr(method, name) for name in ("units", "rule", "base", "updates") if answer.prefer},
+    }
+    return {
+        "player": answer.player,
+        "status": str(answer.status),
+        "message": answer.message,
+        "feasible": True if answer.status.is_success else None,
+        "exploitability": best.loss,
+        "value": sign * (upper - best.loss),
+        "game_value": (lower + upper) / 2.0,
+        "targets": _outcomes(answer.targets),
+        "violation": max(best.missed_by),
+        "violations": {one.name: one.missed_by for one in answer.targets},
+        "multipliers": {},
+        "preference": preferred,
+        "runs": [
+            {
+                "degree": run.degree,
+                "vulnerabilities": list(run.vulnerabilities),
+                "iterations": run.iterations,
+                "reached": list(run.reached),
+                "loss": run.loss,
+            }
+            for run in answer.runs
+        ],
+        "iterations": sum(run.iterations for run in answer.runs),
+    }
+
+
+def trade_off_record(curve: "TradeOff") -> dict[str, Any]:
+    """Return a trade-off as plain data: its pieces, each with its ends, the least loss there and the slope."""
+    knots, losses = curve.knots.tolist(), curve.losses.tolist()
+    columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], curve.slopes.tolist())
+    names = ("from", "to", "loss_from", "loss_to", "slope")
+    return {
+        "functional": curve.description,
+        "free": list(curve.free),
+        "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+        "gap": curve.gap,
+    }
+
+
+def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: bool) -> None:
+    """Print whether the targets can be met, what that costs, and what the strategy does."""
+    rows: dict[str, Any] = {
+        "game": named(record["game"]),
+        "player": str(record["player"]),
+        **status_facts(record["status"], record["message"]),
+    }
+    if record["reference"] != "uniform":
+        rows["counted"] = f"with player {1 - record['player']} as {record['reference']}"
+    met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
+    if record["runs"]:
+        rows |= _preference_rows(record)
+    elif record["least_loss"] is None:
+        rows["least loss"] = "none: no strategy meets the targets"
+    else:
+        exact = f"{record['least_loss_exact']} = " if record["least_loss_exact"] is not None else ""
+        gap = record["least_loss_upper"] - record["least_loss_lower"]
+        rows["least loss"] = f"{exact}{ten_decimals(record['least_loss'])}, proven within {gap:.3g}"
+    most = " at most" if record["runs"] else ""
+    what = "this strategy" if met else "the nearest strategy"
+    rows["loss"] = f"{ten_decimals(record['exploitability'])}{most} of {record['max_loss']:g} allowed, of {what}"
+    rows["game value"] = f"{ten_decimals(record['game_value'])} to player {record['player']}"
+    rows["seconds"] = f"{record['seconds']:.3g}"
+    print_facts(rows, files)
+    _print_targets(record)
+    if curve:
+        found = record["trade_off"]
+        print_pieces(found["pieces"], f"what {found['functional']} costs; proven within {found['gap']:.3g}")
+
+
+def _preference_rows(record: dict[str, Any]) -> dict[str, Any]:
+    """Return how much which actions were preferred."""
+    chosen = record["preference"]
+    runs = f"{len(record['runs']):,} of {record['iterations']:,} iterations together"
+    # Preferences for actions can be typed, those for shares of several actions and those of several targets cannot.
+    alone = len(chosen["vulnerabilities"]) == 1
+    listed = ", ".join(chosen["prefer"]) if alone else f"the actions that help each target, δ = {chosen['degree']:g}"
+    rows = {
+        "prefer": listed if chosen["prefer"] else "nothing: no preference is needed",
+        "vulnerability": ", ".join(_betas(record)),
+        "runs": runs,
+    }
+    if chosen["prefer"] and alone and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
+        words = ["solve", record["game"], "--method", "pref-cfr"]
+        words += [word for text in chosen["prefer"] for word in ("--prefer", text)]
+        words += ["--vulnerability", repr(chosen["vulnerabilities"][0]), "--base", chosen["base"]]
+        words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
+        rows["again by"] = shlex.join(["treeplex", *words])
+    return rows
+
+
+def _betas(record: dict[str, Any]) -> list[str]:
+    """Return what each target may give up, by name where there are several."""
+    betas = [f"{beta:.6g}" for beta in record["preference"]["vulnerabilities"]]
+    names = [one["target"] for one in record["targets"]]
+    return betas if len(betas) == 1 else [f"{beta} for {name}" for beta, name in zip(betas, names, strict=True)]
+
+
+def _print_targets(record: dict[str, Any]) -> None:
+    """Print a line a target: what the strategy has, what could be had alone, and what more of it costs."""
+    rows = []
+    for one in record["targets"]:
+        alone = "not known" if one["low"] is None else f"{_short(one['low'])} to {_short(one['high'])}"
+        price = record["multipliers"].get(one["target"])
+        reached, missed = _short(one["reached"]), _short(one["missed_by"])
+        rows.append((one["target"], reached, missed, alone, "" if price is None else price_text(price)))
+    headings = ("target", "reached", "missed by", "alone, within the loss", "price of more")
+    print_columns(headings, rows, names=True)
+
+
+def _short(number: float | None) -> str:
+    """Return a number in six digits; what is zero but for round-off is zero."""
+    return "not met with" if number is None else f"{0.0 if abs(number) < 1e-9 else number:.6g}"

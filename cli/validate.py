@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..seqform.errors import nearest
-from ..validation.figures import decimals, magnitude
-from .errors import CommandLineError, ExitStatus, print_error
-from .interrupts import deferring_interrupts
+from ..validation.table import decimals, magnitude
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .files import STANDARD_OUTPUT, check_files, write_file, write_json
 from .options import JsonOption
-from .output import STANDARD_OUTPUT, check_distinct, check_writable, console, write_file, write_json
 from .progress import counting
+from .tables import RowLines, console, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,11 +33,9 @@ def validate(
     """
     if html == STANDARD_OUTPUT:
         html = "./-"
-    check_distinct(json=json, html=html)
-    check_writable(json, "--json")
-    check_writable(html, "--html")
+    check_files({}, json=json, html=html)
     with deferring_interrupts():
-        from ..validation.suites import SUITES
+        from ..validation.bank import SUITES
 
     if suite not in SUITES:
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
@@ -61,7 +59,7 @@ def _run(suite: "Suite", *, shown: bool) -> "Report":
     from ..validation.suites import run_suite
 
     out = console()
-    lines = RowLines(out)
+    lines = _SuiteLines(out)
     rows: list[Row] = []
 
     def keep(row: "Row") -> None:
@@ -83,12 +81,12 @@ def _run(suite: "Suite", *, shown: bool) -> "Report":
     except KeyboardInterrupt:
         report = Report(suite.name, tuple(rows), time.perf_counter() - begun, interrupted=True)
     if shown:
-        _print_summary(out, report)
+        out.print(verdict(report.summary, report.passed), soft_wrap=True)
     return report
 
 
-class RowLines:
-    """Prints a row a line as it comes, in columns that do not have to wait for the last row.
+class _SuiteLines:
+    """Prints a suite's rows, those of one game and problem below a line for these.
 
     Parameters
     ----------
@@ -97,61 +95,45 @@ class RowLines:
     """
 
     def __init__(self, out: "Console") -> None:
-        self.out = out
-        self.wide = out.width >= 100
+        self.lines = RowLines(out)
         self.question = ("", "")
+        wide = out.width >= 100
         names = ("value", "difference", "proven error", "tolerance", "iterations", "seconds")
-        self.headings = names if self.wide else ("value", "differs", "error", "at most", "iter.", "s")
-        self.widths = (16, 10, 14, 9, 10, 8) if self.wide else (12, 8, 8, 7, 7, 6)
+        self.headings = names if wide else ("value", "differs", "error", "at most", "iter.", "s")
+        self.widths = (16, 10, 14, 9, 10, 8) if wide else (12, 8, 8, 7, 7, 6)
 
     def print_row(self, row: "Row") -> None:
         """Print a row, below a line for its game and problem if it is the first of them."""
-        from rich.text import Text
-
-        if (row.game, row.asked) != self.question:
+        titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
+        self.lines.print_headings(f"{'method':<19} {titles}")
+        if (row.game, row.question) != self.question:
             self._print_question(row)
+        value, difference = self.widths[:2]
+        if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
+            cells = [f"{_value(row):>{value + 1 + difference}}"]
+        else:
+            cells = [f"{_value(row):>{value}}", f"{magnitude(row.difference):>{difference}}"]
         figures = (
             magnitude(row.error),
             f"{row.tolerance:.0e}",
             "" if row.iterations is None else f"{row.iterations:,}",
             "" if row.seconds is None else f"{row.seconds:.2f}",
         )
-        value, difference = self.widths[:2]
-        line = Text(f"  {row.method:<19}")
-        if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
-            line.append(f" {_value(row):>{value + 1 + difference}}")
-        else:
-            line.append(f" {_value(row):>{value}} {magnitude(row.difference):>{difference}}")
-        for figure, width in zip(figures, self.widths[2:], strict=True):
-            line.append(f" {figure:>{width}}")
-        line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
-        self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
-        if row.failure:
-            self.out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
+        cells += [f"{figure:>{width}}" for figure, width in zip(figures, self.widths[2:], strict=True)]
+        self.lines.print_row(" ".join((f"{row.method:<19}", *cells)), row.passed, row.failure)
 
     def _print_question(self, row: "Row") -> None:
         from rich.text import Text
 
-        headed = not self.question[0]
-        self.question = (row.game, row.asked)
-        if headed:
-            titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
-            self.out.print(Text(f"  {'method':<19} {titles}", style="dim"), soft_wrap=True)
-        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.asked, "bold"))
+        self.question = (row.game, row.question)
+        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"))
         if row.exact_value is not None:
             heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
         elif isinstance(row.value, tuple):
             heading.append(f"  {len(row.value)} players: the certificate alone is judged", style="dim")
         else:
             heading.append("  value not known: the exact solution's certificate is judged", style="dim")
-        self.out.print(heading, soft_wrap=True)
-
-
-def _print_summary(out: "Console", report: "Report") -> None:
-    from rich.text import Text
-
-    style = "bold green" if report.passed else "bold red"
-    out.print(Text(report.summary, style=style), soft_wrap=True)
+        self.lines.out.print(heading, soft_wrap=True)
 
 
 def _value(row: "Row") -> str:

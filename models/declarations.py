@@ -3,45 +3,53 @@
 From the fields of a problem follow its texts, the opponents that solve it as they play, and the command line's options.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from ..seqform.parameters import About
-from ..seqform.strategy import Strategy
 
-Opponent = Annotated[Strategy, About("model of the opponent", form="O")]
-Confidence = Annotated[float | Fraction, About("confidence in the opponent model", minimum=0, maximum=1)]
-#: In text one for all infosets.
-Confidences = Annotated[Any, About("confidence in the opponent model", minimum=0, maximum=1, kind=Fraction)]
-Epsilon = Annotated[float | Fraction, About("how exploitable the strategy may be, in payoff units", minimum=0)]
-Constraints = Annotated[
-    Any,
-    About(
+#: What can be said of problems in words, in the order in which it is said.
+WORDS: Mapping[str, About] = {
+    "constrain": About(
         "constraint TERM+… <= NUMBER, also >= and ==, and 'as NAME' after it, where TERM is a functional of the game "
-        "(risk), SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION) or reach(SEAT/INFOSET)",
+        "(risk), SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION) or reach(SEAT/INFOSET); may be repeated",
         form="C",
         alias="constrain",
         many=True,
     ),
-]
-Penalty = Annotated[
-    float | Fraction | None,
-    About("price of a unit of violation, so that constraints may be broken", minimum=0, shown="none", form="B"),
-]
-Maximised = Annotated[Any, About("functional to maximise, TERM+… as in --constrain", form="TERM")]
-Minimised = Annotated[Any, About("functional to minimise, TERM+… as in --constrain", form="TERM")]
-Player = Annotated[Any, About("whose strategy, where a problem solves for one", form="0|1", shown="0")]
-Lookahead = Annotated[
-    int, About("levels of the public tree that a step looks beyond its own action", minimum=1, form="K")
-]
+    "penalty": About(
+        "price of a unit of violation, so that constraints may be broken", minimum=0, shown="none", form="B"
+    ),
+    "opponent": About("model of the opponent", form="O"),
+    "maximise": About("functional to maximise, TERM+… as in --constrain", form="TERM"),
+    "minimise": About("functional to minimise, TERM+… as in --constrain", form="TERM"),
+    "p": About("confidence in the opponent model", minimum=0, maximum=1, kind=Fraction),
+    "epsilon": About("how exploitable the strategy may be, in payoff units", minimum=0),
+    "lookahead": About(
+        "levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True
+    ),
+    "gadget": About(
+        "what stands above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")
+    ),
+    "level": About(
+        "level of the public tree at which subgames begin", minimum=0, shown="after chance", form="L", large=True
+    ),
+    "player": About("whose strategy, where a problem solves for one", form="0|1", shown="0"),
+}
+
+Constraints = Annotated[Any, WORDS["constrain"]]
+Penalty = Annotated[float | Fraction | None, WORDS["penalty"]]
+Maximised = Annotated[Any, WORDS["maximise"]]
+Minimised = Annotated[Any, WORDS["minimise"]]
+Confidence = Annotated[float | Fraction, WORDS["p"]]
+#: In words one for all infosets.
+Confidences = Annotated[Any, WORDS["p"]]
+Epsilon = Annotated[float | Fraction, WORDS["epsilon"]]
+Lookahead = Annotated[int, WORDS["lookahead"]]
 Along = Annotated[
     Literal["levels", "paths"], About("whether a step decides at a whole level or on its own path alone", option=False)
 ]
-GadgetName = Annotated[
-    str,
-    About("what stands above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")),
-]
-Level = Annotated[
-    int | None,
-    About("level of the public tree at which subgames begin", minimum=0, shown="after chance", form="L"),
-]
+GadgetName = Annotated[str, WORDS["gadget"]]
+Level = Annotated[int | None, WORDS["level"]]
+Player = Annotated[Any, WORDS["player"]]

@@ -1,13 +1,13 @@
 """Preferences for actions: how much a method should favour a style, and what that may cost."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from ..seqform.arrays import Floats
+from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
 from ..seqform.names import quoted_label
@@ -15,27 +15,10 @@ from ..seqform.polytope import Treeplex, is_hashable
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 
-#: The largest degree that makes sense: beyond it the preferred action is all that is played where it is played at all.
-LARGEST_DEGREE = 1e9
 _FIRST = "@first"
 
 #: Tells whether a preference is about an infoset: from the player, the infoset's label and its actions' labels.
 Predicate = Callable[[int, Hashable, Sequence[Hashable]], bool]
-
-
-class Wish(Protocol):
-    """What a preference is to a game: degrees of the actions of an infoset."""
-
-    @property
-    def vulnerability(self) -> float | None:
-        """What the preference may cost at each infoset that it is about; ``None`` for the method's own."""
-        ...
-
-    def degrees(
-        self, player: int, infoset: Hashable, actions: Sequence[Hashable], is_first: bool
-    ) -> list[float] | None:
-        """Return δ of each action of an infoset, each 1 or more; ``None`` if the preference is not about it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +44,7 @@ class Prefer:
     Raises
     ------
     InvalidPreferenceError
-        If the degree is below 1, the vulnerability below 0, or one of them is no finite number.
+        If the degree is below 1, the vulnerability below 0, or one of them is not finite.
 
     Notes
     -----
@@ -86,8 +69,8 @@ class Prefer:
     vulnerability: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self, "degree", 1.0)
-        if self.player is not None and (isinstance(self.player, bool) or not isinstance(self.player, Integral)):
+        _settle(self, "degree", 1)
+        if self.player is not None and not is_whole(self.player):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
         if not self.labels:
             raise InvalidPreferenceError("a preference has no action, expected one at least")
@@ -150,7 +133,7 @@ class PreferStrategy:
     Raises
     ------
     InvalidPreferenceError
-        If it is no strategy, or a number is negative or not finite.
+        If it is not a strategy, or a number is negative or not finite.
 
     Examples
     --------
@@ -168,7 +151,7 @@ class PreferStrategy:
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise InvalidPreferenceError(f"a preference is for {shown(self.strategy)}, expected a Strategy")
-        _settle(self, "strength", 0.0)
+        _settle(self, "strength", 0)
 
     @property
     def player(self) -> int:
@@ -273,23 +256,19 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     return Prefer(label, degree, player=seat, infosets=infoset, first=first)
 
 
-def _settle(wish: Any, amount: str, least: float) -> None:
+def _settle(preference: Any, amount: str, least: int) -> None:
     """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
-    number = checked(getattr(wish, amount), amount, least, f"a number of at least {least:g}")
-    if number > LARGEST_DEGREE:
-        raise InvalidPreferenceError(f"a preference has {amount} {shown(getattr(wish, amount))}, expected at most 1e9")
-    object.__setattr__(wish, amount, number)
-    if wish.vulnerability is not None:
-        beta = checked(wish.vulnerability, "vulnerability", 0.0, "a number of at least 0")
-        object.__setattr__(wish, "vulnerability", beta)
+    # Beyond 1e9 the preferred action is all that is played where it is played at all.
+    number = check_number(
+        getattr(preference, amount), f"a preference's {amount}", InvalidPreferenceError, f"[{least}, 1e9]"
+    )
+    object.__setattr__(preference, amount, number)
+    if preference.vulnerability is not None:
+        object.__setattr__(preference, "vulnerability", _checked_vulnerability(preference.vulnerability))
 
 
-def checked(value: Any, what: str, least: float, expected: str) -> float:
-    """Return a number of a preference, or refuse it."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
-    if not least <= number < float("inf"):
-        raise InvalidPreferenceError(f"a preference has {what} {shown(value)}, expected {expected}")
-    return number
+def _checked_vulnerability(value: Any) -> float:
+    return check_number(value, "a preference's vulnerability", InvalidPreferenceError, "[0, inf)")
 
 
 def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
@@ -318,7 +297,7 @@ class Preference:
         chance and the others allow the infoset.
     fingerprint : str
         Of the game.
-    wishes : tuple of Prefer or PreferStrategy
+    stated : tuple of Prefer or PreferStrategy
         What it was made of, with the game's own labels.
     about : tuple of ndarray of bool, each shape (num_infosets,)
         Which infosets any of these is about.
@@ -328,7 +307,7 @@ class Preference:
     vulnerability: tuple[Floats, ...]
     units: Units
     fingerprint: str
-    wishes: tuple[Prefer | PreferStrategy, ...]
+    stated: tuple[Prefer | PreferStrategy, ...]
     about: tuple[Any, ...]
 
     @property
@@ -395,50 +374,51 @@ def preference_on(
     """
     if units not in UNITS:
         raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
-    default = checked(vulnerability, "vulnerability", 0.0, "a number of at least 0")
+    default = _checked_vulnerability(vulnerability)
     # A game may have longer words for its actions.
     words = game.action_words
-    wishes = [wish.known_as(words) for wish in wishes_of(prefer)]
-    _check_distinct(wishes)
-    for wish in wishes:
-        if isinstance(wish, PreferStrategy):
-            check_same_game(wish.strategy, game)
-        elif wish.player is not None and not 0 <= wish.player < game.num_players:
+    stated = [preference.known_as(words) for preference in preferences_of(prefer)]
+    _check_distinct(stated)
+    for preference in stated:
+        if isinstance(preference, PreferStrategy):
+            check_same_game(preference.strategy, game)
+        elif preference.player is not None and not 0 <= preference.player < game.num_players:
             raise InvalidPreferenceError(
-                f"the preference {wish} is player {wish.player}'s, expected a seat from 0 to {game.num_players - 1}"
+                f"the preference {preference} is player {preference.player}'s, expected a seat from 0 to "
+                f"{game.num_players - 1}"
             )
     degrees, betas, abouts = [], [], []
-    used = [False] * len(wishes)
+    used = [False] * len(stated)
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         delta, beta = np.ones(treeplex.num_sequences), np.zeros(treeplex.num_infosets)
         about = np.zeros(treeplex.num_infosets, dtype=bool)
         first = _first_decisions(treeplex)
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
             start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
-            for index, wish in enumerate(wishes):
-                answer = wish.degrees(player, label, actions, bool(first[infoset]))
+            for index, preference in enumerate(stated):
+                answer = preference.degrees(player, label, actions, bool(first[infoset]))
                 if answer is not None:
                     used[index] = about[infoset] = True
                     delta[start:stop] = answer
-                    beta[infoset] = default if wish.vulnerability is None else wish.vulnerability
+                    beta[infoset] = default if preference.vulnerability is None else preference.vulnerability
         degrees.append(delta)
         betas.append(beta)
         abouts.append(about)
-    for wish, was_used in zip(wishes, used, strict=True):
+    for preference, was_used in zip(stated, used, strict=True):
         if not was_used:
-            raise InvalidPreferenceError(_nothing(game, wish))
-    preference = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(wishes), tuple(abouts))
-    if preference.is_vulnerable and units == "conditional":
+            raise InvalidPreferenceError(_nothing(game, preference))
+    laid_out = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(stated), tuple(abouts))
+    if laid_out.is_vulnerable and units == "conditional":
         form = game.sequence_form
         if form.leaves is None or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
                 f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "
                 f"{game.spec} has no table of leaves: use units='counterfactual'"
             )
-    return preference
+    return laid_out
 
 
-def wishes_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStrategy]:
+def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStrategy]:
     """Return preferences, however they are given, as a list; texts without a seat are about ``player``.
 
     Raises
@@ -448,12 +428,12 @@ def wishes_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStr
     single = isinstance(prefer, Prefer | PreferStrategy | str) or not isinstance(prefer, Iterable)
     found: list[Prefer | PreferStrategy] = []
     for one in [prefer] if single else prefer:
-        wish = parse_preference(one, player) if isinstance(one, str) else one
-        if not isinstance(wish, Prefer | PreferStrategy):
+        preference = parse_preference(one, player) if isinstance(one, str) else one
+        if not isinstance(preference, Prefer | PreferStrategy):
             raise InvalidPreferenceError(
                 f"a preference is {shown(one)}, expected a Prefer, a PreferStrategy or text such as 'raise:5'"
             )
-        found.append(wish)
+        found.append(preference)
     return found
 
 
@@ -464,42 +444,33 @@ def _first_decisions(treeplex: Treeplex) -> Any:
     return np.asarray(treeplex.depths == 0)
 
 
-def _check_distinct(wishes: list[Prefer | PreferStrategy]) -> None:
+def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:
     """Refuse one thing preferred twice to different degrees."""
     known: dict[Any, Prefer] = {}
-    for wish in wishes:
-        if isinstance(wish, Prefer) and not callable(wish.infosets):
-            key = (frozenset(wish.labels), wish.player, str(wish.infosets), wish.first)
-            other = known.setdefault(key, wish)
-            if other.degree != wish.degree:
-                raise InvalidPreferenceError(f"the preferences {other} and {wish} contradict each other")
+    for preference in stated:
+        if isinstance(preference, Prefer) and not callable(preference.infosets):
+            key = (frozenset(preference.labels), preference.player, str(preference.infosets), preference.first)
+            other = known.setdefault(key, preference)
+            if other.degree != preference.degree:
+                raise InvalidPreferenceError(f"the preferences {other} and {preference} contradict each other")
 
 
-def _nothing(game: Game, wish: Prefer | PreferStrategy) -> str:
+def _nothing(game: Game, preference: Prefer | PreferStrategy) -> str:
     """Return why a preference is about nothing in a game."""
-    if isinstance(wish, PreferStrategy):
-        return f"the preference for {wish} is for none: the strategy plays uniformly everywhere"
-    players = range(game.num_players) if wish.player is None else [wish.player]
+    if isinstance(preference, PreferStrategy):
+        return f"the preference for {preference} is for none: the strategy plays uniformly everywhere"
+    players = range(game.num_players) if preference.player is None else [preference.player]
     treeplexes = [game.sequence_form.treeplexes[player] for player in players]
     known = {str(label) for treeplex in treeplexes for labels in treeplex.action_labels for label in labels}
-    whose = "nobody" if wish.player is None else f"player {wish.player}"
-    for label in wish.labels:
+    whose = "nobody" if preference.player is None else f"player {preference.player}"
+    for label in preference.labels:
         if str(label) not in known:
             words = sorted({*known, *game.action_words})
             hint = nearest(str(label), words)
             listed = f"; expected one of {', '.join(map(quoted_label, words))}" if len(words) <= 12 else ""
-            has = "has" if wish.player is None else "has no"
-            return f"the preference {wish}: {whose} of {game.spec} {has} action {shown(label)}{hint}{listed}"
-    if isinstance(wish.infosets, Hashable) and not callable(wish.infosets) and wish.infosets is not None:
-        return f"the preference {wish}: {whose} of {game.spec} has no infoset {shown(wish.infosets)} with that action"
-    return f"the preference {wish} is about no infoset of {game.spec}"
-
-
-def iterate_degrees(
-    wishes: Iterable[Wish], player: int, infoset: Hashable, actions: tuple[Hashable, ...], is_first: bool
-) -> Iterator[tuple[list[float], float | None]]:
-    """Yield what each preference that is about an infoset says of it, in order: degrees and vulnerability."""
-    for wish in wishes:
-        answer = wish.degrees(player, infoset, actions, is_first)
-        if answer is not None:
-            yield answer, wish.vulnerability
+            has = "has" if preference.player is None else "has no"
+            return f"the preference {preference}: {whose} of {game.spec} {has} action {shown(label)}{hint}{listed}"
+    where = preference.infosets
+    if isinstance(where, Hashable) and not callable(where) and where is not None:
+        return f"the preference {preference}: {whose} of {game.spec} has no infoset {shown(where)} with that action"
+    return f"the preference {preference} is about no infoset of {game.spec}"

@@ -24,7 +24,7 @@ def canonical(matrix: Any, name: str) -> sp.csr_array:
     Raises
     ------
     InvalidGameError
-        If it is no matrix of numbers, or a sparse one whose indices do not fit its shape.
+        If it is not a matrix of numbers, or a sparse one whose indices do not fit its shape.
     """
     try:
         if np.iscomplexobj(matrix):
@@ -37,9 +37,9 @@ def canonical(matrix: Any, name: str) -> sp.csr_array:
             matrix.check_format(full_check=True)  # scipy's compiled functions trust indices
         result = sp.csr_array(matrix, dtype=np.float64, copy=True)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{name} is no matrix of numbers: {one_line(str(error))}") from None
+        raise InvalidGameError(f"{name} is not a matrix of numbers: {one_line(str(error))}") from None
     if result.ndim != 2:
-        raise InvalidGameError(f"{name} has shape {result.shape}: a matrix is needed")
+        raise InvalidGameError(f"{name} has shape {result.shape}: expected a matrix")
     result.sum_duplicates()
     result.eliminate_zeros()
     return result

@@ -11,10 +11,10 @@ import re
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from decimal import Decimal
-from numbers import Integral
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
+from .checks import is_whole
 from .errors import GameTooLargeError, InvalidMemoryError, one_line, shown
 from .rules import GameSize, size_of
 
@@ -43,7 +43,7 @@ def memory_budget(memory: int | str | None = None) -> int:
     Raises
     ------
     InvalidMemoryError
-        If `memory` or the environment variable is no amount of memory.
+        If `memory` or the environment variable is not an amount of memory.
     """
     given = given_memory(memory)
     return int(available_memory() * SHARE) if given is None else given
@@ -91,7 +91,7 @@ def read_memory(amount: Any, name: str) -> int:
         if match := _AMOUNT.fullmatch(amount.strip()):
             digits, prefix, binary = match.groups(default="")
             number = int(Decimal(digits) * (1024 if binary else 1000) ** _POWERS[prefix.lower()])
-    elif isinstance(amount, Integral) and not isinstance(amount, bool):
+    elif is_whole(amount):
         number = int(amount)
     if number < 1:
         received = one_line(repr(amount), 60) if isinstance(amount, str) else shown(amount, 60)

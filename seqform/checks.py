@@ -202,7 +202,7 @@ class _Interval:
         """Return a description of the numbers, with their noun and its article."""
         if math.isinf(self.high):
             if math.isinf(self.low):
-                return f"a finite {noun}"
+                return f"a {noun}" if self.with_high else f"a finite {noun}"
             return f"a {noun} {'of at least' if self.with_low else 'above'} {self.low:g}"
         if self.with_low and self.with_high:
             return f"a {noun} from {self.low:g} to {self.high:g}"

@@ -31,6 +31,7 @@ def deprecated_names(
     >>> from treeplex.seqform.deprecation import deprecated_names
     >>> find = deprecated_names("treeplex", {"GameSize": "treeplex.seqform.GameSize"})
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     found = find("GameSize")
     >>> found.__name__, str(caught[0].message)
     ('GameSize', 'treeplex.GameSize is now treeplex.seqform.GameSize; the old name goes with the next minor version')

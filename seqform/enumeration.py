@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from .arrays import Floats, Integers
 from .budget import Budget, Watch, stride
+from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .polytope import Treeplex, is_hashable
 from .rationals import to_fraction
@@ -67,7 +67,9 @@ class LeafTable:
             )
         for name, exact in (("exact_chance", self.exact_chance), ("exact_payoffs", self.exact_payoffs)):
             if exact is not None and (not isinstance(exact, tuple) or len(exact) != len(self)):
-                raise InvalidGameError(f"{name} is {shown(exact)}, expected a tuple with an entry a leaf, {len(self)}")
+                raise InvalidGameError(
+                    f"{name} is {shown(exact)}, expected a tuple with one entry per leaf, {len(self)}"
+                )
         for name, sound in (
             ("payoffs", np.isfinite(self.payoffs).all(axis=1)),
             ("chance", np.isfinite(self.chance) & (self.chance >= 0.0)),
@@ -140,7 +142,7 @@ def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.
         given = np.array(values)
         array = given.astype(kind)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{name} of a leaf table are no array of numbers: {one_line(str(error))}") from None
+        raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
     if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
         raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
     array.flags.writeable = False
@@ -192,20 +194,19 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     Raises
     ------
     InvalidGameError
-        If an object is no rules at all, probabilities do not sum to one, are negative or not finite, an infoset has
-        differing action sets, actions repeat, payoffs are missing or not finite, or an answer of the rules is of the
-        wrong kind. The message names the history by its action path. Errors that the rules raise pass through.
+        If an object does not have the rules of a game, probabilities do not sum to one, are negative or not finite, an
+        infoset has differing action sets, actions repeat, payoffs are missing or not finite, or an answer of the rules
+        is of the wrong kind. The message names the history by its action path. Errors that the rules raise pass
+        through.
     ImperfectRecallError
         If two histories of an infoset differ in their player's own past.
     GameTooLargeError
         If the game, or what has been found of it so far, takes more than the budget.
     InvalidMemoryError
-        If `memory`, or the environment variable, is no amount of memory.
+        If `memory`, or the environment variable, is not an amount of memory.
     """
     check_rules(rules)
-    num_players = rules.num_players
-    if not isinstance(num_players, Integral) or isinstance(num_players, bool) or num_players < 1:
-        raise InvalidGameError(f"the rules are for {shown(num_players)} players, expected at least 1")
+    num_players = check_whole(rules.num_players, "num_players", InvalidGameError, "[1, inf)")
     budget = Budget(memory)
     budget.admit(rules, exact)
     watch = Watch(budget, exact)
@@ -225,13 +226,13 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
             if not in_order(payoffs):
-                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number a player")
+                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number per player")
             payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
             _refuse(
                 rules,
                 visited + num_leaves,
-                f"has {len(payoffs)} payoffs, expected {num_players}: one a player",
+                f"has {len(payoffs)} payoffs, expected {num_players}: one per player",
             )
         leaf_sequences.extend(sequences)
         if exact:
@@ -243,7 +244,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
             exact_chance.append(reach)
         try:
             leaf_chance.append(reach)
-            leaf_payoffs.extend(payoffs)
+            leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
         except (TypeError, OverflowError):
             _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
         num_leaves += 1
@@ -267,7 +268,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
             next_look = visited + watch.pause(step)
         state, who, sequences, reach = pop()
         if who.__class__ is not int:
-            if not isinstance(who, Integral) or isinstance(who, bool):
+            if not is_whole(who):
                 _refuse_player(rules, visited + num_leaves, who)
             who = int(who)
         if who >= 0:
@@ -323,18 +324,18 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         else:
             _refuse_player(rules, visited + num_leaves, who)
 
-    payoffs = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
-    if not np.isfinite(payoffs).all():
-        wrong = int(np.argmin(np.isfinite(payoffs).all(axis=1)))
-        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoffs[wrong].tolist())}, expected finite numbers")
-    sequences = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
+    payoff_table = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
+    if not np.isfinite(payoff_table).all():
+        wrong = int(np.argmin(np.isfinite(payoff_table).all(axis=1)))
+        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers")
+    sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    for table in (sequences, chance, payoffs):
+    for table in (sequence_table, chance, payoff_table):
         table.flags.writeable = False  # so that none is copied
     leaves = LeafTable(
-        sequences,
+        sequence_table,
         chance,
-        payoffs,
+        payoff_table,
         tuple(exact_chance) if exact else None,
         tuple(exact_payoffs) if exact else None,
     )
@@ -414,7 +415,7 @@ def _checked_outcomes(
             f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability",
         )
     if not outcomes:
-        _refuse(rules, number, "is a chance node without outcomes: at least one is needed")
+        _refuse(rules, number, "is a chance node without outcomes: expected at least one")
     if distinct != len(outcomes):
         _refuse(rules, number, "is a chance node with an outcome that stands there twice: outcomes must be distinct")
     try:

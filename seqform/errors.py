@@ -46,7 +46,7 @@ class GameFileError(InvalidGameError):
 
 
 class InvalidStrategyError(TreeplexError, ValueError):
-    """A strategy that is no strategy, or a strategy of another game or player."""
+    """Something that is not a strategy, or a strategy of another game or player."""
 
 
 class InvalidConstraintError(TreeplexError, ValueError):

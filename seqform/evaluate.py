@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from .arrays import Floats
-from .errors import InvalidGameError, InvalidStrategyError, shown
+from .checks import check_number, check_type
+from .errors import InvalidGameError, InvalidStrategyError
 from .game import Game, sequence_form_of
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
@@ -276,15 +276,13 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
     """
     for one in (strategy, opponent):
         check_same_game(one, game)
-    if not isinstance(game_value, Real):
-        raise InvalidGameError(f"game_value is {shown(game_value)}, expected a number")
+    check_number(game_value, "game_value", InvalidGameError, "[-inf, inf]")
     pair = sorted((strategy, opponent), key=lambda one: one.player)
     return float(expected_payoffs(game, Profile(pair))[strategy.player]) - game_value
 
 
 def _plans(game: Game | SequenceForm, profile: Profile) -> tuple[Floats, ...]:
-    if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+    check_type(profile, "profile", InvalidStrategyError, Profile)
     check_same_game(profile[0], game)
     return profile.plans
 
@@ -349,17 +347,15 @@ class EmpiricalPlay:
         Raises
         ------
         InvalidStrategyError
-            If it is no profile of the game, or the weight is none.
+            If it is not a profile of the game, or the weight is not a positive number.
         """
-        if not isinstance(profile, Profile):
-            raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+        check_type(profile, "profile", InvalidStrategyError, Profile)
         check_same_game(profile[0], self._form)
         self.add_plans(profile.plans, weight)
 
     def add_plans(self, plans: Sequence[Floats], weight: float = 1.0) -> None:
-        """Add a profile by its realization plans, one a player, which are not checked."""
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 < weight < float("inf"):
-            raise InvalidStrategyError(f"a profile has weight {shown(weight)}, expected a number above 0")
+        """Add a profile by its realization plans, one per player, which are not checked."""
+        weight = check_number(weight, "the weight of a profile", InvalidStrategyError, "(0, inf)")
         for player, plan in enumerate(plans):
             gradient = self._form.gradient(player, plans)
             self._gradients[player] += weight * gradient

@@ -35,7 +35,7 @@ class FactoredPayoff:
     Raises
     ------
     InvalidGameError
-        If they are no matrices of finite numbers, shapes do not match, or their product may not be finite.
+        If they are not matrices of finite numbers, shapes do not match, or their product may not be finite.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
     ----------
     treeplexes : sequence of Treeplex
     payoffs : iterable of sequences of Entries
-        The payoffs in parts, each of which has one entry a player. How they are divided makes no difference, their
+        The payoffs in parts, each of which has one entry per player. How they are divided makes no difference, their
         order does: it is that of the sequences, player 0's first.
 
     Returns

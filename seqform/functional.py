@@ -35,7 +35,7 @@ class Functional:
     Raises
     ------
     InvalidGameError
-        If the coefficients are no vector of finite numbers.
+        If the coefficients are not a vector of finite numbers.
 
     Examples
     --------
@@ -60,10 +60,10 @@ class Functional:
         try:
             vector = np.array(self.coefficients, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidGameError(f"{self._named} are no vector of numbers: {one_line(str(error))}") from None
+            raise InvalidGameError(f"{self._named} are not a vector of numbers: {one_line(str(error))}") from None
         if vector.ndim != 1 or not np.isfinite(vector).all():
             raise InvalidGameError(
-                f"{self._named} have shape {vector.shape}, or are not finite: a vector of finite numbers is needed"
+                f"{self._named} have shape {vector.shape}, or are not finite: expected a vector of finite numbers"
             )
         vector.flags.writeable = False
         object.__setattr__(self, "coefficients", vector)
@@ -82,7 +82,7 @@ class Functional:
         Raises
         ------
         InvalidStrategyError
-            If it is no strategy, or one of another player or game.
+            If it is not a strategy, or one of another player or game.
         """
         if isinstance(strategy, Profile) and self.player < len(strategy):
             strategy = strategy[self.player]

@@ -1,17 +1,20 @@
 """What a user loads and passes around: a game with its name, rules and sequence form."""
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from .checks import check_player, check_type
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
+from .interchange.drawing import Drawable, refuse_to_draw
 from .public_from_tree import public_tree_from_infosets
 from .public_tree import PublicTree, public_tree_from_rules
-from .rules import Rules, check_rules, public_labels
+from .rules import CHANCE, TERMINAL, Rules, check_rules, public_labels, size_of
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 # Strategy modules import this one, so nothing here imports them.
 
 
-class Game:
+class Game(Drawable):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
     :func:`treeplex.load_game` makes the library's own; :meth:`from_tree` and :meth:`from_sequence_form` take a user's.
@@ -84,8 +87,8 @@ class Game:
             raise InvalidGameError(f"game {shown(name)} needs rules, a tree or a sequence form")
         if rules is not None:
             check_rules(rules)
-        if tree is not None and not isinstance(tree, GameTree):
-            raise InvalidGameError(f"the tree of game {shown(name)} is {shown(tree)}, expected a GameTree")
+        if tree is not None:
+            check_type(tree, f"the tree of game {shown(name)}", InvalidGameError, GameTree)
         if sequence_form is not None and not (isinstance(sequence_form, SequenceForm) or callable(sequence_form)):
             raise InvalidGameError(
                 f"the sequence form of game {shown(name)} is {shown(sequence_form)}, expected a SequenceForm"
@@ -117,11 +120,16 @@ class Game:
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
 
-    def _repr_svg_(self) -> str | None:
-        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
-        from .interchange.drawing import svg_or_nothing
-
-        return svg_or_nothing(self)
+    def tree_to_draw(self, most: float = math.inf) -> GameTree:
+        """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""
+        if isinstance(self.rules, GameTree):
+            return self.rules.tree_to_draw(most)
+        if math.isfinite(most) and self.rules is not None:
+            size = size_of(self.rules)
+            nodes = sum(1 for _ in islice(_states(self.rules), int(most) + 1)) if size is None else size.nodes
+            if nodes > most:
+                refuse_to_draw(self.spec, f"more than {most:g}" if size is None else f"{nodes:,}")
+        return self.tree
 
     @classmethod
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
@@ -130,7 +138,7 @@ class Game:
         Raises
         ------
         InvalidGameError, ImperfectRecallError
-            If the graph is no game; see :class:`GameTree`.
+            If the graph is not a game; see :class:`GameTree`.
         """
         return cls(name, tree=tree if isinstance(tree, GameTree) else GameTree(tree))
 
@@ -150,15 +158,11 @@ class Game:
         """The sequence form, streamed from the rules if there are any, in floats."""
         with self._naming():
             if self._make_form is not None:
-                return self._made_form(self._make_form())
+                made = self._make_form()
+                return check_type(made, f"the sequence form of {self.spec}", InvalidGameError, SequenceForm)
             if "tree" in self.__dict__:
                 return SequenceForm.from_tree(self.tree)
             return SequenceForm.from_rules(self._walkable())
-
-    def _made_form(self, form: Any) -> SequenceForm:
-        if not isinstance(form, SequenceForm):
-            raise InvalidGameError(f"what makes {self.spec} returned {shown(form)}, expected a SequenceForm")
-        return form
 
     @cached_property
     def exact_sequence_form(self) -> SequenceForm:
@@ -198,7 +202,7 @@ class Game:
         Raises
         ------
         InvalidGameError
-            If the rules' ``action_words`` are no mapping of texts to labels.
+            If the rules' ``action_words`` are not a mapping of texts to labels.
         """
         words = getattr(self.rules, "action_words", None) or {}
         sound = isinstance(words, Mapping) and all(
@@ -232,9 +236,7 @@ class Game:
         cvxpy.Variable, shape (num_sequences,)
             Non-negative.
         """
-        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(self.num_players):
-            raise InvalidGameError(f"{self.spec} has no player {shown(player)}: it has 0 to {self.num_players - 1}")
-        player = int(player)
+        player = check_player(player, self.num_players, InvalidGameError)
         if player not in self._plans:
             import cvxpy as cp
 
@@ -257,6 +259,18 @@ class Game:
         return self.rules
 
 
+def _states(rules: Rules) -> Iterator[Any]:
+    """Walk the histories of a game one by one."""
+    stack = [rules.initial_state()]
+    while stack:
+        state = stack.pop()
+        yield state
+        who = rules.player(state)
+        if who != TERMINAL:
+            actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
+            stack.extend(rules.child(state, action) for action in actions)
+
+
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
     """Return the sequence form of a game, or the sequence form itself.
 
@@ -267,9 +281,7 @@ def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:
     """
     if isinstance(game, Game):
         return game.sequence_form
-    if not isinstance(game, SequenceForm):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game (load_game returns one) or a SequenceForm is needed")
-    return game
+    return check_type(game, "game", InvalidGameError, SequenceForm, "a Game (load_game returns one) or a SequenceForm")
 
 
 def tree_of(game: "Game | GameTree") -> GameTree:
@@ -284,6 +296,4 @@ def tree_of(game: "Game | GameTree") -> GameTree:
     """
     if isinstance(game, Game):
         return game.tree
-    if not isinstance(game, GameTree):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game or a GameTree is needed (GameTree(graph) makes one)")
-    return game
+    return check_type(game, "game", InvalidGameError, GameTree, "a Game or a GameTree (GameTree(graph) makes one)")

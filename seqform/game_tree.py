@@ -1,16 +1,17 @@
 """Extensive-form games as networkx trees, checked."""
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
-from fractions import Fraction
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import networkx as nx
 
 from .budget import Budget, Watch
+from .checks import is_number, is_whole
 from .enumeration import Enumeration, describe_path, enumerate_game, in_order
 from .errors import InvalidGameError, shown
+from .interchange.drawing import Drawable, refuse_to_draw
 from .rules import CHANCE, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ else:
     DiGraph = nx.DiGraph
 
 
-class GameTree:
+class GameTree(Drawable):
     """A checked view of a networkx arborescence as an extensive-form game.
 
     Parameters
@@ -43,8 +44,8 @@ class GameTree:
     Raises
     ------
     InvalidGameError
-        If the graph is no arborescence, an attribute is missing or of the wrong kind, chance probabilities do not sum
-        to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
+        If the graph is not an arborescence, an attribute is missing or of the wrong kind, chance probabilities do not
+        sum to one within 1e-9, the nodes of an infoset differ in their actions, or a payoff is not finite. The message
         names the offending node by its action path, or by its id where no path leads to it.
     ImperfectRecallError
         If a player forgets: the message gives the infoset and two of its histories with different own pasts.
@@ -84,11 +85,11 @@ class GameTree:
     def __repr__(self) -> str:
         return f"GameTree(num_players={self.num_players}, num_nodes={self.num_nodes})"
 
-    def _repr_svg_(self) -> str | None:
-        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
-        from .interchange.drawing import svg_or_nothing
-
-        return svg_or_nothing(self)
+    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
+        """Return the tree itself; see :func:`~treeplex.seqform.interchange.draw`."""
+        if self.num_nodes > most:
+            refuse_to_draw("the tree", f"{self.num_nodes:,}")
+        return self
 
     @classmethod
     def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
@@ -227,7 +228,9 @@ class GameTree:
                 if num_players is None:
                     num_players = len(payoffs)
                 elif len(payoffs) != num_players:
-                    self._refuse(node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one a player")
+                    self._refuse(
+                        node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one per player"
+                    )
             else:
                 who = self._checked_player(node, attributes)
                 if who != CHANCE:
@@ -243,7 +246,7 @@ class GameTree:
 
     def _checked_payoffs(self, node: Hashable, attributes: dict[str, Any]) -> Sequence[Number]:
         if "payoffs" not in attributes:
-            self._refuse(node, "is a leaf without the attribute 'payoffs': one number a player is needed")
+            self._refuse(node, "is a leaf without the attribute 'payoffs': expected one number per player")
         if "player" in attributes:
             self._refuse(
                 node, f"is a leaf with player {shown(attributes['player'])}: a player needs at least one action"
@@ -257,13 +260,13 @@ class GameTree:
         if "payoffs" in attributes:
             self._refuse(node, "is an inner node with payoffs: payoffs belong on leaves")
         if "player" not in attributes:
-            self._refuse(node, "is an inner node without the attribute 'player': 0, 1, … or CHANCE (-1) is needed")
+            self._refuse(node, "is an inner node without the attribute 'player': expected 0, 1, … or CHANCE (-1)")
         who = attributes["player"]
-        if not isinstance(who, Integral) or isinstance(who, bool) or who < CHANCE:
+        if not is_whole(who) or who < CHANCE:
             self._refuse(node, f"has player {shown(who)}, expected 0, 1, … or CHANCE (-1)")
         if who != CHANCE:
             if "infoset" not in attributes:
-                self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': a label is needed")
+                self._refuse(node, f"is a decision of player {who} without the attribute 'infoset': expected a label")
             try:
                 hash(attributes["infoset"])
             except TypeError:
@@ -279,7 +282,7 @@ class GameTree:
         for child, edge in self.graph.adj[node].items():
             if "action" not in edge:
                 self._refuse(
-                    node, f"has an edge to node {shown(child)} without the attribute 'action': a label is needed"
+                    node, f"has an edge to node {shown(child)} without the attribute 'action': expected a label"
                 )
             try:
                 known = edge["action"] in actions
@@ -305,15 +308,15 @@ def _as_tuple(payoffs: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Fraction | Decimal) and not isinstance(value, bool)
+    return is_number(value) or isinstance(value, Decimal)
 
 
 def _find_root(graph: Any) -> Hashable:
-    """Return the root of an arborescence, or say at which node the graph is none."""
+    """Return the root of an arborescence, or say at which node the graph is not one."""
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise InvalidGameError(f"a {type(graph).__name__} is no game tree: a networkx.DiGraph is needed")
+        raise InvalidGameError(f"a {type(graph).__name__} is not a game tree: expected a networkx.DiGraph")
     if not len(graph):
-        raise InvalidGameError("the tree is empty: at least a root with payoffs is needed")
+        raise InvalidGameError("the tree is empty: expected at least a root with payoffs")
     roots = [node for node, degree in graph.in_degree() if degree == 0]
     for node, degree in graph.in_degree():
         if degree > 1:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .arrays import Floats, Integers
 from .budget import Budget, Watch, view_bytes
+from .checks import check_type
 from .enumeration import name_node
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .game import Game
@@ -25,7 +26,7 @@ from .strategy import checked_player
 class ObserverTree:
     """The histories of a game in the classes that one player, the observer, can tell apart; arrays are read-only.
 
-    Two histories that are no leaves are in one *class* if the observer's private information and the public history
+    Two inner histories are in one *class* if the observer's private information and the public history
     agree. Two leaves are in one class if these agree, and so do what the other players show and what the observer is
     paid. That is what a log of play holds. Classes form a tree; they are numbered in the order in which a depth-first
     walk first meets them, so that a class comes after its parent. The root is class 0.
@@ -198,14 +199,13 @@ def is_view_of(view: ObserverTree, game: Game) -> bool:
 
 
 def check_view(view: Any, game: Game, player: int) -> None:
-    """Refuse what is no view of a player on a game.
+    """Refuse what is not a view of a player on a game.
 
     Raises
     ------
     InvalidGameError
     """
-    if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
     if not isinstance(view, ObserverTree) or view.player != player:
         raise InvalidGameError(f"the view is {shown(view)}, expected observer_tree(game, {shown(player)})")
     if not is_view_of(view, game):
@@ -286,8 +286,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
 
 
 def _observed_rules(game: Game) -> Rules:
-    if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
     rules = game.rules
     if rules is None or not says_what_is_observed(rules):
         raise UnsupportedProblemError(
@@ -383,7 +382,7 @@ class _Walk:
         return private, public
 
     def _class_of(self, state: Any, sequences: tuple[int, ...], reach: float, before: int, number: int) -> int:
-        """Return the class of a history that is no leaf, and list the history if it enters the class."""
+        """Return the class of a history that is not a leaf, and list the history if it enters the class."""
         label = self._seen(state, number)
         here = self.numbers.get(label, -1)
         if here < 0:

@@ -133,7 +133,7 @@ class Treeplex:
     num_actions : array_like of int, shape (num_infosets,)
         Number of actions at each infoset, at least one.
     infoset_labels : sequence of hashable, optional
-        Distinct labels, one an infoset; by default the infosets' numbers.
+        Distinct labels, one per infoset; by default the infosets' numbers.
     action_labels : sequence of sequences of hashable, optional
         Each infoset's actions; by default numbers from 0.
 
@@ -218,8 +218,8 @@ class Treeplex:
         Raises
         ------
         InvalidGameError
-            As for the class; also if a weight is no probability, an infoset has no inflow, or one from a sequence that
-            does not come before its own.
+            As for the class; also if a weight is not a probability, an infoset has no inflow, or one from a sequence
+            that does not come before its own.
 
         Notes
         -----
@@ -286,7 +286,7 @@ class Treeplex:
             )
         if count and self.num_actions.min() < 1:
             empty = int(np.argmin(self.num_actions))
-            raise InvalidGameError(f"infoset {empty} has {self.num_actions[empty]} actions: at least one is needed")
+            raise InvalidGameError(f"infoset {empty} has {self.num_actions[empty]} actions: expected at least one")
         offsets = 1 + np.append(0, np.cumsum(self.num_actions, dtype=np.int64))
         if offsets[-1] > _LARGEST:
             raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
@@ -323,7 +323,7 @@ class Treeplex:
         if len(self.infoset_labels) != count or len(self.action_labels) != count:
             raise InvalidGameError(
                 f"{len(self.infoset_labels)} infoset labels and {len(self.action_labels)} rows of action labels for "
-                f"{count} infosets: one each is needed"
+                f"{count} infosets: expected one each"
             )
         for label, actions, arity in zip(
             self.infoset_labels, self.action_labels, self.num_actions.tolist(), strict=True
@@ -557,7 +557,7 @@ class Treeplex:
         return {label: number for number, label in enumerate(self.infoset_labels)}
 
     def find_infoset(self, label: Any) -> int | None:
-        """Return the number of the infoset with a label; ``None`` if there is none, or the label can be none's."""
+        """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
         return self.infoset_numbers.get(label) if is_hashable(label) else None
 
     def checked_vector(self, values: npt.ArrayLike, what: str) -> Floats:
@@ -566,12 +566,12 @@ class Treeplex:
         Raises
         ------
         InvalidStrategyError
-            If it is no such vector; the message calls it what `what` says.
+            If it is not such a vector; the message calls it what `what` says.
         """
         try:
             vector = np.array(values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidStrategyError(f"the {what} is no array of numbers: {one_line(str(error))}") from None
+            raise InvalidStrategyError(f"the {what} is not an array of numbers: {one_line(str(error))}") from None
         if vector.shape != (self.num_sequences,):
             raise InvalidStrategyError(
                 f"the {what} has shape {vector.shape}, expected ({self.num_sequences},): one entry a sequence, "
@@ -598,9 +598,9 @@ def _int32(values: npt.ArrayLike, name: str) -> Integers:
     try:
         array = np.array(values)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidGameError(f"{name} is {shown(values)}: a vector of integers is needed") from None
+        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers") from None
     if array.ndim != 1:
-        raise InvalidGameError(f"{name} has shape {array.shape}: a vector is needed")
+        raise InvalidGameError(f"{name} has shape {array.shape}: expected a vector")
     if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
-        raise InvalidGameError(f"{name} is {shown(values)}: a vector of integers, of at most 32 bits each, is needed")
+        raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers of at most 32 bits each")
     return _read_only(array.astype(np.int32))

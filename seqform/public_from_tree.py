@@ -29,7 +29,7 @@ PLACE_BYTES = 400
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """The histories of a game that are no leaves, in the order of a depth-first walk.
+    """The inner histories of a game, in the order of a depth-first walk.
 
     Attributes
     ----------
@@ -200,10 +200,10 @@ def with_waits(histories: Histories, times: list[int]) -> Timed:
     most = 1_000_000 + 20 * count
     if waits > most:
         raise UnsupportedProblemError(
-            f"public states: the {count:,} histories that are no leaves wait for each other {waits:,} times, expected "
+            f"public states: the {count:,} inner histories wait for each other {waits:,} times, expected "
             f"at most {most:,}; rules that name public states by public_state need no waiting"
         )
-    Budget().require(PLACE_BYTES * (count + waits), f"public states of {count:,} histories that are no leaves")
+    Budget().require(PLACE_BYTES * (count + waits), f"public states of {count:,} inner histories")
     timed = Timed(
         before=list(histories.parents),
         movers=list(histories.movers),
@@ -291,7 +291,7 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     """
     if form is not None and form.num_nodes is not None and form.num_leaves is not None:
         inner = form.num_nodes - form.num_leaves
-        Budget().require(PLACE_BYTES * inner, f"public states of {inner:,} histories that are no leaves")
+        Budget().require(PLACE_BYTES * inner, f"public states of {inner:,} inner histories")
     histories = collect_histories(rules)
     check_order(histories.infoset_labels, form)
     if not histories.parents:

@@ -5,13 +5,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from .arrays import Integers
+from .checks import check_player, check_whole
 from .enumeration import name_node
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .polytope import is_hashable
@@ -121,10 +121,8 @@ class PublicTree:
         InvalidGameError
             If there is no such player.
         """
-        count = len(self.infoset_states)
-        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(count):
-            raise InvalidGameError(f"player {shown(player)} is none of the game's: it has players 0 to {count - 1}")
-        return _frozen(self.levels[self.infoset_states[int(player)]])
+        player = check_player(player, len(self.infoset_states), InvalidGameError)
+        return _frozen(self.levels[self.infoset_states[player]])
 
     def ancestors_at(self, level: int) -> Integers:
         """Return the public state of a level that each public state lies in or below: the root of its subgame.
@@ -142,7 +140,7 @@ class PublicTree:
         Raises
         ------
         InvalidGameError
-            If the level is no whole number from 0 on.
+            If the level is not a whole number of at least 0.
 
         Examples
         --------
@@ -150,8 +148,7 @@ class PublicTree:
         >>> load_game("kuhn").public_tree.ancestors_at(1).tolist()
         [-1, 1, 1, 3]
         """
-        if not isinstance(level, Integral) or isinstance(level, bool) or level < 0:
-            raise InvalidGameError(f"level {shown(level)} of a public tree: expected a whole number from 0 on")
+        level = check_whole(level, "level", InvalidGameError)
         ancestors = np.arange(self.num_states, dtype=np.int32)
         ancestors[self.levels < level] = -1
         order = np.argsort(self.levels, kind="stable")
@@ -266,8 +263,8 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
 
     Notes
     -----
-    ``public_state(state)`` labels every history that is no leaf. Two histories are in one public state if their labels
-    are equal. Labels make a public tree if
+    ``public_state(state)`` labels every history that is not a leaf. Two histories are in one public state if their
+    labels are equal. Labels make a public tree if
 
     - all histories of an infoset have one label;
     - a player's action changes the label;

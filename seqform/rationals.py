@@ -35,7 +35,7 @@ def to_fraction(number: Number) -> Fraction:
     if isinstance(number, Decimal):
         return Fraction(number)
     if not isinstance(number, Real):
-        raise TypeError(f"{number!r} is no number")
+        raise TypeError(f"{number!r} is not a number")
     return Fraction(str(number))
 
 
@@ -125,7 +125,7 @@ def simplest_fraction(number: float) -> Fraction:
     """
     number = float(number)
     if not math.isfinite(number):
-        raise ValueError(f"{number!r} is no finite number")
+        raise ValueError(f"{number!r} is not a finite number")
     if number == int(number):
         return Fraction(int(number))
     if number < 0.0:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, Protocol
 
+from .checks import is_whole
 from .errors import InvalidGameError, shown
 
 #: The player who moves at a chance node.
@@ -62,7 +62,7 @@ class Rules(Protocol):
         ...
 
     def player(self, state: Any) -> int:
-        """Return who moves: a player from 0 on, :data:`CHANCE`, or :data:`TERMINAL` at a leaf."""
+        """Return who moves: a player (0, 1, …), :data:`CHANCE`, or :data:`TERMINAL` at a leaf."""
         ...
 
     def actions(self, state: Any) -> Sequence[Hashable]:
@@ -97,10 +97,10 @@ def check_rules(rules: Any) -> None:
     InvalidGameError
     """
     if isinstance(rules, type):
-        raise InvalidGameError(f"{rules.__name__} is a class: an object of it is needed, such as {rules.__name__}()")
+        raise InvalidGameError(f"{rules.__name__} is a class, expected an object of it, such as {rules.__name__}()")
     for member in _MEMBERS:
         if not hasattr(rules, member):
-            raise InvalidGameError(f"{shown(rules)} is no game's rules: it has no {member}")
+            raise InvalidGameError(f"{shown(rules)} does not have the rules of a game: it has no {member}")
 
 
 _OBSERVING = ("private_information", "public_history", "shows")
@@ -136,7 +136,7 @@ class GameSize:
     Raises
     ------
     InvalidGameError
-        If one is no count.
+        If one is not a count.
 
     Examples
     --------
@@ -156,13 +156,11 @@ class GameSize:
         for name, given in vars(self).items():
             several = name in ("sequences", "infosets")
             counts = given if several and isinstance(given, tuple) else () if several else (given,)
-            if (several and not isinstance(given, tuple)) or not all(map(_is_count, counts)):
-                expected = "a tuple of counts, one a player" if several else "a count"
+            if (several and not isinstance(given, tuple)) or not all(
+                is_whole(count) and count >= 0 for count in counts
+            ):
+                expected = "a tuple of counts, one per player" if several else "a count"
                 raise InvalidGameError(f"the size of a game has {name} {shown(given)}, expected {expected}")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
 
 def size_of(rules: Any) -> GameSize | None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, canonical, frozen
+from .checks import check_player
 from .enumeration import LeafTable, enumerate_game
 from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
 from .factored import FactoredPayoff
@@ -83,7 +83,7 @@ class SequenceForm:
             self.treeplexes = ()
         if not self.treeplexes or not all(isinstance(treeplex, Treeplex) for treeplex in self.treeplexes):
             raise InvalidGameError(
-                f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one a player"
+                f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one per player"
             )
         self.leaves = leaves
         self.factored = factored
@@ -134,7 +134,7 @@ class SequenceForm:
             first, second = payoff_matrices
         except (TypeError, ValueError):
             raise InvalidGameError(
-                f"the payoff matrices are {shown(payoff_matrices)}, expected two, one a player"
+                f"the payoff matrices are {shown(payoff_matrices)}, expected two, one per player"
             ) from None
         matrices = []
         for player, given in enumerate((first, second)):
@@ -273,7 +273,7 @@ class SequenceForm:
             tables = [np.asarray(payoffs, dtype=np.float64)]
             tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidGameError(f"the payoffs are no matrix of numbers: {one_line(str(error))}") from None
+            raise InvalidGameError(f"the payoffs are not a matrix of numbers: {one_line(str(error))}") from None
         if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
             raise InvalidGameError(
                 f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
@@ -373,14 +373,7 @@ class SequenceForm:
             raise UnsupportedProblemError(
                 f"a payoff matrix needs a game of two players, this one has {self.num_players}: use its leaf table"
             )
-        return self._second_matrix if self._checked_player(player) else self._first_matrix
-
-    def _checked_player(self, player: Any) -> int:
-        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(self.num_players):
-            raise InvalidGameError(
-                f"player {shown(player)} is none of the game's: it has players 0 to {self.num_players - 1}"
-            )
-        return int(player)
+        return self._second_matrix if check_player(player, self.num_players, InvalidGameError) else self._first_matrix
 
     @cached_property
     def _first_matrix(self) -> sp.csr_array:
@@ -442,7 +435,7 @@ class SequenceForm:
         ndarray of float64, shape (num_sequences of the player,)
             For two players A y and Bᵀ x.
         """
-        player = self._checked_player(player)
+        player = check_player(player, self.num_players, InvalidGameError)
         if self.factored is not None:
             return self.factored.times(plans[1]) if player == 0 else -self.factored.transposed_times(plans[0])
         if self.num_players == 2:
@@ -472,7 +465,7 @@ class SequenceForm:
         Returns
         -------
         dict
-            The chance-weighted payoff of each tuple of sequences (one a player) at which the game can end; for two
+            The chance-weighted payoff of each tuple of sequences (one per player) at which the game can end; for two
             players these are the entries of ``payoff_matrix(player)``.
 
         Raises
@@ -480,7 +473,7 @@ class SequenceForm:
         InvalidGameError
             If the sequence form was built without ``exact=True``, or there is no such player.
         """
-        player = self._checked_player(player)
+        player = check_player(player, self.num_players, InvalidGameError)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
             raise InvalidGameError("this sequence form holds floats alone: build it with exact=True")
@@ -536,9 +529,9 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
     try:
         right = np.asarray(right_side, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{right_name} is no vector of numbers: {one_line(str(error))}") from None
+        raise InvalidGameError(f"{right_name} is not a vector of numbers: {one_line(str(error))}") from None
     if right.shape != (rows.shape[0],):
-        raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry a row")
+        raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry per row")
     infosets: list[tuple[int, int, int, float]] = []  # first sequence, number of actions, row, sign
     roots = 0
     for row in range(rows.shape[0]):
@@ -559,8 +552,8 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
             or right[row] != 0.0
         ):
             raise InvalidGameError(
-                f"row {row} of {name} is no infoset's: it needs one -1 (parent sequence) or several entries from -1 to "
-                f"0 (inflows), then a 1 at each own sequence, and a 0 in {right_name}"
+                f"row {row} of {name} does not belong to an infoset: it needs one -1 (parent sequence) or several "
+                f"entries from -1 to 0 (inflows), then a 1 at each own sequence, and a 0 in {right_name}"
             )
         if own[-1] - own[0] != len(own) - 1 or before[-1] >= own[0]:
             raise InvalidGameError(

@@ -1,7 +1,6 @@
 """Strategies and profiles: realization plans that know their game."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats
+from .checks import check_player, check_type, is_whole
 from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
 from .interchange.files import read_archive, reason_of, write_archive
@@ -48,7 +48,8 @@ class Strategy:
     Raises
     ------
     InvalidStrategyError
-        If the player does not exist, the shape is wrong, or a distribution is none; the message names the infoset.
+        If the player does not exist, the shape is wrong, or what should be a distribution is not one; the message
+        names the infoset.
 
     Examples
     --------
@@ -126,8 +127,8 @@ class Strategy:
         residual = treeplex.residual(vector)
         if not residual <= tolerance:
             raise InvalidStrategyError(
-                f"the vector is no realization plan of player {player}: its largest residual of E x = e and x >= 0 is "
-                f"{residual:.3g}, expected at most {tolerance:.3g}"
+                f"the vector is not a realization plan of player {player}: its largest residual of E x = e and x >= 0 "
+                f"is {residual:.3g}, expected at most {tolerance:.3g}"
             )
         return cls(game, player, treeplex.behaviour(np.maximum(vector, 0.0)))
 
@@ -279,7 +280,7 @@ class Strategy:
         Raises
         ------
         InvalidStrategyError
-            If the file is no strategy file, is for another game, or holds no strategy of that player.
+            If the file is not a strategy file, is for another game, or holds no strategy of that player.
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
@@ -288,7 +289,7 @@ class Strategy:
         if player is None and len(found) > 1:
             raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: say which, player=…")
         wanted = next(iter(found)) if player is None else player
-        if not _is_integer(wanted) or wanted not in found:
+        if not is_whole(wanted) or wanted not in found:
             raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, but of {sorted(found)}")
         return found[wanted]
 
@@ -338,7 +339,7 @@ class Profile(Sequence[Strategy]):
 
     @property
     def plans(self) -> tuple[Floats, ...]:
-        """The realization plans, one a player."""
+        """The realization plans, one per player."""
         return tuple(strategy.plan for strategy in self._strategies)
 
     def __len__(self) -> int:
@@ -377,10 +378,7 @@ def checked_player(game: Game | SequenceForm, player: int) -> int:
     ------
     InvalidStrategyError
     """
-    players = sequence_form_of(game).num_players
-    if not _is_integer(player) or player not in range(players):
-        raise InvalidStrategyError(f"player {shown(player)} is none of the game's: it has players 0 to {players - 1}")
-    return int(player)
+    return check_player(player, sequence_form_of(game).num_players, InvalidStrategyError)
 
 
 def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
@@ -391,18 +389,13 @@ def check_same_game(strategy: Strategy, game: Game | SequenceForm) -> None:
     InvalidStrategyError
     """
     form = sequence_form_of(game)
-    if not isinstance(strategy, Strategy):
-        raise InvalidStrategyError(f"{shown(strategy)} is no strategy: a Strategy is needed")
+    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
     if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
         named = f" ({strategy.game_name})" if strategy.game_name else ""
         raise InvalidStrategyError(
             f"the strategy of player {strategy.player} is of another game{named}: its fingerprint is "
             f"{strategy.fingerprint}, expected {form.fingerprint}"
         )
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _finite_vector(treeplex: Treeplex, values: npt.ArrayLike, what: str) -> Floats:
@@ -470,7 +463,9 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     except InvalidStrategyError:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise InvalidStrategyError(f"{named} is no strategy file, or a damaged one: {one_line(str(error))}") from None
+        raise InvalidStrategyError(
+            f"{named} is not a strategy file, or a damaged one: {one_line(str(error))}"
+        ) from None
     if fingerprint != form.fingerprint:
         raise InvalidStrategyError(
             f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "

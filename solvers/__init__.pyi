@@ -24,7 +24,7 @@ from .methods import method_names as method_names
 from .opponents.counter_strategies import counter_profile as counter_profile
 from .opponents.counter_strategies import counter_strategy as counter_strategy
 from .parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
-from .parametric.sensitivity import value_function as value_function
+from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .sampling.streamed_play import StreamedProfile as StreamedProfile

@@ -121,7 +121,8 @@ def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float]
     multipliers : mapping of str to float
         By constraint.
     lower : float
-        The bound, as :meth:`LeastViolation.certify <treeplex.models.problems.LeastViolation.certify>` computes it.
+        The bound, as :meth:`FeasibilityRelaxation.certify <treeplex.models.problems.FeasibilityRelaxation.certify>`
+        computes it.
     plan : ndarray of float64
         The player's, at which slopes are taken.
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.constraints.builders import shown_number
-from ..models.problems import LeastViolation
+from ..models.problems import FeasibilityRelaxation
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
 from ..seqform.strategy import Strategy
@@ -95,7 +95,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     >>> print(find_infeasibility(ConstrainedNash(game, bounds)))
     often, seldom exclude each other; the least sum of violations is 0.3
     """
-    if isinstance(problem, LeastViolation):
+    if isinstance(problem, FeasibilityRelaxation):
         return None  # it can always be solved: where a solver says otherwise, there is nothing to learn from it
     game: Game = problem.game
     constraints: Sequence[Constraint] = problem.constraints
@@ -134,7 +134,7 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
 def _least(
     game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum", exact: bool = False
 ) -> Any:
-    problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
+    problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
     solution = solved(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -148,7 +148,7 @@ def _certified_least(game: Game, player: int, constraints: Sequence[Constraint],
     least = _least(game, player, constraints, measure)
     if least.lower >= 0.999 * least.objective or not all(isinstance(one, LinearConstraint) for one in constraints):
         return least
-    problem = LeastViolation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
+    problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
     exact = solved(problem, "rational", time_limit=_PATIENCE)
     return least if exact.exact is None else exact
 

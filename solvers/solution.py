@@ -244,7 +244,7 @@ class Solution:
 
         Only ``BestNash`` has one; see there.
         """
-        slack = getattr(self.problem, "slack", None)
+        slack = self.problem.slack
         return None if slack is None else float(slack)
 
     @property

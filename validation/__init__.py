@@ -1,48 +1,5 @@
-"""Exact against iterative: comparisons, the named suites and the figures of papers.
+"""Exact against iterative: comparisons, the named suites and the figures of papers."""
 
-Names are imported when they are first used, so that the command line starts fast.
-"""
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .cases import Case, Suite
-    from .comparison import Comparison, compare, compare_with_value
-    from .report import Report, Row
-    from .suites import SUITES, find_suite, run_suite
-
-__all__ = [
-    "SUITES",
-    "Case",
-    "Comparison",
-    "Report",
-    "Row",
-    "Suite",
-    "compare",
-    "compare_with_value",
-    "find_suite",
-    "run_suite",
-]
-
-_MODULES = {
-    "cases": ("Case", "Suite"),
-    "comparison": ("Comparison", "compare", "compare_with_value"),
-    "report": ("Report", "Row"),
-    "suites": ("SUITES", "find_suite", "run_suite"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first asked for."""
-    for module, names in _MODULES.items():
-        if name in names:
-            value = getattr(import_module(f".{module}", __name__), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the names that are not imported yet too."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -110,18 +110,7 @@ def compare(exact: "Solution", iterative: "Solution", tolerance: float) -> Compa
             f"the solutions answer different questions: {first.name} on {first.game.spec} and {second.name} on "
             f"{second.game.spec}; expected one problem on one game"
         )
-    slack = ROUND_OFF * first.game.sequence_form.payoff_scale
-    return _compare(
-        iterative,
-        _objective(exact),
-        owed=_owed(iterative, exact) + _owed(exact, iterative),
-        exact_error=first.error(exact.certificate),
-        exact_violation=unpaid_violation(exact),
-        lower=exact.lower,
-        upper=exact.upper,
-        slack=slack,
-        tolerance=tolerance,
-    )
+    return _compare(iterative, tolerance, exact=exact)
 
 
 def compare_with_value(solution: "Solution", value: float, tolerance: float, digits: float = 0.0) -> Comparison:
@@ -154,43 +143,25 @@ def compare_with_value(solution: "Solution", value: float, tolerance: float, dig
     >>> compare_with_value(solve(Nash(game)), float(game.reference_value), tolerance=1e-9).passed
     True
     """
-    slack = digits + ROUND_OFF * solution.problem.game.sequence_form.payoff_scale
-    return _compare(
-        solution,
-        value,
-        owed=_owed(solution, solution),
-        exact_error=0.0,
-        exact_violation=0.0,
-        lower=value,
-        upper=value,
-        slack=slack,
-        tolerance=tolerance,
-        digits=digits,
-    )
+    return _compare(solution, tolerance, value=value, digits=digits)
 
 
 def _compare(
-    solution: "Solution",
-    exact_objective: float,
-    *,
-    exact_error: float,
-    exact_violation: float,
-    lower: float | None,
-    upper: float | None,
-    slack: float,
-    tolerance: float,
-    owed: float,
-    digits: float = 0.0,
+    solution: "Solution", tolerance: float, exact: "Solution | None" = None, value: float = 0.0, digits: float = 0.0
 ) -> Comparison:
-    objective = _objective(solution)
-    slack += owed
+    """Hold a solution against an exact one, or without it against a value."""
+    problem, objective = solution.problem, _objective(solution)
+    target = value if exact is None else _objective(exact)
+    lower, upper = (value, value) if exact is None else (exact.lower, exact.upper)
+    owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
+    slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     return Comparison(
         objective=objective,
-        exact_objective=exact_objective,
-        difference=abs(objective - exact_objective),
-        error=solution.problem.error(solution.certificate),
-        exact_error=exact_error,
-        violation=max(unpaid_violation(solution), exact_violation),
+        exact_objective=target,
+        difference=abs(objective - target),
+        error=problem.error(solution.certificate),
+        exact_error=0.0 if exact is None else problem.error(exact.certificate),
+        violation=max(unpaid_violation(solution), 0.0 if exact is None else unpaid_violation(exact)),
         consistent=_below(solution.lower, upper, slack) and _below(lower, solution.upper, slack),
         gap=float(solution.gap or 0.0) + owed,
         tolerance=tolerance,
@@ -200,7 +171,7 @@ def _compare(
 
 def unpaid_violation(solution: "Solution") -> float:
     """Return a solution's largest violation; 0 where the problem sets a price on violations and counts it."""
-    return solution.violation if getattr(solution.problem, "penalty", None) is None else 0.0
+    return solution.violation if solution.problem.penalty is None else 0.0
 
 
 def _owed(solution: "Solution", priced: "Solution") -> float:
@@ -208,7 +179,7 @@ def _owed(solution: "Solution", priced: "Solution") -> float:
 
     Bounds hold as far as strategies meet their constraints, and an objective profits from what they do not meet.
     """
-    if getattr(solution.problem, "penalty", None) is not None:
+    if solution.problem.penalty is not None:
         return 0.0
     violations = solution.certificate.violations
     return float(sum(price * max(0.0, violations.get(name, 0.0)) for name, price in priced.multipliers.items()))

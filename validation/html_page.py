@@ -4,8 +4,8 @@ import html
 import platform
 from importlib import metadata
 
-from .figures import decimals, magnitude
 from .report import Report, Row
+from .table import decimals, magnitude
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --dim: #777; --good: #18794e; --bad: #c62828; }
@@ -58,8 +58,8 @@ def html_page(report: Report) -> str:
     body = []
     question = None
     for row in report.rows:
-        if (row.game, row.asked) != question:
-            question = (row.game, row.asked)
+        if (row.game, row.question) != question:
+            question = (row.game, row.question)
             body.append(_question_line(row, len(names)))
         body.append(_row(row, violations, len(names)))
     return f"""<!doctype html>
@@ -95,7 +95,7 @@ in payoff units.</p>
 
 def _question_line(row: Row, columns: int) -> str:
     known = "" if row.exact_value is None else f' <span class="dim">known value {row.exact_value + 0.0:.12g}</span>'
-    asked = f"{html.escape(row.game)} <code>{html.escape(row.asked)}</code>"
+    asked = f"{html.escape(row.game)} <code>{html.escape(row.question)}</code>"
     return f'<tr class="game"><td colspan="{columns}">{asked}{known}</td></tr>\n'
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..models.constraints import parse_constraint, parse_term
+from ..models.declarations import WORDS
 from ..models.problems import PROBLEMS, find_problem
 from ..seqform.errors import UnsupportedProblemError, nearest, shown
 from ..seqform.grammar import Grammar
-from ..seqform.parameters import About, Parameter, parameters_of
+from ..seqform.parameters import Parameter, parameters_of
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -17,14 +18,9 @@ if TYPE_CHECKING:
 Words = Mapping[str, str | tuple[str, ...]]
 
 _GRAMMAR = Grammar("problem", UnsupportedProblemError, UnsupportedProblemError)
-#: The order in which words are said, whatever the order of a problem's fields.
-_ORDER = (
-    *("constrain", "penalty", "opponent", "maximise", "minimise", "p", "epsilon", "lookahead", "gadget", "level"),
-    "player",
-)
 _PREFERENCES = ("maximise", "minimise")
 #: Whose strategy is sought follows from the model of the opponent, where a problem has one.
-_PLAYER = Parameter("player", object, 0, About("whose strategy, where a problem solves for one", form="0|1"))
+_PLAYER = Parameter("player", object, 0, WORDS["player"])
 #: What words that a problem needs are like, as is said where they are missing.
 _EXAMPLES = {
     "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
@@ -51,7 +47,7 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
     }
     if "opponent" in declared:
         declared["player"] = _PLAYER
-    return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
+    return {name: declared[name] for name in sorted(declared, key=list(WORDS).index)}
 
 
 class Question:

@@ -3,20 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..solvers.solution import json_ready
+from .table import Row as TableRow
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(TableRow):
     """One solve of a suite and its verdict.
 
     Attributes
     ----------
     game, problem, method : str
         The method with those of its options that are not defaults: ``cfr+ simultaneous``.
-    question : str
-        The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
-        1/2``; empty where the problem alone says all.
     value : float, tuple of float or None
         What the problem optimises: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if
         the method broke down.
@@ -32,54 +29,29 @@ class Row:
     iterations : int or None
     seconds : float or None
         The solve alone.
-    passed : bool
+    question : str
+        The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
+        1/2``; by default the problem alone.
     error : float or None
         The error that the certificate proves: the exploitability for ``nash``, for other problems the gap.
-    failure : str
-        What is wrong, in words; empty if the row passed.
     """
 
     game: str
     problem: str
     method: str
-    value: float | tuple[float, ...] | None
-    exact_value: float | None
-    difference: float | None
-    exploitability: float | None
-    violation: float | None
-    tolerance: float
-    iterations: int | None
-    seconds: float | None
-    passed: bool
+    value: float | tuple[float, ...] | None = None
+    exact_value: float | None = None
+    difference: float | None = None
+    exploitability: float | None = None
+    violation: float | None = None
+    tolerance: float = 0.0
+    iterations: int | None = None
+    seconds: float | None = None
     question: str = ""
     error: float | None = None
-    failure: str = ""
 
-    @property
-    def asked(self) -> str:
-        """The question in words: the problem alone where that says all."""
-        return self.question or self.problem
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain numbers and strings; NaN and infinity are ``None``."""
-        return json_ready(  # type: ignore[no-any-return]
-            {
-                "game": self.game,
-                "problem": self.problem,
-                "question": self.asked,
-                "method": self.method,
-                "value": self.value,
-                "exact_value": self.exact_value,
-                "difference": self.difference,
-                "error": self.error,
-                "exploitability": self.exploitability,
-                "violation": self.violation,
-                "tolerance": self.tolerance,
-                "iterations": self.iterations,
-                "seconds": self.seconds,
-                "passed": self.passed,
-            }
-        )
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "question", self.question or self.problem)
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,18 @@
-"""The named suites: which questions are solved by which methods, and how closely the answers have to agree."""
+"""Runs a suite: every case is solved, compared with the exact or the known answer, and judged."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..models.games import load_game
-from ..seqform.errors import SolverError, UnsupportedProblemError
+from ..seqform.errors import SolverError
 from ..solvers import Solution, Status, find_method, solve
-from .cases import Case, Suite
+from .bank import Case, Suite, find_suite
 from .comparison import Comparison, compare, compare_with_value, unpaid_violation
 from .report import Report, Row
-from .suite_lists import FULL, QUICK
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-
-#: The suites by name.
-SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (QUICK, FULL)}
-
-
-def find_suite(name: str) -> Suite:
-    """Return a suite by its name.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If there is no such suite.
-    """
-    if name not in SUITES:
-        raise UnsupportedProblemError(f"unknown suite {name!r}; expected one of {', '.join(SUITES)}")
-    return SUITES[name]
 
 
 def run_suite(
@@ -80,7 +63,6 @@ def run_suite(
             game, asked = load_game(case.game), ""
         if case.asked != asked:
             asked, problem, exact = case.asked, None, None
-        row = None
         try:
             problem = case.pose(game) if problem is None else problem
             solution = solve(problem, find_method(case.method, **case.options), tol=case.tolerance)
@@ -130,7 +112,6 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
         tolerance=case.tolerance,
         iterations=solution.iterations,
         seconds=solution.seconds,
-        passed=not failures,
         failure="; ".join(failures),
     )
 
@@ -141,14 +122,6 @@ def _broken(case: Case, message: str) -> Row:
         problem=case.problem,
         question=case.asked,
         method=case.label,
-        value=None,
-        exact_value=None,
-        difference=None,
-        exploitability=None,
-        violation=None,
         tolerance=case.tolerance,
-        iterations=None,
-        seconds=None,
-        passed=False,
         failure=message,
     )

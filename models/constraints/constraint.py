@@ -1,6 +1,5 @@
 """Constraints on a player's realization plan: a convex function that is to be at most 0."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -171,10 +170,11 @@ class LinearConstraint(Constraint):
             raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <=, >=")
         check_name(name)
         check_number(name, "bound", bound)
-        kept = _checked_terms(name, terms)
-        sign = 1 if sense == "<=" else -1
-        signed = kept if sign > 0 else {sequence: _negated(number) for sequence, number in kept.items()}
-        function = ConvexFunction.affine(signed, _negated(bound) if sign > 0 else bound)
+        kept, indices, numbers = _checked_terms(name, terms)
+        if sense == "<=":
+            function = ConvexFunction(indices, numbers, _negated(bound))
+        else:
+            function = ConvexFunction(indices, -numbers, bound)
         super().__init__(player, function, name, fingerprint=fingerprint)
         for attribute, value in (("terms", kept), ("bound", bound), ("sense", sense), ("fixed", fixed)):
             object.__setattr__(self, attribute, value)
@@ -329,20 +329,33 @@ def check_number(name: str, what: str, number: Any) -> None:
         )
 
 
-def _checked_terms(name: str, terms: Any) -> dict[int, Number]:
+def _checked_terms(name: str, terms: Any) -> tuple[dict[int, Number], Integers, Any]:
+    """Return terms as a dictionary, and its sequences, rising, with their numbers."""
     if not isinstance(terms, Mapping):
         raise InvalidConstraintError(
             f"constraint {shown(name)}: the terms are {shown(terms)}, expected a mapping of sequences to numbers"
         )
-    for sequence, number in terms.items():
-        if type(sequence) is int and type(number) is float and sequence >= 0 and math.isfinite(number):
-            continue  # what nearly all of millions of them are
+    kept, numbers = dict(terms), list(terms.values())
+    if set(map(type, kept)) <= {int} and set(map(type, numbers)) <= {float}:
+        # What nearly all of millions of them are.
+        indices, values = np.array(list(kept), dtype=np.int64), np.array(numbers, dtype=np.float64)
+        if np.isfinite(values).all() and (indices >= 0).all():
+            return kept, *_sorted(indices, values)
+    for sequence, number in kept.items():
         if isinstance(sequence, bool) or not isinstance(sequence, int | np.integer) or sequence < 0:
             raise InvalidConstraintError(
                 f"constraint {shown(name)}: {shown(sequence)} is no sequence, expected an index from 0 on"
             )
         check_number(name, f"the coefficient of sequence {sequence}", number)
-    return {int(sequence): number for sequence, number in terms.items()}
+    kept = {int(sequence): number for sequence, number in kept.items()}
+    exact = np.empty(len(kept), dtype=object)
+    exact[:] = [Fraction(number) if isinstance(number, Decimal) else number for number in numbers]
+    return kept, *_sorted(np.array(list(kept), dtype=np.int64), exact)
+
+
+def _sorted(indices: Any, numbers: Any) -> tuple[Integers, Any]:
+    order = np.argsort(indices, kind="stable")
+    return indices[order].astype(np.int32), numbers[order]
 
 
 def _negated(number: Number) -> Number:

@@ -1,14 +1,24 @@
 """Constraints and linear functionals as text, as the command line takes them."""
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ...seqform.functional import Functional
+from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
+from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
+from ...seqform.names import actions_by_name, quoted_label
+from ...seqform.polytope import Treeplex
+from ...seqform.rationals import intended_fraction, to_fraction
+from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
+from .builders import behaviour_terms
 from .constraint import LinearConstraint, Sense
-from .term_reader import FunctionalTerm, TermReader
+from .tokens import Token, Tokens
 
 
 def parse_constraint(
@@ -108,10 +118,10 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
 
     Examples
     --------
-    >>> from treeplex import StyledNash, load_game, solve
+    >>> from treeplex import EpsilonSafeStyle, load_game, solve
     >>> from treeplex.models.constraints import parse_term
     >>> game = load_game("kuhn")
-    >>> round(solve(StyledNash(game, epsilon=0, maximise=parse_term("0/J_:b", game))).objective, 9)
+    >>> round(solve(EpsilonSafeStyle(game, epsilon=0, maximise=parse_term("0/J_:b", game))).objective, 9)
     0.333333333
     """
     reader = TermReader("term", text, game, player, others)
@@ -125,3 +135,255 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
     for sequence, number in terms.items():
         coefficients[sequence] = float(number)
     return Functional(player, coefficients, reader.title, constant=float(constant), fingerprint=game.fingerprint)
+
+
+@dataclass(frozen=True)
+class SequenceTerm:
+    """Σ x(s), or the probability of an action at an infoset."""
+
+    player: int
+    column: int
+    sequences: Sequence[int]
+    behaviour: bool
+
+
+@dataclass(frozen=True)
+class FunctionalTerm:
+    """A functional that the game names, or how often an action is taken."""
+
+    player: int
+    column: int
+    functional: Functional = field(repr=False)
+    counts: bool = False
+
+
+Term = SequenceTerm | FunctionalTerm
+_Thing = TypeVar("_Thing")
+
+#: What a term may be, for messages.
+_TERMS = "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), ACTION@first, ACTION@all"
+
+
+class TermReader(Tokens):
+    """Reads a text about a game.
+
+    Parameters
+    ----------
+    what : str
+        What messages call the text: a constraint or a term.
+    text : str
+    game : Game
+    player : int
+        Whose actions are meant where a text names no seat.
+    others : Profile or Strategy, optional
+        How the others play where it is asked how often an action is taken; uniformly by default.
+    """
+
+    symbols: ClassVar[tuple[str, ...]] = (*Tokens.symbols, "@")
+    plain: ClassVar[str] = ""
+
+    def __init__(
+        self, what: str, text: str, game: Game, player: int = 0, others: Profile | Strategy | None = None
+    ) -> None:
+        super().__init__(what, text)
+        if not isinstance(game, Game):
+            raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
+        self._game, self._player, self._others = game, player, others
+        self._labels: dict[int, dict[str, list[int]]] = {}
+        self._counts: dict[tuple[int, str, str, str], Functional] = {}
+
+    def read_sum(self) -> list[Term]:
+        """Read terms with plus signs between them."""
+        terms = [self._read_term()]
+        while self.follows("+"):
+            self.take()
+            terms.append(self._read_term())
+        return terms
+
+    def _read_term(self) -> Term:
+        start = self.peek().start
+        head = self.take_label(f"a term: {_TERMS} or a functional of the game")
+        if head.kind == "word" and head.text in ("plan", "reach") and self.follows("("):
+            self.take()
+            player = self._read_seat(self.take_label("a seat, 0 or 1"))
+            infoset = self._infoset(player, self.take_label("the label of an infoset"))
+            treeplex = self._game.sequence_form.treeplexes[player]
+            first, stop = treeplex.offsets[infoset : infoset + 2].tolist()
+            sequences = range(first, stop) if head.text == "reach" else [self._read_action(player, infoset)]
+            self.take_symbol(")", "plan(SEAT/INFOSET:ACTION" if head.text == "plan" else "reach(SEAT/INFOSET")
+            return SequenceTerm(player, start, sequences, behaviour=False)
+        if self.follows("@"):
+            return self._read_count(self._player, head, start)
+        if self.follows("/"):
+            player = self._read_seat(head)
+            token = self.take_label("the label of an infoset, or of an action before @")
+            if self.follows("@"):
+                return self._read_count(player, token, start)
+            infoset = self._infoset(player, token)
+            return SequenceTerm(player, start, [self._read_action(player, infoset)], behaviour=True)
+        functionals = self._game.functionals
+        if head.text not in functionals:
+            if head.text in actions_by_name(self._game, self._player):
+                raise self.error(
+                    head.stop, f"{head.shown} is an action; expected {head.text}@first, {head.text}@all or @INFOSET"
+                )
+            names = ", ".join(map(quoted_label, functionals)) or "none"
+            raise self.error(
+                head.start,
+                f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "
+                f"expected one of its functionals ({names}), {_TERMS}",
+            )
+        functional = functionals[head.text]
+        return FunctionalTerm(functional.player, start, functional)
+
+    def _read_seat(self, seat: Token) -> int:
+        """Return the player of a seat, and read the ``/`` after it."""
+        count = self._game.num_players
+        if seat.text not in map(str, range(count)):
+            expected = " or ".join(map(str, range(count))) if count <= 3 else f"0 to {count - 1}"
+            raise self.error(seat.start, f"received the seat {seat.shown}, expected {expected}")
+        self.take_symbol("/", "the seat")
+        return int(seat.text)
+
+    def _read_count(self, player: int, action: Token, start: int) -> FunctionalTerm:
+        """Read ``@first``, ``@all`` or ``@INFOSET`` after an action: how often it is taken there."""
+        known = actions_by_name(self._game, player)
+        label = self._chosen(action, known, f"player {player} of {self._game.spec}", "action")
+        self.take_symbol("@", "the action")
+        where = self.take_label("first, all or the label of an infoset")
+        everywhere = where.kind == "word" and where.text in ("first", "all")
+        infosets = None
+        if not everywhere:
+            number = self._infoset(player, where, also=("first", "all"))
+            infosets = [self._game.sequence_form.treeplexes[player].infoset_labels[number]]
+        key = (player, action.text, where.kind, where.text)
+        if key not in self._counts:
+            first = everywhere and where.text == "first"
+            try:
+                counted = frequency(self._game, player, [label], infosets=infosets, first=first, others=self._others)
+            except InvalidGameError:
+                place = "first decision" if first else f"infoset {player}/{one_line(quoted_label(where.text), 60)}"
+                raise self.error(start, f"player {player} has no action {action.shown} at its {place}") from None
+            except UnsupportedProblemError as error:
+                raise self.error(start, str(error)) from None
+            place = f" at {where.text}" if not everywhere else " at its first decision" if first else ""
+            named = replace(counted, description=f"how often player {player} takes {action.text}{place}")
+            self._counts[key] = named
+        return FunctionalTerm(player, start, self._counts[key], counts=True)
+
+    def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
+        """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
+        if player not in self._labels:
+            known: dict[str, list[int]] = {}
+            for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
+                known.setdefault(str(label), []).append(number)
+            self._labels[player] = known
+        labels = self._labels[player]
+        if token.text not in labels and not also and token.text in actions_by_name(self._game, player):
+            raise self.error(
+                token.stop, f"{token.shown} is an action; expected {token.text}@first, {token.text}@all or @INFOSET"
+            )
+        hint = _hint(token.text, dict.fromkeys(also)) if token.text not in labels else ""
+        if hint:
+            raise self.error(token.start, f"player {player} has no infoset {token.shown}{hint}")
+        return self._chosen(token, labels, f"player {player}", "infoset")
+
+    def _read_action(self, player: int, infoset: int) -> int:
+        """Read ``:ACTION`` and return the sequence."""
+        treeplex = self._game.sequence_form.treeplexes[player]
+        self.take_symbol(":", "the infoset")
+        token = self.take_label("the label of an action")
+        known = actions_by_name(self._game, player, infoset)
+        owner = f"infoset {player}/{one_line(quoted_label(treeplex.infoset_labels[infoset]), 60)}"
+        label = self._chosen(token, known, owner, "action")
+        return int(treeplex.offsets[infoset]) + treeplex.action_labels[infoset].index(label)
+
+    def _chosen(self, token: Token, known: Mapping[str, list[_Thing]], owner: str, kind: str) -> _Thing:
+        found = known.get(token.text, [])
+        if len(found) > 1:
+            raise self.error(
+                token.start,
+                f"{owner} has {len(found)} {kind}s whose labels read {token.shown}, expected labels whose texts differ",
+            )
+        if not found:
+            listed = one_line(", ".join(map(quoted_label, known)), 60) if len(known) <= 8 else ""
+            listed = listed or f"{kind}s as treeplex info --infosets lists them"
+            raise self.error(
+                token.start, f"{owner} has no {kind} {token.shown}{_hint(token.text, known)}; expected {listed}"
+            )
+        return found[0]
+
+    def player_of(self, terms: Sequence[Term]) -> int:
+        """Return whose plan the terms are about."""
+        player = terms[0].player
+        other = next((term for term in terms if term.player != player), None)
+        if other is not None:
+            raise self.error(
+                other.column, f"a term of player {other.player} beside one of player {player}, expected one player's"
+            )
+        return player
+
+    def inequality(self, terms: Sequence[Term], bound: Fraction) -> tuple[Mapping[int, Number], Number, bool]:
+        """Return coefficients and bound of a sum that is bounded, and whether the bound stands in the coefficients."""
+        played = [term for term in terms if isinstance(term, SequenceTerm) and term.behaviour]
+        treeplex = self._treeplex(terms)
+        infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}
+        if len(played) == len(terms) and len(infosets) == 1:
+            counts: dict[int, int] = {}
+            for term in played:
+                counts[term.sequences[0]] = counts.get(term.sequences[0], 0) + 1
+            scaled, limit = behaviour_terms(treeplex, counts, bound)
+            return scaled, limit, _constant_reach(treeplex, infosets.pop()) is None
+        coefficients, constant = self.linear(terms)
+        return coefficients, bound - constant, False
+
+    def linear(self, terms: Sequence[Term]) -> tuple[dict[int, Fraction], Fraction]:
+        """Return a sum's coefficients by sequence, and its constant."""
+        treeplex = self._treeplex(terms)
+        coefficients: dict[int, Fraction] = {}
+        constant = Fraction(0)
+        for term in terms:
+            if isinstance(term, FunctionalTerm):
+                vector = term.functional.coefficients
+                exact = intended_fraction if term.counts else to_fraction
+                weights = {s: exact(float(vector[s])) for s in np.flatnonzero(vector).tolist()}
+                constant += to_fraction(term.functional.constant)
+            elif term.behaviour:
+                weights = {term.sequences[0]: 1 / self._reach_of(term, treeplex)}
+            else:
+                weights = dict.fromkeys(term.sequences, Fraction(1))
+            for sequence, weight in weights.items():
+                coefficients[sequence] = coefficients.get(sequence, Fraction(0)) + weight
+        return coefficients, constant
+
+    def _treeplex(self, terms: Sequence[Term]) -> Treeplex:
+        return self._game.sequence_form.treeplexes[terms[0].player]
+
+    def _reach_of(self, term: SequenceTerm, treeplex: Treeplex) -> Fraction:
+        infoset = int(treeplex.sequence_infosets[term.sequences[0]])
+        reach = _constant_reach(treeplex, infoset)
+        if reach is None:
+            name = one_line(f"{term.player}/{quoted_label(treeplex.infoset_labels[infoset])}", 60)
+            where = "where it stands alone or beside other actions there"
+            where = where if self._what == "constraint" else "in a constraint"
+            raise self.error(
+                term.column,
+                f"a probability at {name}, which plans reach differently, is linear only {where}; expected a "
+                "realization, plan(…)",
+            )
+        return reach
+
+
+def _constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
+    """Return what comes to an infoset under all plans; ``None`` where it depends on the plan."""
+    start, stop = treeplex.inflow.indptr[infoset : infoset + 2].tolist()
+    if treeplex.inflow.indices[start:stop].tolist() != [0]:
+        return None
+    return to_fraction(float(treeplex.inflow.data[start]))
+
+
+def _hint(text: str, known: Mapping[str, object]) -> str:
+    """Return which known label was probably meant, whatever its capitals; nothing if none is near."""
+    folded = {label.casefold(): label for label in known}
+    close = difflib.get_close_matches(text.casefold()[:100], folded, n=1)
+    return f" (did you mean {one_line(quoted_label(folded[close[0]]), 60)}?)" if close else ""

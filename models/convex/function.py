@@ -1,6 +1,6 @@
 """Convex functions of a plan: sums of an affine part and of terms, with values, bounds, rows and cones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,26 +22,49 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 
+#: Rows, columns and values of a sparse matrix.
+Entries = tuple[Any, Any, Any]
+
+
 @dataclass(frozen=True, eq=False)
 class LinearRows:
     """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows.
 
+    Matrices stand as entries, since thousands of functions would be slow as sparse arrays each.
+
     Attributes
     ----------
-    plan : csr_array, or Triplets of fractions, shape (k, num_sequences)
-        G.
-    auxiliary : csr_array, shape (k, num_auxiliary)
-        K.
+    num_sequences, num_auxiliary : int
+        How many columns G and K have.
+    plan_entries, auxiliary_entries : tuple of ndarray
+        Rows, columns and values of G and of K.
     limits : ndarray of float64 or of Fraction, shape (k,)
         h.
     equal : ndarray of bool, shape (k,)
         Where a row is an equation; never row 0.
     """
 
-    plan: Any
-    auxiliary: sp.csr_array
+    num_sequences: int
+    num_auxiliary: int
+    plan_entries: Entries
+    auxiliary_entries: Entries
     limits: Numbers
     equal: npt.NDArray[np.bool_]
+
+    @property
+    def plan(self) -> Any:
+        """G, shape (k, num_sequences): a csr_array, or Triplets of fractions."""
+        rows, columns, values = self.plan_entries
+        shape = (len(self.limits), self.num_sequences)
+        if self.limits.dtype == object:
+            return Triplets(shape, rows, columns, to_fractions(values))
+        return sp.csr_array((values, (rows, columns)), shape=shape)
+
+    @property
+    def auxiliary(self) -> sp.csr_array:
+        """K, shape (k, num_auxiliary)."""
+        rows, columns, values = self.auxiliary_entries
+        return sp.csr_array((values, (rows, columns)), shape=(len(self.limits), self.num_auxiliary))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +109,6 @@ class ConvexFunction:
         given = np.zeros(0) if linear is None else linear
         indices = np.flatnonzero(given).astype(np.int32)
         return ConvexFunction(indices, given[indices], constant, tuple(terms))
-
-    @classmethod
-    def affine(cls, coefficients: Mapping[int, Number], constant: Number) -> "ConvexFunction":
-        """Return an affine function by its coefficients by sequence."""
-        indices = sorted(coefficients)
-        numbers = [coefficients[index] for index in indices]
-        dtype = np.float64 if set(map(type, numbers)) <= {float, np.float64} else object
-        entries = np.empty(len(numbers), dtype=dtype)
-        entries[:] = numbers
-        return ConvexFunction(np.array(indices, dtype=np.int32), entries, constant)
 
     def with_constant(self, constant: Number) -> "ConvexFunction":
         """Return the function with another a₀."""
@@ -226,41 +239,37 @@ class ConvexFunction:
     def _linear_rows(self, size: int, exact: bool) -> LinearRows:
         """Return the rows of the affine part and of the piecewise linear terms."""
         numbers = to_fractions(self.exact_coefficients) if exact else self.coefficients
-        constants = [np.array([-self.exact_constant if exact else -float(self.constant)], dtype=numbers.dtype)]
-        rows, columns, values = [np.zeros(len(numbers), dtype=np.int64)], [self.indices.astype(np.int64)], [numbers]
-        costs, parts, equal, start = [], [], [np.zeros(1, dtype=bool)], 1
+        head = [-self.exact_constant if exact else -float(self.constant)]
+        plan = [(np.zeros(len(numbers), dtype=np.int64), self.indices, numbers)]
+        auxiliary, limits, equal = [], [], [np.zeros(1, dtype=bool)]
+        start, column = 1, 0
         for term in self._piecewise_linear:
             # Variables are in units of their own, since solvers' tolerances are absolute.
             lifted = term.linear_rows(1.0 if exact else largest(term.matrix.data) or 1.0)
-            given = term.exact_matrix if exact else sp.coo_array(term.matrix)
-            places, across, data = _entries(given)
+            places, across, data = _entries(term.exact_matrix if exact else term.matrix)
             shifts = term.exact_shifts if exact else term.shifts
             for first in lifted.heads.tolist():
                 counted = places == first
-                rows.append(np.zeros(int(counted.sum()), dtype=np.int64))
-                columns.append(across[counted])
-                values.append(data[counted])
-                constants[0] = constants[0] + shifts[first]
+                plan.append((np.zeros(int(counted.sum()), dtype=np.int64), across[counted], data[counted]))
+                head.append(shifts[first])
             # Each row is one of z's with a sign; z's rows are taken as often as there are signs.
             for sign in dict.fromkeys(lifted.signs.tolist()):
                 chosen = np.flatnonzero(lifted.signs == sign)
-                where = np.full(term.matrix.shape[0], -1)
+                where = np.full(len(shifts), -1)
                 where[lifted.places[chosen]] = start + chosen
-                counted = where[places] >= 0
-                rows.append(where[places[counted]])
-                columns.append(across[counted])
-                values.append(sign * data[counted])
-            constants.append(lifted.signs * shifts[lifted.places])
-            costs.append(lifted.costs)
-            parts.append(lifted.auxiliary)
+                rows = where[places]
+                counted = rows >= 0
+                plan.append((rows[counted], across[counted], sign * data[counted]))
+            limits.append(lifted.signs * shifts[lifted.places])
+            below, columns, values = lifted.auxiliary
+            count, each = len(lifted.costs), np.arange(len(lifted.costs))
+            auxiliary += [(0 * each, column + each, lifted.costs), (start + below, column + columns, values)]
             equal.append(lifted.equal)
-            start += len(lifted.places)
-        head = sp.csr_array(np.concatenate([np.zeros(0), *costs])[None, :])
-        auxiliary = sp.csr_array(sp.vstack([head, sp.block_diag(parts)])) if parts else sp.csr_array((1, 0))
-        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-        shape = (start, size)
-        matrix = Triplets(shape, *entries[1], to_fractions(entries[0])) if exact else sp.csr_array(entries, shape=shape)
-        return LinearRows(matrix, auxiliary, np.concatenate(constants), np.concatenate(equal))
+            start, column = start + len(lifted.places), column + count
+        first = np.array([sum(head)], dtype=numbers.dtype)
+        return LinearRows(
+            size, column, _joined(plan), _joined(auxiliary), np.concatenate([first, *limits]), np.concatenate(equal)
+        )
 
     def slopes_of(self, multipliers: Numbers) -> Numbers:
         """Return the slopes that multipliers of the rows of :meth:`linear_rows` are; NaN for other terms.
@@ -381,9 +390,15 @@ def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:
     return signs, np.where(units > 0.0, units, 1.0)
 
 
-def _entries(matrix: Any) -> tuple[Any, Any, Any]:
-    """Return the rows, columns and values of a matrix of fractions, or of a sparse one."""
+def _joined(parts: Sequence[Entries]) -> Entries:
+    """Return the entries of parts together."""
+    none = np.zeros(0, dtype=np.int64)
+    rows, columns, values = zip(*parts, strict=True) if parts else ((none,), (none,), (np.zeros(0),))
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+
+
+def _entries(matrix: Any) -> Entries:
+    """Return the entries of a matrix of fractions, or of a csr_array."""
     if isinstance(matrix, Triplets):
         return matrix.rows, matrix.columns, matrix.values
-    entries = sp.coo_array(matrix)
-    return entries.coords[0].astype(np.int64), entries.coords[1].astype(np.int64), entries.data
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices, matrix.data

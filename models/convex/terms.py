@@ -173,16 +173,16 @@ class _LinearAtom(_Atom, PiecewiseLinear):
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which are in a unit."""
-        count = len(self.shifts)
-        each = sp.csr_array(np.ones((count, 1)) if self.is_shared else sp.eye_array(count))
-        auxiliary = sp.csr_array(sp.vstack([-unit * each] * len(self.signs)))
+        count, times = len(self.shifts), len(self.signs)
+        rows = np.arange(times * count)
+        columns = np.zeros(times * count, dtype=np.int64) if self.is_shared else np.tile(np.arange(count), times)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
-            places=np.tile(np.arange(count), len(self.signs)),
+            places=np.tile(np.arange(count), times),
             signs=np.repeat(self.signs, count),
-            costs=np.full(auxiliary.shape[1], unit),
-            auxiliary=auxiliary,
-            equal=np.zeros(auxiliary.shape[0], dtype=bool),
+            costs=np.full(1 if self.is_shared else count, unit),
+            auxiliary=(rows, columns, np.full(times * count, -unit)),
+            equal=np.zeros(times * count, dtype=bool),
         )
 
 
@@ -437,13 +437,13 @@ class Polyhedral(PiecewiseLinear):
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which keep the units that cvxpy chose."""
-        count = self.size - 1
+        count, entries = self.size - 1, sp.coo_array(self.auxiliary[1:])
         return TermRows(
             heads=np.zeros(1, dtype=np.int64),
             places=1 + np.arange(count),
             signs=np.ones(count, dtype=np.int64),
             costs=self.auxiliary[[0]].toarray().ravel(),
-            auxiliary=sp.csr_array(self.auxiliary[1:]),
+            auxiliary=(*entries.coords, entries.data),
             equal=self.equal[1:],
         )
 
@@ -577,7 +577,7 @@ class TermRows:
     places: npt.NDArray[np.int64]
     signs: npt.NDArray[np.int64]
     costs: Floats
-    auxiliary: sp.csr_array
+    auxiliary: tuple[Any, Any, Floats]
     equal: npt.NDArray[np.bool_]
 
 

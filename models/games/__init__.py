@@ -1,4 +1,4 @@
-"""Games by name: one file a family, one registry."""
+"""Games by name: rules with parameters, and one registry."""
 
 from ...seqform.parameters import Parameter
 from .family import Family, Reference

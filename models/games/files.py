@@ -73,7 +73,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     GameFileError
         If there is no such file, its suffix is another one, it cannot be read, or parameters are given.
     InvalidGameError, ImperfectRecallError
-        If what it holds is no game. Every message names the file.
+        If what it holds is not a valid game. Every message names the file.
     """
     from ...seqform.game import Game
     from ...seqform.interchange.files import naming
@@ -114,8 +114,8 @@ def _refuse_suffix(path: str, suffix: str) -> None:
     if _exists(path) and Path(path).is_dir():
         raise GameFileError("it is a directory, expected a file")
     hint = nearest(suffix, SUFFIXES)
-    said = f"the suffix {shown(suffix, 40)} is none" if suffix else "there is no suffix"
-    raise GameFileError(f"{said} that games are read from{hint}; expected one of {', '.join(SUFFIXES)}")
+    said = f"the suffix is {shown(suffix, 40)}{hint}" if suffix else "the name has no suffix"
+    raise GameFileError(f"{said}; expected one of {', '.join(SUFFIXES)}")
 
 
 def load_openspiel(text: str, parameters: Mapping[str, Any] | None = None) -> "Game":

@@ -84,13 +84,13 @@ class Grid:
         Raises
         ------
         InvalidGameError
-            If it is no name of a cell, or the cell lies off the grid.
+            If the name cannot be read, or the cell lies off the grid.
         """
         match = _CELL.fullmatch(name)
         row, column = map(int, match.groups()) if match else (-1, -1)
         if not (0 <= row < self.rows and 0 <= column < self.columns):
             raise InvalidGameError(
-                f"{shown(name)} is no cell of the grid; expected one from r0c0 to {self.label(self.num_cells - 1)}"
+                f"expected a cell of the grid, from r0c0 to {self.label(self.num_cells - 1)}, got {shown(name)}"
             )
         return row * self.columns + column
 

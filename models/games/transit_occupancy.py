@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.checks import check_type
+from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.strategy import Strategy, check_same_game
 from .transit import Transit
@@ -30,7 +31,7 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     Raises
     ------
     UnsupportedProblemError
-        If the game is no transit game as flows.
+        If the game is not a transit game as flows.
     InvalidStrategyError
         If the strategy is of another game.
 
@@ -89,8 +90,7 @@ def transit_rules(game: Game) -> Transit:
     UnsupportedProblemError
         If the game is another one.
     """
-    if not isinstance(game, Game):
-        raise UnsupportedProblemError(f"{shown(game)} is no game: a transit game is needed")
+    check_type(game, "game", UnsupportedProblemError, Game, "a transit game")
     # A file may be called transit too, and then has no parameters.
     if game.name != Transit.name or "form" not in game.parameters:
         raise UnsupportedProblemError(f"{game.spec} has no grid to show a strategy on; expected a game of transit")

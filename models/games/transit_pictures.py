@@ -4,13 +4,13 @@ import io
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, is_whole
 from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.interchange.files import write_bytes
@@ -76,7 +76,7 @@ def draw_occupancy(
     Raises
     ------
     UnsupportedProblemError
-        If the game is no transit game as flows, a time is none of its times, or there are too many to be seen.
+        If the game is not a transit game as flows, it has no such time, or there are too many to be seen.
     InvalidStrategyError
         If a strategy is of another game, or there is none.
     MissingExtraError
@@ -147,7 +147,7 @@ def animate_occupancy(
     Raises
     ------
     UnsupportedProblemError
-        If the game is no transit game as flows, it has more than 300 steps, or there are too many strategies.
+        If the game is not a transit game as flows, it has more than 300 steps, or there are too many strategies.
     InvalidStrategyError
         If a strategy is of another game, or there is none.
     GameFileError
@@ -164,8 +164,7 @@ def animate_occupancy(
     """
     if Path(path).suffix.lower() != ".gif":
         raise GameFileError(f"{one_line(str(path))}: an animation of suffix {shown(Path(path).suffix)}, expected .gif")
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0.02 <= seconds <= 60.0:
-        raise UnsupportedProblemError(f"seconds is {shown(seconds)}, expected a number from 0.02 to 60")
+    seconds = check_number(seconds, "seconds", UnsupportedProblemError, "[0.02, 60]")
     rules = transit_rules(game)
     walks = _walks(game, rules, strategies)
     if rules.steps > MAX_STEPS:
@@ -227,7 +226,7 @@ class _Walk:
 
 
 def _walks(game: Game, rules: Transit, strategies: Any) -> list[_Walk]:
-    """Return the strategies with their names, or say why they are none."""
+    """Return the strategies with their names."""
     if isinstance(strategies, Strategy):
         named: dict[str, Any] = {"": strategies}
     elif isinstance(strategies, Profile):
@@ -260,7 +259,7 @@ def _times(rules: Transit, times: Any, num_walks: int) -> list[int]:
         return [int(time) for time in np.linspace(0, rules.steps, count).round()]
     chosen = list(times) if isinstance(times, Sequence | np.ndarray | range) else [times]
     for time in chosen:
-        if isinstance(time, bool) or not isinstance(time, Integral) or int(time) not in range(rules.steps + 1):
+        if not is_whole(time) or int(time) not in range(rules.steps + 1):
             raise UnsupportedProblemError(
                 f"times holds {shown(time)}, expected whole numbers from 0 to {rules.steps}, the horizon"
             )

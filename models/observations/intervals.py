@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidConstraintError, nearest, shown
 
 IntervalName = Literal["wilson", "clopper-pearson"]
@@ -51,7 +51,7 @@ def wilson_intervals(
     Raises
     ------
     InvalidConstraintError
-        If the confidence is none, or the counts are no counts.
+        If the confidence is not between 0 and 1, or the counts are not whole numbers of at least 0.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def wilson_intervals(
     """
     happened, possible, beyond = _checked(successes, trials, confidence, comparisons)
     square = float(special.ndtri(beyond / 2.0)) ** 2
-    # Multiplied by n, so that no trials are no division by zero.
+    # Multiplied by n, to avoid a division by zero where there are no trials.
     shares = happened * (possible - happened) / np.maximum(possible, 1.0)
     centre = happened + square / 2.0
     half = np.sqrt(square * (shares + square / 4.0))
@@ -101,7 +101,7 @@ def clopper_pearson_intervals(
     Raises
     ------
     InvalidConstraintError
-        If the confidence is none, or the counts are no counts.
+        If the confidence is not between 0 and 1, or the counts are not whole numbers of at least 0.
 
     Notes
     -----
@@ -142,7 +142,7 @@ def proportion_intervals(
     Raises
     ------
     InvalidConstraintError
-        If there is no such method, the confidence is none, or the counts are no counts.
+        If there is no such method, or as :func:`wilson_intervals`.
 
     Examples
     --------
@@ -168,31 +168,19 @@ def find_intervals(name: str) -> Callable[..., Intervals]:
 
 
 def checked_confidence(confidence: Any) -> float:
-    """Return a confidence as a float, or refuse it.
-
-    Raises
-    ------
-    InvalidConstraintError
-    """
-    is_number = isinstance(confidence, Real) and not isinstance(confidence, bool)
-    value = float(confidence) if is_number else float("nan")
-    if not 0.0 < value < 1.0:
-        raise InvalidConstraintError(
-            f"the confidence is {shown(confidence, 60)}, expected a number between 0 and 1, such as 0.95"
-        )
-    return value
+    """Return a confidence as a float, or refuse it with an ``InvalidConstraintError``."""
+    return check_number(confidence, "the confidence", InvalidConstraintError, "(0, 1)", "0.95")
 
 
 def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> tuple[Floats, Floats, float]:
     """Return the counts as floats of one shape, and how much of the probability the intervals may miss."""
     beyond = 1.0 - checked_confidence(confidence)
-    if not isinstance(comparisons, Integral) or isinstance(comparisons, bool) or comparisons < 1:
-        raise InvalidConstraintError(f"comparisons is {shown(comparisons, 60)}, expected a whole number from 1 on")
+    comparisons = check_whole(comparisons, "comparisons", InvalidConstraintError, "[1, inf)")
     try:
         given = [np.asarray(values) for values in (successes, trials)]
         happened, possible = np.broadcast_arrays(*given)
     except (TypeError, ValueError) as error:
-        raise InvalidConstraintError(f"the counts are no arrays of matching shapes: {error}") from None
+        raise InvalidConstraintError(f"the counts are not arrays of matching shapes: {error}") from None
     for values in (happened, possible):
         if values.dtype.kind not in "iu" and values.size:
             raise InvalidConstraintError(f"counts are {shown(values.tolist(), 60)}, expected whole numbers")
@@ -200,9 +188,9 @@ def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> 
     if wrong.any():
         first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         raise InvalidConstraintError(
-            f"{int(happened[first])} of {int(possible[first])} is no count: expected one from 0 to the number of trials"
+            f"received {int(happened[first])} of {int(possible[first])}, expected a count of at most the trials"
         )
-    return happened.astype(np.float64), possible.astype(np.float64), beyond / int(comparisons)
+    return happened.astype(np.float64), possible.astype(np.float64), beyond / comparisons
 
 
 _METHODS: dict[str, Callable[..., Intervals]] = {

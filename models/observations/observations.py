@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_type
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, PlayLogError, shown
 from ...seqform.game import Game
 from ...seqform.observer import ObserverTree, check_view, is_view_of, observer_tree
@@ -42,11 +43,11 @@ class Observations:
     Raises
     ------
     InvalidGameError
-        If it is no game, or the view is none, or of another game or seat.
+        If it is not a game, or the view is not an ObserverTree of this game and seat.
     InvalidStrategyError
         If there is no such seat, or the probe is not of it.
     PlayLogError
-        If the counts are no counts of this tree, or are of what the probe never does.
+        If the counts do not fit this tree, or show what the probe never does.
     UnsupportedProblemError
         If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
 
@@ -76,8 +77,7 @@ class Observations:
     view: ObserverTree = field(default=None, kw_only=True)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, Game):
-            raise InvalidGameError(f"observations are of a Game, received {shown(self.game)}")
+        check_type(self.game, "game", InvalidGameError, Game)
         check_two_players("an opponent model", self.game)
         object.__setattr__(self, "player", checked_player(self.game, self.player))
         if self.view is None:
@@ -104,7 +104,7 @@ class Observations:
         Raises
         ------
         PlayLogError
-            If it is no log, or is of another game, or of what the probe never does.
+            If it is not a log, is of another game, or shows what the probe never does.
 
         Examples
         --------
@@ -115,8 +115,7 @@ class Observations:
         >>> Observations.from_log(game, read_play_log(log, game, seat=0)).num_games
         1
         """
-        if not isinstance(log, PlayLog):
-            raise PlayLogError(f"received {shown(log)}, expected a PlayLog, such as read_play_log returns")
+        check_type(log, "log", PlayLogError, PlayLog, "a PlayLog, such as read_play_log returns")
         if isinstance(game, Game) and not is_view_of(log.view, game):
             raise PlayLogError(f"the log is of another game than {game.spec}")
         return cls(game, log.seat, log.ended, probe, view=log.view)
@@ -149,7 +148,7 @@ class Observations:
         Raises
         ------
         PlayLogError
-            If the counts are no counts of this tree.
+            If the counts do not fit this tree.
         """
         other = replace(self, counts=counts)
         other.__dict__["events"] = self.events

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
+from ...seqform.checks import check_number, check_type
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError
 from ...seqform.game import Game
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
@@ -110,12 +109,11 @@ class OpponentModel:
         Raises
         ------
         InvalidConstraintError
-            If the confidence is none, or there is no such interval.
+            If the confidence is not between 0 and 1, or there is no such interval.
         PlayLogError
-            If they are no observations, or of no games where shares are asked for.
+            If they are not observations, or of no games where `exact` is asked for.
         """
-        if not isinstance(observations, Observations):
-            raise PlayLogError(f"received {shown(observations)}, expected Observations")
+        check_type(observations, "observations", PlayLogError, Observations, "Observations")
         checked_confidence(confidence)
         events = observations.events
         weights = observations.own_plan[events.own]
@@ -128,7 +126,7 @@ class OpponentModel:
         lower, upper = bounds.lower, bounds.upper
         if exact:
             if not games:
-                raise PlayLogError("there are no games, and no shares of them to take for probabilities")
+                raise PlayLogError("there are no games whose shares could be taken for probabilities")
             lower = upper = frequencies
         return cls(
             observations.game, observations.player, events, weights, counts, games, frequencies, lower, upper
@@ -149,14 +147,13 @@ class OpponentModel:
         Raises
         ------
         InvalidStrategyError
-            If it is no profile of the game, or there is no such seat.
+            If it is not a profile of the game, or there is no such seat.
         UnsupportedProblemError
             If the game is not zero-sum or not of two players, or its rules do not say what an observer sees.
         """
         check_two_players("an opponent model", game)
         player = checked_player(game, player)
-        if not isinstance(profile, Profile):
-            raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+        check_type(profile, "profile", InvalidStrategyError, Profile)
         check_same_game(profile[0], game)
         events = observed_events(observer_tree(game, player), game.sequence_form.treeplexes[1 - player])
         weights = profile[player].plan[events.own]
@@ -258,9 +255,9 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     Raises
     ------
     PlayLogError
-        If they are no observations.
+        If they are not observations.
     InvalidConstraintError
-        If the smoothing is no number of at least 0.
+        If the smoothing is not a number of at least 0.
 
     Examples
     --------
@@ -277,9 +274,8 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     >>> model["Q_b"], model["K_b"], model["J_b"]
     ({'p': 0.0, 'b': 1.0}, {'p': 0.0, 'b': 1.0}, {'p': 0.5, 'b': 0.5})
     """
-    if not isinstance(observations, Observations):
-        raise PlayLogError(f"received {shown(observations)}, expected Observations")
-    extra = _checked_smoothing(smoothing)
+    check_type(observations, "observations", PlayLogError, Observations, "Observations")
+    extra = check_number(smoothing, "smoothing", InvalidConstraintError, "[0, inf)", "1")
     view, opponent = observations.view, observations.opponent
     treeplex = observations.game.sequence_form.treeplexes[opponent]
     taken = np.zeros(treeplex.num_sequences)
@@ -295,11 +291,3 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     arity = np.repeat(treeplex.num_actions, treeplex.num_actions)
     played = np.where(seen > 0.0, (taken[1:] + extra) / np.maximum(seen + extra * arity, 1e-300), 1.0 / arity)
     return Strategy(observations.game, opponent, np.concatenate([[1.0], played]))
-
-
-def _checked_smoothing(smoothing: Any) -> float:
-    is_number = isinstance(smoothing, Real) and not isinstance(smoothing, bool)
-    value = float(smoothing) if is_number else float("nan")
-    if not 0.0 <= value < np.inf:
-        raise InvalidConstraintError(f"smoothing is {shown(smoothing, 60)}, expected a number of at least 0, such as 1")
-    return value

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Integers
+from ...seqform.checks import check_type
 from ...seqform.enumeration import LeafTable
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, InvalidStrategyError, nearest, one_line, shown
 from ...seqform.game import Game
@@ -85,8 +86,7 @@ class Abstraction:
     """
 
     def __init__(self, game: Game, buckets: Bucket | Mapping[int, Mapping[Any, Hashable]], name: str = "") -> None:
-        if not isinstance(game, Game):
-            raise InvalidGameError(f"an abstraction needs a Game, received {shown(game)}")
+        check_type(game, "game", InvalidGameError, Game)
         form = game.sequence_form
         bucket_of = _reader(game, buckets)
         self.game = game
@@ -125,8 +125,7 @@ class Abstraction:
 
     def lift_profile(self, profile: Profile) -> Profile:
         """Return what a profile of the abstract game plays in the full game; see :meth:`lift`."""
-        if not isinstance(profile, Profile):
-            raise InvalidStrategyError(f"{shown(profile)} is no profile: a Profile of the abstract game is needed")
+        check_type(profile, "profile", InvalidStrategyError, Profile, "a Profile of the abstract game")
         return Profile([self.lift(strategy) for strategy in profile])
 
 
@@ -351,7 +350,7 @@ def _ranks(group: str, ranks: tuple[str, ...], which: str) -> list[str]:
         if dash:
             first, last = place(low), place(high)
             if first > last:
-                raise InvalidStrategyError(f"abstraction: {shown(piece, 40)} is no range, expected the lower one first")
+                raise InvalidStrategyError(f"abstraction: range {shown(piece, 40)}, expected the lower rank first")
             found += ranks[first : last + 1]
         else:
             # Names of one character need nothing between them.

@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from numbers import Integral, Real
 
 import numpy as np
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, check_type, check_whole, is_number
 from ...seqform.errors import InvalidStrategyError, nearest, shown
 from ...seqform.game import Game
 from ...seqform.strategy import Strategy, check_same_game, checked_player
@@ -34,7 +34,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
     Raises
     ------
     InvalidStrategyError
-        If there is no strategy, strategies are of different players or games, or weights are no probabilities.
+        If there is no strategy, strategies are of different players or games, or weights are not probabilities.
 
     Notes
     -----
@@ -60,17 +60,13 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
             "least one strategy"
         )
     for strategy in parts:
-        if not isinstance(strategy, Strategy):
-            raise InvalidStrategyError(f"a mixture of {shown(strategy)}: a Strategy is needed")
+        check_type(strategy, "a part of the mixture", InvalidStrategyError, Strategy)
         check_same_game(strategy, parts[0].sequence_form)
         if strategy.player != parts[0].player:
             raise InvalidStrategyError(
                 f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player's"
             )
-    if (
-        not all(isinstance(share, Real) and 0 <= share <= 1 for share in shares)
-        or abs(float(sum(shares)) - 1.0) > _TOLERANCE
-    ):
+    if not all(is_number(share) and 0 <= share <= 1 for share in shares) or abs(float(sum(shares)) - 1.0) > _TOLERANCE:
         raise InvalidStrategyError(f"a mixture has weights {shown(shares)}, expected probabilities that sum to 1")
     treeplex = parts[0].treeplex
     plans = np.sum([float(share) * strategy.plan for share, strategy in zip(shares, parts, strict=True)], axis=0)
@@ -79,10 +75,6 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
     behaviour = treeplex.behaviour(plans)
     behaviour[1:] = np.where(reached, behaviour[1:], mean[1:])
     return parts[0].with_behaviour(behaviour)
-
-
-#: Larger concentrations leave no noise that a float would show, and overflow in sums.
-_LARGEST_CONCENTRATION = 1e12
 
 
 def perturbed(
@@ -109,8 +101,8 @@ def perturbed(
     Raises
     ------
     InvalidStrategyError
-        If it is no strategy, a number is out of its range, or there is a concentration without a seed or the other way
-        round.
+        If it is not a strategy, a number is out of its range, or there is a concentration without a seed or the other
+        way round.
 
     Notes
     -----
@@ -129,27 +121,17 @@ def perturbed(
     >>> 0.0 < drawn["b"] < 1.0, drawn == perturbed(bold, epsilon=0.1, concentration=10, seed=1)["K_"]
     (True, True)
     """
-    if not isinstance(strategy, Strategy):
-        raise InvalidStrategyError(f"{shown(strategy)} is no strategy: a Strategy is needed")
-    if not _is_real(epsilon) or not 0 <= epsilon <= 1:
-        raise InvalidStrategyError(f"epsilon is {shown(epsilon)}, expected a probability, from 0 to 1")
-    behaviour = (1.0 - float(epsilon)) * strategy.behaviour + float(epsilon) * strategy.treeplex.uniform_behaviour()
+    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
+    epsilon = check_number(epsilon, "epsilon", InvalidStrategyError, "[0, 1]")
+    behaviour = (1.0 - epsilon) * strategy.behaviour + epsilon * strategy.treeplex.uniform_behaviour()
     if concentration is None:
         if seed is not None:
             raise InvalidStrategyError(f"seed is {shown(seed)}, but without a concentration nothing is drawn")
         return strategy.with_behaviour(behaviour)
-    if not _is_real(concentration) or not 0 < concentration <= _LARGEST_CONCENTRATION:
-        raise InvalidStrategyError(
-            f"concentration is {shown(concentration)}, expected a number above 0, and at most "
-            f"{_LARGEST_CONCENTRATION:g}"
-        )
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-        raise InvalidStrategyError(f"a concentration needs a seed, a whole number from 0 on; received {shown(seed)}")
-    return strategy.with_behaviour(_drawn(strategy, behaviour, float(concentration), int(seed)))
-
-
-def _is_real(number: object) -> bool:
-    return isinstance(number, Real) and not isinstance(number, bool)
+    # Larger concentrations leave no noise that a float would show, and overflow in sums.
+    concentration = check_number(concentration, "concentration", InvalidStrategyError, "(0, 1e12]")
+    seed = check_whole(seed, "seed of a concentration", InvalidStrategyError)
+    return strategy.with_behaviour(_drawn(strategy, behaviour, concentration, seed))
 
 
 def _drawn(strategy: Strategy, behaviour: Floats, concentration: float, seed: int) -> Floats:

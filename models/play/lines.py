@@ -78,7 +78,7 @@ def decoded(line: bytes) -> Any:
         raise
     except json.JSONDecodeError as error:
         reason = error.msg.lower().removesuffix(" at")  # some end so
-        raise BadLineError("no JSON", f"it is no JSON: {reason} at column {error.colno}, expected an object") from None
+        raise BadLineError("no JSON", f"it is not JSON: {reason} at column {error.colno}, expected an object") from None
     except RecursionError:
         raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
     except ValueError:  # an integer of thousands of digits
@@ -101,7 +101,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise BadLineError("no JSON", f"it holds {name}, which is no JSON: expected finite numbers")
+    raise BadLineError("no JSON", f"it holds {name}, which is not JSON: expected finite numbers")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)

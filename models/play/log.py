@@ -338,7 +338,7 @@ class PlayLogWriter:
     PlayLogError
         If the file cannot be written. Errors of a file that is given open pass through.
     InvalidGameError
-        If the view is none, or of another game.
+        If the view is not an ObserverTree, or of another game.
 
     Examples
     --------

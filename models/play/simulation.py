@@ -3,16 +3,15 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.checks import check_number, check_type, check_whole
 from ...seqform.enumeration import LeafTable
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError
 from ...seqform.strategy import Profile
 
 #: Games that are drawn at once.
@@ -34,7 +33,7 @@ def leaf_probabilities(profile: Profile) -> Floats:
     Raises
     ------
     InvalidStrategyError
-        If it is no profile.
+        If it is not a profile.
     UnsupportedProblemError
         If the game has no table of leaves.
 
@@ -45,8 +44,7 @@ def leaf_probabilities(profile: Profile) -> Floats:
     >>> leaf_probabilities(Profile.uniform(load_game("matching_pennies")))
     array([0.25, 0.25, 0.25, 0.25])
     """
-    if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"{shown(profile)} is no profile: a Profile is needed, one strategy a player")
+    check_type(profile, "profile", InvalidStrategyError, Profile)
     leaves = profile[0].sequence_form.leaves
     if leaves is None:
         raise UnsupportedProblemError(
@@ -80,7 +78,7 @@ def simulate(profile: Profile, games: int, seed: int = 0, chunk: int = CHUNK) ->
     Raises
     ------
     InvalidStrategyError
-        If it is no profile, or a number is none or too small.
+        If it is not a profile, or a number is not whole or too small.
     UnsupportedProblemError
         If the game has no table of leaves.
 
@@ -98,7 +96,9 @@ def simulate(profile: Profile, games: int, seed: int = 0, chunk: int = CHUNK) ->
     >>> float(game.sequence_form.leaves.payoffs[leaves, 0].mean())  # 1/8 in expectation
     0.12...
     """
-    games, seed, chunk = _whole(games, "games", 0), _whole(seed, "seed", 0), _whole(chunk, "chunk", 1)
+    games = check_whole(games, "games", InvalidStrategyError)
+    seed = check_whole(seed, "seed", InvalidStrategyError)
+    chunk = check_whole(chunk, "chunk", InvalidStrategyError, "[1, inf)")
     cumulated = np.cumsum(leaf_probabilities(profile))
     cumulated /= cumulated[-1]
     return _draw(cumulated, games, np.random.default_rng(seed), chunk)
@@ -108,12 +108,6 @@ def _draw(cumulated: Floats, games: int, rng: np.random.Generator, chunk: int) -
     for start in range(0, games, chunk):
         numbers = rng.random(min(chunk, games - start))
         yield np.searchsorted(cumulated, numbers, side="right").astype(np.int32)
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InvalidStrategyError(f"{name} = {shown(value)}; expected a whole number of at least {least}")
-    return int(value)
 
 
 @dataclass(frozen=True)
@@ -188,22 +182,17 @@ class Results:
         Raises
         ------
         InvalidGameError
-            If the confidence is none.
+            If the confidence is not between 0 and 1.
         """
-        if not _is_confidence(confidence):
-            raise InvalidGameError(f"confidence = {shown(confidence)}; expected a number between 0 and 1")
+        confidence = check_number(confidence, "confidence", InvalidGameError, "(0, 1)")
         games = self.num_games
         if not games:
             return None
         payoffs: Floats = self._leaves.payoffs[:, player]
         mean = float(self.ended @ payoffs) / games
-        # With one game there is no spread to be seen: the interval is what payoffs there are.
+        # One game shows no spread: the interval is the range of the payoffs.
         if games == 1:
             return MeanResult(mean, float(payoffs.min()), float(payoffs.max()))
         variance = float(self.ended @ (payoffs - mean) ** 2) / (games - 1)
         reach = NormalDist().inv_cdf((1.0 + confidence) / 2.0) * math.sqrt(variance / games)
         return MeanResult(mean, mean - reach, mean + reach)
-
-
-def _is_confidence(value: Any) -> bool:
-    return isinstance(value, int | float) and 0.0 < value < 1.0

@@ -1,16 +1,26 @@
 """Problems on games, as data; each says which canonical program it is."""
 
+from ...seqform.deprecation import deprecated_names
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
+from .feasibility_relaxation import FeasibilityRelaxation
 from .features import Feature
-from .least_violation import LeastViolation
 from .nash import Nash
 from .problem import Certificate, Problem, SaddleProblem, StepBounds
 from .registry import PROBLEMS, find_problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
 from .robust import RobustResponse
-from .style import StyledNash
+from .style import EpsilonSafeStyle
+
+__getattr__ = deprecated_names(
+    __name__,
+    {
+        "Answer": "treeplex.models.saddle.Answer",
+        "LeastViolation": "treeplex.models.problems.FeasibilityRelaxation",
+        "StyledNash": "treeplex.models.problems.EpsilonSafeStyle",
+    },
+)
 
 __all__ = [
     "CDBR",
@@ -25,14 +35,14 @@ __all__ = [
     "ConstrainedNash",
     "DataBiasedResponse",
     "EpsilonSafeResponse",
+    "EpsilonSafeStyle",
+    "FeasibilityRelaxation",
     "Feature",
-    "LeastViolation",
     "Nash",
     "Problem",
     "RestrictedNash",
     "RobustResponse",
     "SaddleProblem",
     "StepBounds",
-    "StyledNash",
     "find_problem",
 ]

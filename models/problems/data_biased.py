@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...seqform.arrays import Floats
+from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Strategy
@@ -33,10 +34,13 @@ class BiasedReplies(Replies):
         The opponent's own polytope.
     least : ndarray of float64, shape (num_sequences,)
         What the opponent plays at least, p(I) b̂(I, a); 0 for the empty sequence.
+    sequences : ndarray of int32, shape (treeplex.num_sequences,)
+        The sequences that z has: those at infosets that can be reached.
     """
 
     plans: Treeplex
     least: Floats
+    sequences: Integers
 
     @classmethod
     def of(cls, model: Strategy, probabilities: Floats) -> "BiasedReplies":
@@ -50,19 +54,16 @@ class BiasedReplies(Replies):
         reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
         biased = sp.diags_array(least[1:]) @ reached[owners]
         spread = sp.csr_array(sp.diags_array(1.0 - trusted) + sp.vstack([sp.csr_array((1, count)), biased]))
-        inflow = _without_zeros(plans.inflow @ spread)
-        # An infoset to which only actions lead that a fully trusted model never plays is not reached, nor is what lies
-        # below it: z plays there as if it came from the root, and no plan of the opponent goes there.
-        unreached = np.diff(inflow.indptr) == 0
-        while unreached.any():
-            spread = _without_zeros(sp.diags_array(np.append(1.0, ~unreached[owners])) @ spread)
-            inflow = _without_zeros(plans.inflow @ spread)
-            if np.array_equal(unreached, np.diff(inflow.indptr) == 0):
-                break
-            unreached = np.diff(inflow.indptr) == 0
-        infosets = np.flatnonzero(unreached)
-        from_root = sp.csr_array((np.ones(len(infosets)), (infosets, np.zeros_like(infosets))), shape=inflow.shape)
-        return cls(Treeplex.from_inflow(inflow + from_root, plans.num_actions), spread, plans, least)
+        # Where the model is certain to be followed, what it never does leads nowhere.
+        inflow = sp.csr_array(plans.inflow @ spread)
+        inflow.eliminate_zeros()
+        left = np.ones(count, dtype=bool)
+        for infoset, (first, stop) in enumerate(pairwise(plans.offsets.tolist())):
+            left[first:stop] = left[inflow.indices[inflow.indptr[infoset] : inflow.indptr[infoset + 1]]].any()
+        sequences = np.flatnonzero(left)
+        infosets = np.unique(plans.sequence_infosets[sequences[1:]])
+        flows = Treeplex.from_inflow(inflow[infosets][:, sequences], plans.num_actions[infosets])
+        return cls(flows, sp.csr_array(spread[:, sequences]), plans, least, sequences.astype(np.int32))
 
     def preimage(self, plan: Floats) -> Floats:
         """Return the z that plays, beyond what the model must have, as a plan does; uniformly where it plays less."""
@@ -72,7 +73,7 @@ class BiasedReplies(Replies):
             totals = np.add.reduceat(behaviour[1:], offsets - 1)
             behaviour[1:] = np.where(np.repeat(totals, counts) > 0.0, behaviour[1:], 1.0)
             behaviour[1:] /= np.repeat(np.add.reduceat(behaviour[1:], offsets - 1), counts)
-        return self.treeplex.plan(behaviour)
+        return self.treeplex.plan(behaviour[self.sequences])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +181,6 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
         if exact:
             raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")
         return Saddle(PlayerView(self.game, self.player, replies=self.replies), weight=1.0)
-
-
-def _without_zeros(matrix: sp.sparray) -> sp.csr_array:
-    found = sp.csr_array(matrix)
-    found.eliminate_zeros()
-    return found
 
 
 def _probability(name: str, number: Any) -> float:

@@ -118,6 +118,10 @@ class Problem(ABC):
         Of the opponent, if there is one.
     game_value : float, Fraction or None
         The value of the game to the player, where it is known and of use.
+    penalty : float, Fraction or None
+        What a unit of violation costs; ``None`` where constraints are hard.
+    slack : float or None
+        By how much less than the game's value a best equilibrium strategy may guarantee; of :class:`BestNash` alone.
     needs_game_value : bool
         Whether the problem cannot be stated, or certified, without it; :func:`~treeplex.solve` then finds it.
     """
@@ -128,6 +132,8 @@ class Problem(ABC):
     constraints: Sequence[Constraint] = ()
     model: Strategy | None = None
     game_value: float | Fraction | None = None
+    penalty: float | Fraction | None = None
+    slack: float | None = None
     needs_game_value: ClassVar[bool] = False
     #: What a method must be able to do for every problem of the class.
     always_needs: ClassVar[frozenset[Feature]] = frozenset()
@@ -264,8 +270,6 @@ class SaddleProblem(Problem):
     """
 
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
-    #: Whether the gap says how far an unsafe strategy is beyond the bound; otherwise that gap is zero.
-    gap_of_unsafe: ClassVar[bool] = False
 
     @abstractmethod
     def saddle(self, exact: bool = False) -> Saddle:
@@ -367,10 +371,11 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
+        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap of a style says by how much,
+        # while what a response earns against a model is a lower bound whatever it risks.
+        upper = bounds.upper if self.model is None else max(bounds.lower, bounds.upper)
         zero = view.number(0)  # added, it turns a negative zero into zero
-        # A strategy that is unsafe, be it by round-off, can be beyond the bound.
-        most = bounds.upper if self.gap_of_unsafe else max(bounds.lower, bounds.upper)
-        reached, bound = (saddle.sign * one + zero for one in (bounds.lower, most))
+        reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
         return replace(
             self._strategy_certificate(plans, view.exact),
             objective=reached,

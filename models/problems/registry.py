@@ -8,7 +8,7 @@ from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
 from .nash import Nash
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
-from .style import StyledNash
+from .style import EpsilonSafeStyle
 
 #: Every problem under its name.
 PROBLEMS: dict[str, type[Any]] = {
@@ -21,7 +21,7 @@ PROBLEMS: dict[str, type[Any]] = {
         EpsilonSafeResponse,
         DataBiasedResponse,
         BestNash,
-        StyledNash,
+        EpsilonSafeStyle,
         CDBR,
         CDRNR,
         CDBRNE,

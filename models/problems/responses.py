@@ -1,12 +1,12 @@
 """Responses to a model of the opponent: best responses, restricted Nash responses, safe responses."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.rules import Number
 from ...seqform.strategy import Strategy, check_same_game
-from ..declarations import Confidence, Epsilon, Opponent
+from ..declarations import WORDS, Confidence, Epsilon
 from ..saddle import SAFETY, Saddle
 from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
@@ -27,7 +27,7 @@ class ResponseProblem(OnePlayerProblem):
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
     """
 
-    opponent: Opponent
+    opponent: Annotated[Strategy, WORDS["opponent"]]
 
     def __post_init__(self) -> None:
         super().__post_init__()

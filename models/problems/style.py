@@ -27,7 +27,7 @@ _NEAREST = "distance"
 
 
 @dataclass(frozen=True, eq=False)
-class StyledNash(OnePlayerProblem, SaddleProblem):
+class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
     """Of the strategies that are exploitable by ε at most, one in a preferred style.
 
     The style is a linear functional of the plan to be as large or as small as possible, or a strategy to be as near to
@@ -73,11 +73,11 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
     --------
     How often player 0 of Kuhn poker may bet at once in an equilibrium, and if it gives up a hundredth:
 
-    >>> from treeplex import StyledNash, frequency, load_game, solve
+    >>> from treeplex import EpsilonSafeStyle, frequency, load_game, solve
     >>> game = load_game("kuhn")
     >>> bets = frequency(game, 0, "b", first=True)
     >>> for epsilon in (0, 0.01):
-    ...     print(round(solve(StyledNash(game, epsilon=epsilon, maximise=bets)).objective, 6))
+    ...     print(round(solve(EpsilonSafeStyle(game, epsilon=epsilon, maximise=bets)).objective, 6))
     0.444444
     0.504444
     """
@@ -89,7 +89,6 @@ class StyledNash(OnePlayerProblem, SaddleProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
-    gap_of_unsafe: ClassVar[bool] = True
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,8 @@ from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.rationals import to_fractions
 from ..constraints.constraint import Constraint, DistanceConstraint, weighted_minorant
-from ..convex import ConvexFunction
+from ..convex import ConvexFunction, LinearRows
+from ..convex.function import Entries
 from ..programs.triplets import Triplets
 
 if TYPE_CHECKING:
@@ -168,11 +169,11 @@ class ConstraintMatrix:
     def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
         """Put constraints on plans of so many sequences together; those that are not linear are left out."""
         linear = [one for one in constraints if one.is_linear]
-        parts = [_part(one, size) for one in linear]
+        parts = [one.function.linear_rows(size) for one in linear]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
         columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
-        matrix = _put_together([part.plan for part in parts], starts, np.zeros_like(starts), size)
-        auxiliary = _put_together([part.auxiliary for part in parts], starts, columns, int(columns[-1]))
+        matrix = _put_together([part.plan_entries for part in parts], starts, np.zeros_like(starts), size)
+        auxiliary = _put_together([part.auxiliary_entries for part in parts], starts, columns, int(columns[-1]))
         largest = np.zeros(int(starts[-1]))
         for part in (sp.coo_array(matrix), sp.coo_array(auxiliary)):
             np.maximum.at(largest, part.coords[0], np.abs(part.data))
@@ -198,15 +199,15 @@ class ConstraintMatrix:
         UnsupportedProblemError
             If fractions cannot state a constraint.
         """
-        parts = [_exact_part(one, size) for one in constraints]
+        parts = [_exact_rows(one, size) for one in constraints]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
         columns = np.cumsum([0, *(part.num_auxiliary for part in parts)])
         return cls(
             names=tuple(one.name for one in constraints),
             functions=tuple(one.function for one in constraints),
             starts=starts,
-            matrix=Triplets((int(starts[-1]), size), *_joined([part.plan for part in parts], starts)),
-            auxiliary=_put_together([part.auxiliary for part in parts], starts, columns, int(columns[-1])),
+            matrix=Triplets((int(starts[-1]), size), *_joined([part.plan_entries for part in parts], starts)),
+            auxiliary=_put_together([part.auxiliary_entries for part in parts], starts, columns, int(columns[-1])),
             limits=to_fractions(np.concatenate([np.zeros(0, dtype=object), *(part.limits for part in parts)])),
             equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
             units=to_fractions([1] * int(starts[-1])),
@@ -338,54 +339,16 @@ def _common_unit(units: Any) -> Any:
     return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
 
 
-#: Rows, columns and values.
-_Entries = tuple[Any, Any, Any]
-
-
-class _Part(NamedTuple):
-    """One constraint's rows; thousands of linear ones would be slow as sparse arrays each."""
-
-    plan: _Entries
-    auxiliary: _Entries
-    num_auxiliary: int
-    limits: npt.NDArray[Any]
-    equal: npt.NDArray[np.bool_]
-
-
-def _part(constraint: Constraint, size: int) -> _Part:
+def _exact_rows(constraint: Constraint, size: int) -> LinearRows:
     function = constraint.function
-    if function.is_affine:
-        return _affine_part(function, function.coefficients, np.array([-float(function.constant)]))
-    rows = function.linear_rows(size)
-    return _Part(_entries(rows.plan), _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
-
-
-def _exact_part(constraint: Constraint, size: int) -> _Part:
-    function = constraint.function
-    if function.is_affine:
-        limits = to_fractions([-function.exact_constant])
-        return _affine_part(function, to_fractions(function.exact_coefficients), limits)
     if not (function.is_linear and function.is_rational):
         raise UnsupportedProblemError(
             f"constraint {shown(constraint.name)} is not linear, so it has no rows in fractions: use highs or cvxpy"
         )
-    rows = function.linear_rows(size, exact=True)
-    plan = rows.plan.rows, rows.plan.columns, rows.plan.values
-    return _Part(plan, _entries(rows.auxiliary), rows.auxiliary.shape[1], rows.limits, rows.equal)
+    return function.linear_rows(size, exact=True)
 
 
-def _affine_part(function: ConvexFunction, values: npt.NDArray[Any], limits: npt.NDArray[Any]) -> _Part:
-    none = np.zeros(0, dtype=np.int32)
-    plan = (np.zeros_like(function.indices), function.indices, values)
-    return _Part(plan, (none, none, np.zeros(0)), 0, limits, np.zeros(1, dtype=bool))
-
-
-def _entries(matrix: sp.csr_array) -> _Entries:
-    coordinates = sp.coo_array(matrix)
-    return coordinates.coords[0], coordinates.coords[1], coordinates.data
-
-
-def _joined(parts: Sequence[_Entries], starts: Integers, columns: Sequence[int] = ()) -> _Entries:
+def _joined(parts: Sequence[Entries], starts: Integers, columns: Sequence[int] = ()) -> Entries:
     """Return the entries of matrices below one another, each from its own row and column on."""
     rows = [part[0] + start for part, start in zip(parts, starts.tolist(), strict=False)]
     places = [part[1] + column for part, column in zip(parts, columns or [0] * len(parts), strict=False)]
@@ -394,7 +357,7 @@ def _joined(parts: Sequence[_Entries], starts: Integers, columns: Sequence[int] 
     return np.concatenate([none, *rows]), np.concatenate([none, *places]), values
 
 
-def _put_together(parts: Sequence[_Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
+def _put_together(parts: Sequence[Entries], starts: Integers, columns: Integers, width: int) -> sp.csr_array:
     """Return matrices below one another, each from its own row and column on."""
     rows, places, values = _joined(parts, starts, columns.tolist())
     return sp.csr_array((values, (rows, places)), shape=(int(starts[-1]), width))

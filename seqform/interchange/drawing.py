@@ -1,21 +1,24 @@
 """Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from ..errors import UnsupportedProblemError, one_line, shown
-from ..game import Game, tree_of
-from ..game_tree import GameTree
-from ..rules import CHANCE, TERMINAL, size_of
+from ..checks import check_choice, check_type
+from ..errors import InvalidGameError, UnsupportedProblemError, one_line
+from ..rules import CHANCE
 from .files import write_bytes
 from .pictures import picture, quietly, require_matplotlib, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..game_tree import GameTree
 
 #: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
@@ -63,7 +66,7 @@ def edge_text(edge: dict[str, Any]) -> str:
     return f"{text} ({number_text(edge['prob'])})" if "prob" in edge else text
 
 
-def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]]:
+def infoset_members(tree: "GameTree") -> dict[tuple[int, Hashable], list[Hashable]]:
     """Return the nodes of every infoset, by player and label, in the order of a depth-first walk."""
     members: dict[tuple[int, Hashable], list[Hashable]] = {}
     stack = [tree.root]
@@ -76,7 +79,7 @@ def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]
     return members
 
 
-def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
+def depths_of_nodes(tree: "GameTree") -> dict[Hashable, int]:
     """Return how many edges lead to each node, in the order of a depth-first walk."""
     depths: dict[Hashable, int] = {}
     stack = [(tree.root, 0)]
@@ -88,7 +91,7 @@ def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
 
 
 def tidy_positions(
-    tree: GameTree, node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
+    tree: "GameTree", node_sizes: Mapping[Hashable, float], edge_sizes: Mapping[Hashable, float], margin: float
 ) -> dict[Hashable, float]:
     """Return each node's position along its level.
 
@@ -163,7 +166,30 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
-def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = None) -> "Figure":
+class Drawable(ABC):
+    """A game that can be drawn; notebooks show it as a picture."""
+
+    @abstractmethod
+    def tree_to_draw(self, most: float = math.inf) -> "GameTree":
+        """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
+
+    def _repr_svg_(self) -> str | None:
+        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
+        try:
+            return picture(draw(self), "svg").decode()
+        except Exception:  # a notebook then shows the repr: a display must not raise
+            return None
+
+
+def refuse_to_draw(name: str, count: str) -> NoReturn:
+    """Refuse a tree of so many nodes."""
+    raise UnsupportedProblemError(
+        f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
+        "(treeplex export --format dot), for Graphviz to lay out"
+    )
+
+
+def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "Figure":
     """Draw a game tree.
 
     Players' decisions are boxes in their colour with the infoset's label, chance nodes are grey dots, leaves show the
@@ -197,9 +223,9 @@ def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = Non
     >>> figure = draw(load_game("matching_pennies"))
     >>> figure.savefig("pennies.png")
     """
-    tree = _small_tree(tree)
-    if direction not in (None, "down", "right"):
-        raise UnsupportedProblemError(f"direction is {shown(direction)}, expected 'down' or 'right'")
+    given = check_type(tree, "tree", UnsupportedProblemError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw(MAX_NODES)
+    check_choice(direction, "direction", UnsupportedProblemError, (None, "down", "right"))
     require_matplotlib()
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
     down = leaves <= _MANY_LEAVES if direction is None else direction == "down"
@@ -207,7 +233,7 @@ def draw(tree: GameTree | Game, direction: Literal["down", "right"] | None = Non
         return _Drawing(tree, down).figure()
 
 
-def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
+def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
     """Draw a game tree to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
 
     The same tree gives the same file. Errors as :func:`draw`.
@@ -220,56 +246,10 @@ def write_drawing(tree: GameTree | Game, path: str | Path, direction: Literal["d
     write_picture(lambda: draw(tree, direction), path)
 
 
-def svg_or_nothing(tree: GameTree | Game) -> str | None:
-    """Return a tree as SVG, for notebooks; ``None`` if it is too large, has no tree, or matplotlib is not installed."""
-    try:
-        return picture(draw(tree), "svg").decode()
-    except Exception:  # a notebook then shows the repr: a display must not raise
-        return None
-
-
-def _small_tree(tree: GameTree | Game) -> GameTree:
-    """Return the tree, or refuse it before one too large is written out."""
-    if isinstance(tree, GameTree):
-        count, name = f"{tree.num_nodes:,}", "the tree"
-        large = tree.num_nodes > MAX_NODES
-    elif isinstance(tree, Game) and isinstance(tree.rules, GameTree):
-        return _small_tree(tree.rules)
-    elif isinstance(tree, Game):
-        size = None if tree.rules is None else size_of(tree.rules)
-        counted = size.nodes if size is not None else len(list(itertools.islice(_states(tree), MAX_NODES + 1)))
-        large = counted > MAX_NODES
-        count, name = f"more than {MAX_NODES}" if size is None else f"{counted:,}", tree.spec
-    else:
-        raise UnsupportedProblemError(f"{shown(tree)} is no game: a GameTree or a Game is needed")
-    if large:
-        raise UnsupportedProblemError(
-            f"{name} has {count} nodes, too many for a picture that can be read: expected at most {MAX_NODES}; write "
-            "it as DOT (treeplex export --format dot), for Graphviz to lay out"
-        )
-    return tree.tree if isinstance(tree, Game) else tree
-
-
-def _states(game: Game) -> Iterator[Any]:
-    """Walk the histories of a game one by one."""
-    if game.rules is None:
-        yield game.tree.root  # raises: there are none
-    rules = game.rules
-    assert rules is not None
-    stack = [rules.initial_state()]
-    while stack:
-        state = stack.pop()
-        yield state
-        who = rules.player(state)
-        if who != TERMINAL:
-            actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
-            stack.extend(rules.child(state, action) for action in actions)
-
-
 class _Drawing:
     """One picture; all lengths are in points, "along" a level or "across" the levels."""
 
-    def __init__(self, tree: GameTree, down: bool) -> None:
+    def __init__(self, tree: "GameTree", down: bool) -> None:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import TextToPath
 
@@ -468,7 +448,7 @@ def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = 
     axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)
 
 
-def format_dot(tree: GameTree | Game) -> str:
+def format_dot(tree: Drawable) -> str:
     """Return a game tree in DOT: ``dot -Tsvg`` draws it.
 
     Parameters
@@ -507,7 +487,8 @@ def format_dot(tree: GameTree | Game) -> str:
     }
     <BLANKLINE>
     """
-    tree = tree_of(tree)
+    given = check_type(tree, "tree", InvalidGameError, Drawable, "a GameTree or a Game")  # type: ignore[type-abstract]
+    tree = given.tree_to_draw()
     numbers = {node: number for number, node in enumerate(tree.graph)}
     lines = [
         "digraph game {",
@@ -536,7 +517,7 @@ def format_dot(tree: GameTree | Game) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def write_dot(tree: GameTree | Game, path: str | Path) -> None:
+def write_dot(tree: Drawable, path: str | Path) -> None:
     """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
 
     Raises

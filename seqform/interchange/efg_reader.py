@@ -174,7 +174,7 @@ class NodeReader:
                 raise fault(
                     self.text,
                     place,
-                    f"outcome {number} has {len(payoffs)} payoffs, expected {self.num_players}: one a player",
+                    f"outcome {number} has {len(payoffs)} payoffs, expected {self.num_players}: one per player",
                 )
             if known is None:
                 known = _Outcome(definition, unquote(label.group()), tuple(payoffs))
@@ -295,7 +295,7 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     Parameters
     ----------
     path : path-like
-        The file, in UTF-8; where it is none, it is taken for Latin-1, as older programs write it. It is read as
+        The file, in UTF-8; where it is not, it is taken for Latin-1, as older programs write it. It is read as
         :func:`parse_efg` reads its text.
 
     Returns
@@ -361,7 +361,7 @@ def parse_efg(text: str) -> GameTree:
       text, if not.
     - Actions of one infoset, or outcomes of one chance node, with the same label or none get ``_1``, ``_2``, … after
       it, as in Gambit.
-    - Numbers and labels of chance nodes are left out, and so are those of outcomes that are no leaf's.
+    - Numbers and labels of chance nodes are left out, and so are those of outcomes that do not belong to a leaf.
     - Chance probabilities may miss a sum of one by 1e-5, and are divided by it.
 
     What the file defines twice must agree. Unlike Gambit, numbers that differ only in how they are written do agree,
@@ -390,7 +390,7 @@ def parse_efg(text: str) -> GameTree:
     (Fraction(1, 2), Fraction(-1, 2))
     """
     if not isinstance(text, str):
-        raise GameFileError(f"{shown(text)} is no text of an .efg file: a str is expected (read_efg takes a path)")
+        raise GameFileError(f"{shown(text)} is not the text of an .efg file: expected a str (read_efg takes a path)")
     cursor = Cursor(text, 1 if text.startswith("\ufeff") else 0)
     header = _read_prologue(cursor)
     graph = NodeReader(text, len(header["players"])).read(cursor.position)

@@ -204,7 +204,7 @@ def parse_number(text: str) -> int | Fraction:
     Raises
     ------
     InvalidGameError
-        If the denominator is zero, the number is no finite float, or it has more than :data:`MAX_DIGITS` digits; the
+        If the denominator is zero, the number is not a finite float, or it has more than :data:`MAX_DIGITS` digits; the
         message is what a sentence about the number ends with.
 
     Examples
@@ -237,8 +237,8 @@ def add(first: int | Fraction, second: int | Fraction) -> int | Fraction:
     Raises
     ------
     InvalidGameError
-        If it is no finite float, or has more than :data:`MAX_DIGITS` digits; the message is what a sentence about the
-        sum ends with.
+        If it is not a finite float, or has more than :data:`MAX_DIGITS` digits; the message is what a sentence about
+        the sum ends with.
     """
     total = first + second
     return total if isinstance(total, int) and -(10**9) < total < 10**9 else _checked(Fraction(total))

@@ -26,7 +26,7 @@ def write_efg(tree: GameTree | Game, path: str | os.PathLike[str], *, title: str
     Raises
     ------
     InvalidGameError
-        If the tree is none, or it has a number of more than 600 digits.
+        If it is not a tree, or it has a number of more than 600 digits.
     GameFileError
         If the file cannot be written.
 
@@ -65,7 +65,7 @@ def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
     Raises
     ------
     InvalidGameError
-        If the tree is none, or it has a number of more than 600 digits.
+        If it is not a tree, or it has a number of more than 600 digits.
 
     Notes
     -----

@@ -96,7 +96,7 @@ def decode(data: Any, depth: int = 0) -> Hashable:
     Raises
     ------
     GameFileError
-        If it is no label.
+        If it is not a label.
     """
     if data is None or isinstance(data, str | int):
         return data
@@ -122,8 +122,8 @@ def decode(data: Any, depth: int = 0) -> Hashable:
         if tag == "int" and isinstance(content, str) and re.fullmatch(r"-?0x[0-9a-fA-F]+", content):
             return int(content, 16)
     raise GameFileError(
-        f"{shown(data)} is no label: expected text, a number, true, false, null, an array, or an object with one key "
-        "(set, fraction, decimal, float or int)"
+        f"{shown(data)} is not a label: expected text, a number, true, false, null, an array, or an object with "
+        "one key (set, fraction, decimal, float or int)"
     )
 
 
@@ -154,7 +154,7 @@ def decode_number(data: Any) -> int | float | Fraction | Decimal:
     Raises
     ------
     GameFileError
-        If it is no number, or not a finite one.
+        If it is not a number, or not a finite one.
     """
     if isinstance(data, int) and not isinstance(data, bool):
         return data
@@ -164,7 +164,7 @@ def decode_number(data: Any) -> int | float | Fraction | Decimal:
         return _fraction(data) if _FRACTION.fullmatch(data) else _decimal(data)
     if isinstance(data, dict) and list(data) == ["int"]:
         return decode(data)  # type: ignore[return-value]
-    raise GameFileError(f'{shown(data)} is no number: expected one such as 1, 0.5 or "1/3"')
+    raise GameFileError(f'{shown(data)} is not a number: expected one such as 1, 0.5 or "1/3"')
 
 
 def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
@@ -175,7 +175,7 @@ def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
     Raises
     ------
     GameFileError
-        If they are none.
+        If they are not payoffs.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
     if isinstance(data, list):
         return tuple([decode_number(number) for number in data])
     if not isinstance(data, str):
-        raise GameFileError(f"payoffs are {shown(data)}, expected an array of one number a player, such as [1, -1]")
+        raise GameFileError(f"payoffs are {shown(data)}, expected an array of one number per player, such as [1, -1]")
     text = data.strip()
     for first, last in ("[]", "()"):
         if text.startswith(first) and text.endswith(last):
@@ -224,7 +224,7 @@ def from_json(text: str | bytes) -> Any:
     Raises
     ------
     GameFileError
-        If it is no JSON, holds NaN, Infinity or the same key twice, is nested too deeply, or its integers are too
+        If it is not JSON, holds NaN, Infinity or the same key twice, is nested too deeply, or its integers are too
         long; with line and column where they are known.
     """
     try:
@@ -252,7 +252,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise GameFileError(f"{name} is no number: expected a finite one")
+    raise GameFileError(f"{name} is not a number: expected a finite one")
 
 
 def _checked_text(text: Any) -> Any:
@@ -269,7 +269,7 @@ def _is_short(number: Any) -> bool:
 
 def _encode_float(number: Any) -> Any:
     if math.isnan(number):
-        raise InvalidGameError("nan is no label and no number that a file takes")
+        raise InvalidGameError("nan is neither a label nor a number that a file takes")
     return {"float": "inf" if number > 0 else "-inf"} if math.isinf(number) else number
 
 
@@ -292,7 +292,7 @@ def _fraction(text: str) -> Fraction:
         numerator, denominator = (int(part, 16 if "0x" in part else 10) for part in match.groups())
         return Fraction(numerator, denominator)
     except ZeroDivisionError:
-        raise GameFileError(f"{shown(text)} is no fraction: its denominator is 0") from None
+        raise GameFileError(f"{shown(text)} is not a fraction: its denominator is 0") from None
     except ValueError:
         raise GameFileError(f"{shown(text)} has too many digits: write it in hexadecimal") from None
 
@@ -310,7 +310,7 @@ def _decimal(text: str) -> Decimal:
     except (InvalidOperation, ValueError):
         number = Decimal("nan")
     if not number.is_finite():
-        raise GameFileError(f'{shown(text)} is no number: expected one such as 1, 0.5 or "1/3"')
+        raise GameFileError(f'{shown(text)} is not a number: expected one such as 1, 0.5 or "1/3"')
     if abs(number.as_tuple().exponent) > MAX_EXPONENT:  # type: ignore[arg-type]  # an integer in a finite number
         raise GameFileError(f"{shown(text)} is out of range: expected an exponent within {MAX_EXPONENT:,}")
     return number

@@ -62,7 +62,7 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
     Raises
     ------
     GameFileError
-        If there is no such file, it is none, it cannot be read, or it is larger; the message names it.
+        If there is no such file, it is not a regular file, it cannot be read, or it is larger; the message names it.
     GameTooLargeError
         If what is made of it may take more memory than the budget; the message names it.
     """
@@ -90,7 +90,7 @@ def regular_size(path: str | os.PathLike[str]) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise GameFileError("it is a directory, expected a file")
     if not stat.S_ISREG(status.st_mode):
-        raise GameFileError("it is no regular file")
+        raise GameFileError("it is not a regular file")
     return status.st_size
 
 
@@ -125,7 +125,7 @@ def _check_size(size: int, limit: int) -> None:
 def writing_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write a file under a passing name beside it, and put it in its place once it is whole.
 
-    Whatever goes wrong, the old content stays. What is no regular file (a device, a pipe) is written to directly.
+    Whatever goes wrong, the old content stays. What is not a regular file (a device, a pipe) is written to directly.
 
     Yields
     ------
@@ -272,8 +272,8 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     Exception
-        Of any type, if the file cannot be read, is no such archive or a damaged one, holds Python objects, or unpacks
-        to more than :data:`ALWAYS_READ` bytes and :data:`MAX_RATIO` times its size.
+        Of any type, if the file cannot be read, is not such an archive or a damaged one, holds Python objects, or
+        unpacks to more than :data:`ALWAYS_READ` bytes and :data:`MAX_RATIO` times its size.
     """
     size = regular_size(path)
     with Path(path).open("rb") as file, zipfile.ZipFile(file) as archive:
@@ -293,13 +293,13 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
     if metadata is None:
         return {}, arrays
     if metadata.dtype.kind != "U" or metadata.shape:
-        raise ValueError("its metadata is no text")
+        raise ValueError("its metadata is not text")
     try:
         read = from_json(str(metadata))
     except GameFileError as error:
         raise GameFileError(f"its metadata cannot be read: {error}") from None
     if not isinstance(read, dict):
-        raise ValueError("its metadata is no JSON object")
+        raise ValueError("its metadata is not JSON object")
     return read, arrays
 
 
@@ -316,7 +316,7 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
     for length in shape:
         count *= length
     if dtype.kind not in _KINDS or min(shape, default=0) < 0 or count * dtype.itemsize != len(content) - first:
-        raise ValueError(f"{name} has shape {shape} and type {dtype}: no array of numbers, or not what is there")
+        raise ValueError(f"{name} has shape {shape} and type {dtype}: not an array of numbers, or not what is there")
     if not count or not dtype.itemsize:
         return np.empty(shape, dtype)
     array = np.frombuffer(content, dtype, count, first)

@@ -81,7 +81,7 @@ def write_graphml(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_graphml(tree: GameTree | Game) -> str:
-    """Return a game tree as GraphML, a line a node and a line an edge; errors as :func:`write_graphml`."""
+    """Return a game tree as GraphML, a line per node and a line per edge; errors as :func:`write_graphml`."""
     tree = tree_of(tree)
     keys: dict[tuple[str, str, str], str] = {}
     nodes = [
@@ -162,7 +162,7 @@ def read_graphml(path: str | Path) -> GameTree:
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
-        If the graph is no game; see :class:`~treeplex.seqform.game_tree.GameTree`.
+        If the graph is not a game; see :class:`~treeplex.seqform.game_tree.GameTree`.
     """
     with naming(path):
         return parse_graphml(read_bytes(path, EXPANSION))
@@ -199,7 +199,7 @@ class ElementReader:
         self.depth = 0
         self.graphs = 0
         self.open: list[str] = []  # graphml, graph, node or edge, data
-        self.skipped = 0  # depth within an element that is no part of the game
+        self.skipped = 0  # depth within an element that is not part of the game
         self.key = ""
         self.text: list[str] = []
 
@@ -256,7 +256,7 @@ class ElementReader:
         enter = _ELEMENTS.get((parent, tag))
         if enter is None:
             if tag in ("hyperedge", "port", "endpoint", "graph"):
-                raise GameFileError(f"<{tag}> within <{parent}> is no part of a game tree")
+                raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
             if not parent:
                 raise GameFileError(f"no GraphML: the outermost element is <{one_line(tag, 40)}>, expected <graphml>")
             self.skipped = 1  # other programs' own elements
@@ -394,4 +394,4 @@ def _untyped(kind: str, text: str) -> Any:
             return {"true": True, "false": False, "1": True, "0": False}[plain.lower()]
         return int(plain) if kind in ("int", "long") else float(plain)
     except (KeyError, ValueError):
-        raise GameFileError(f"{shown(text)} is no {kind}") from None
+        raise GameFileError(f"{shown(text)} is not a valid {kind}") from None

@@ -118,7 +118,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     InvalidGameError
-        If the matrices are no game; see :meth:`SequenceForm.from_matrices
+        If the matrices do not make a game; see :meth:`SequenceForm.from_matrices
         <treeplex.seqform.sequence_form.SequenceForm.from_matrices>`.
     """
     with refusing_unreadable(path):
@@ -127,7 +127,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
         except (OSError, GameFileError, GameTooLargeError):
             raise
         except Exception as error:  # a damaged archive makes zipfile, zlib and numpy raise almost anything
-            raise GameFileError(f"no .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
+            raise GameFileError(f"not an .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
         check_memory(_ENTRY * sum(array.size for array in arrays.values()))
     with naming(path):
         return _Reader(metadata, arrays).form()
@@ -155,7 +155,7 @@ class _Reader:
         elif isinstance(labels, list) and len(labels) == 2:
             treeplexes = [_labelled(treeplex, each) for treeplex, each in zip(constraints, labels, strict=True)]
         else:
-            raise GameFileError(f"its labels are {shown(labels)}, expected one object a player")
+            raise GameFileError(f"its labels are {shown(labels)}, expected one object per player")
         if self.has("left"):
             return SequenceForm(treeplexes, factored=FactoredPayoff(self.matrix("left"), self.matrix("right")))
         first = self.matrix("A")
@@ -166,7 +166,7 @@ class _Reader:
 
     def array(self, name: str, kinds: str = "biuf") -> npt.NDArray[Any]:
         if name not in self.arrays:
-            raise GameFileError(f"no matrices of a game: the array {name} is missing")
+            raise GameFileError(f"not the matrices of a game: the array {name} is missing")
         array = self.arrays[name]
         if array.dtype.kind not in kinds:
             expected = "numbers" if "f" in kinds else "integers"
@@ -185,7 +185,7 @@ class _Reader:
             parts = (data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64))
             return sp.csr_array(parts, shape=(rows, columns))
         except (TypeError, ValueError, OverflowError) as error:
-            raise GameFileError(f"{name} is no matrix in compressed rows: {one_line(str(error))}") from None
+            raise GameFileError(f"{name} is not a matrix in compressed rows: {one_line(str(error))}") from None
 
 
 def _labelled(treeplex: Treeplex, labels: Any) -> Treeplex:
@@ -193,9 +193,9 @@ def _labelled(treeplex: Treeplex, labels: Any) -> Treeplex:
         raise GameFileError(f"a player's labels are {shown(labels)}, expected an object")
     infosets, actions = (decode(labels.get(name, [])) for name in ("infosets", "actions"))
     if not isinstance(infosets, tuple) or not isinstance(actions, tuple):
-        raise GameFileError("a player's labels are no arrays: expected 'infosets' and 'actions'")
+        raise GameFileError("a player's labels are not arrays: expected 'infosets' and 'actions'")
     if not all(isinstance(each, tuple) for each in actions):
-        raise GameFileError("a player's 'actions' are no array of arrays, one an infoset")
+        raise GameFileError("a player's 'actions' are not an array of arrays, one per infoset")
     try:
         return Treeplex.from_inflow(treeplex.inflow, treeplex.num_actions, infosets, actions)
     except InvalidGameError as error:

@@ -92,7 +92,7 @@ def write_json(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_json(tree: GameTree | Game) -> str:
-    """Return a game tree as node-link JSON, a line a node and a line an edge; errors as :func:`write_json`."""
+    """Return a game tree as node-link JSON, a line per node and a line per edge; errors as :func:`write_json`."""
     tree = tree_of(tree)
     about = to_json({"format": _FORMAT, "version": _VERSION} | description(tree.graph.graph))
     nodes = ",\n".join(to_json({"id": encode(node)} | encoded) for node, encoded in encoded_nodes(tree))
@@ -156,7 +156,7 @@ def read_json(path: str | Path) -> GameTree:
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
-        If the graph is no game; see :class:`~treeplex.seqform.game_tree.GameTree`.
+        If the graph is not a game; see :class:`~treeplex.seqform.game_tree.GameTree`.
     """
     with naming(path):
         return parse_json(read_bytes(path, EXPANSION))
@@ -166,12 +166,12 @@ def parse_json(text: str | bytes) -> GameTree:
     """Read a game tree from the text of node-link JSON; errors as :func:`read_json`, without the file's name."""
     data = from_json(text)
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
-        raise GameFileError("no node-link graph: expected an object with arrays 'nodes' and 'edges'")
+        raise GameFileError("not a node-link graph: expected an object with arrays 'nodes' and 'edges'")
     edges = data.get("edges", data.get("links"))
     if not isinstance(edges, list):
-        raise GameFileError("no node-link graph: the array 'edges' is missing")
+        raise GameFileError("not a node-link graph: the array 'edges' is missing")
     if data.get("directed", True) is not True or data.get("multigraph", False) is not False:
-        raise GameFileError("no tree: expected a directed graph that is no multigraph")
+        raise GameFileError("not a tree: expected a directed graph that is not a multigraph")
     about = data.get("graph")
     if isinstance(about, dict) and about.get("format") == _FORMAT and about.get("version") != _VERSION:
         raise GameFileError(f"version {shown(about.get('version'))} of the format, expected {_VERSION}")

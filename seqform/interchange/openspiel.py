@@ -49,8 +49,8 @@ class OpenSpielRules:
     Raises
     ------
     InvalidGameError
-        If it is no game of OpenSpiel, or of a kind that cannot be written out: a mean-field game, one that samples its
-        chance events, or one of imperfect information without information state strings.
+        If it is not a game of OpenSpiel, or of a kind that cannot be written out: a mean-field game, one that samples
+        its chance events, or one of imperfect information without information state strings.
     MissingExtraError
         If OpenSpiel is not installed.
 
@@ -77,11 +77,11 @@ class OpenSpielRules:
     def __init__(self, game: Any) -> None:
         pyspiel = import_pyspiel()
         if not isinstance(game, pyspiel.Game):
-            raise InvalidGameError(f"{shown(game)} is no game of OpenSpiel: a pyspiel.Game is needed")
+            raise InvalidGameError(f"{shown(game)} is not a game of OpenSpiel: expected a pyspiel.Game")
         name = f"OpenSpiel's {one_line(_text_of(game))}"
         kind = game.get_type()
         if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-            raise InvalidGameError(f"{name} is a mean-field game: a game with finitely many players is needed")
+            raise InvalidGameError(f"{name} is a mean-field game: expected a game with finitely many players")
         if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
             raise InvalidGameError(
                 f"{name} samples its chance events and does not tell their probabilities: a game of chance mode "
@@ -134,7 +134,7 @@ class OpenSpielRules:
         return self.game.new_initial_state()
 
     def player(self, state: Any) -> int:
-        """Return who moves: a player from 0 on, ``CHANCE``, or ``TERMINAL`` at a leaf."""
+        """Return who moves: a player (0, 1, …), ``CHANCE``, or ``TERMINAL`` at a leaf."""
         who: int = state.current_player()
         if who.__class__ is not int:
             who = int(who)  # games written in Python answer with an enumeration
@@ -272,7 +272,7 @@ def game_from_openspiel(game: Any) -> Game:
     Raises
     ------
     InvalidGameError
-        If it is no game of OpenSpiel, or of a kind that cannot be written out; see :class:`OpenSpielRules`.
+        If it is not a game of OpenSpiel, or of a kind that cannot be written out; see :class:`OpenSpielRules`.
     MissingExtraError
         If OpenSpiel is not installed.
 
@@ -324,7 +324,7 @@ _DEEPEST = 10
 # The parameters that count players.
 _PLAYERS = ("players", "num_players", "numPlayers")
 
-# They read whatever file they are told to, and quote it where it is no game.
+# They read whatever file they are told to, and quote it where it is not a game.
 _FILE_GAMES = ("efg_game", "nfg_game")
 
 
@@ -375,7 +375,9 @@ def checked_name(text: str) -> str:
     """
     pyspiel = import_pyspiel()
     if not isinstance(text, str):
-        raise UnknownGameError(f"{shown(text)} is no name of an OpenSpiel game; expected text such as 'kuhn_poker'")
+        raise UnknownGameError(
+            f"{shown(text)} is not the name of an OpenSpiel game; expected text such as 'kuhn_poker'"
+        )
     text = text.strip()
     name, colon, parameters = text.partition(":")
     if colon and "(" not in name:
@@ -409,7 +411,7 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
     for item in _items(inside[:-1]):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not (key and equals):
-            raise InvalidGameError(f"OpenSpiel: {shown(item, 60)} is no parameter of {name}; expected key=value")
+            raise InvalidGameError(f"OpenSpiel: {shown(item, 60)} is not a parameter of {name}; expected key=value")
         if key not in defaults:
             expected = f"expected one of {', '.join(sorted(defaults))}" if defaults else "it takes none"
             raise UnknownGameError(

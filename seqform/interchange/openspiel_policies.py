@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..arrays import Floats
+from ..checks import check_type
 from ..errors import InvalidGameError, InvalidStrategyError, MissingExtraError, one_line, shown
 from ..game import Game
 from ..strategy import Profile, Strategy, checked_player
@@ -44,8 +45,7 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     >>> policy.policy_for_key("0pb").tolist()
     [0.5, 0.5]
     """
-    if not isinstance(profile, Profile):
-        raise InvalidStrategyError(f"{shown(profile)} is no profile: one strategy a player is needed")
+    check_type(profile, "profile", InvalidStrategyError, Profile)
     name = profile[0].game_name
     if game is None:
         if not name.startswith(PREFIX):
@@ -100,8 +100,8 @@ def profile_from_policy(game: Game, policy: Any) -> Profile:
     InvalidGameError
         If the game is not from OpenSpiel.
     InvalidStrategyError
-        If the policy gives no probabilities at an infoset, or they are none: negative, not summing to one within 1e-6,
-        or for actions that are not legal.
+        If the policy gives no probabilities at an infoset, or numbers that are not probabilities: negative, not
+        summing to one within 1e-6, or for actions that are not legal.
 
     Examples
     --------
@@ -149,12 +149,11 @@ def strategy_from_policy(game: Game, policy: Any, player: int) -> Strategy:
 
 def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy]:
     rules = _rules_of(game)
-    if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no Game: game_from_openspiel(…) makes one of it")
+    check_type(game, "game", InvalidGameError, Game, "a Game (game_from_openspiel makes one)")
     treeplexes = game.sequence_form.treeplexes
     vectors = {each: treeplexes[each].uniform_behaviour() for each in (checked_player(game, one) for one in players)}
     if not callable(getattr(policy, "action_probabilities", None)):
-        raise InvalidStrategyError(f"{shown(policy)} is no policy of OpenSpiel: it has no action_probabilities")
+        raise InvalidStrategyError(f"{shown(policy)} is not a policy of OpenSpiel: it has no action_probabilities")
     missing = {each: set(treeplexes[each].infoset_labels) for each in vectors}
     stack = [rules.initial_state()]
     while stack and any(missing.values()):

@@ -6,7 +6,7 @@ Matplotlib is imported when something is drawn.
 import io
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,21 @@ if TYPE_CHECKING:
 #: The formats that a picture is written in, by suffix.
 PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
 
-# Colours of Okabe and Ito, which colour-blind readers can tell apart, with greys.
-BLUE, RED, GREEN, ORANGE, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"
-BLACK, GREY, PALE = "#333333", "#999999", "#e5e5e5"
+#: Colours of Okabe and Ito, which colour-blind readers can tell apart, one between their blue and pink, and greys.
+COLOURS = {
+    "blue": "#0072B2",
+    "red": "#D55E00",
+    "green": "#009E73",
+    "orange": "#E69F00",
+    "pink": "#CC79A7",
+    "sky": "#56B4E9",
+    "purple": "#8C6BB1",
+    "black": "#333333",
+    "slate": "#666666",
+    "grey": "#999999",
+    "silver": "#bbbbbb",
+    "pale": "#e5e5e5",
+}
 
 
 def require_matplotlib() -> None:
@@ -136,7 +148,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "t
     axes = figure.subplots(rows, columns, **how)
     for one in figure.axes:
         one.spines[["top", "right"]].set_visible(False)
-        one.grid(color=PALE, linewidth=0.7)
+        one.grid(color=COLOURS["pale"], linewidth=0.7)
         one.set_axisbelow(True)
     return figure, axes
 
@@ -148,6 +160,7 @@ class Look:
     Parameters
     ----------
     colour : str
+        One of :data:`COLOURS`.
     marker, line : str
         As matplotlib has them; nothing is drawn where they are empty.
     """
@@ -156,14 +169,27 @@ class Look:
     marker: str = ""
     line: str | tuple[int, tuple[int, int]] = "-"
 
-    def plot(self, axes: Any, x: Sequence[float], y: Sequence[float], **how: Any) -> None:
+    @property
+    def hexadecimal(self) -> str:
+        """The colour as matplotlib takes it."""
+        return COLOURS[self.colour]
+
+    def plot(self, axes: Any, x: Any, y: Any, **how: Any) -> None:
         """Draw a curve; what is said by name goes before the look's own."""
-        own: dict[str, Any] = {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+        own: dict[str, Any] = {"color": self.hexadecimal, "marker": self.marker, "linestyle": self.line}
         axes.plot(x, y, **own | {"linewidth": 1.5, "markersize": 5} | how)
 
-    def shade(self, axes: Any, x: Sequence[float], low: Any, high: Any, alpha: float = 0.15, **how: Any) -> None:
+    def shade(self, axes: Any, x: Any, low: Any, high: Any, *, alpha: float = 0.15, **how: Any) -> None:
         """Shade the band between two curves."""
-        axes.fill_between(x, low, high, color=self.colour, alpha=alpha, linewidth=0, **how)
+        axes.fill_between(x, low, high, color=self.hexadecimal, alpha=alpha, linewidth=0, **how)
+
+    def level(self, axes: Any, height: float, **how: Any) -> None:
+        """Draw a level line."""
+        axes.axhline(height, color=self.hexadecimal, linestyle=self.line, **{"linewidth": 1.0} | how)
+
+    def upright(self, axes: Any, place: float, **how: Any) -> None:
+        """Draw an upright line."""
+        axes.axvline(place, color=self.hexadecimal, linestyle=self.line, **{"linewidth": 1.0} | how)
 
 
 def log_scale_of_few(axes: Any) -> None:

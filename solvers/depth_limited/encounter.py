@@ -1,12 +1,12 @@
 """Games that are played out move by move, so that agents decide only where play comes to."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_whole
 from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.rules import CHANCE, TERMINAL, Rules
@@ -39,7 +39,7 @@ def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: i
     Raises
     ------
     InvalidStrategyError
-        If a seat is taken by nobody, by somebody of another game or seat, or a number is none or too small.
+        If a seat is taken by nobody, by somebody of another game or seat, or a number is not whole or below 0.
     UnsupportedProblemError
         If the game has no histories to walk.
 
@@ -61,9 +61,8 @@ def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: i
     >>> float(paid[:, 0].mean().round(1))
     0.5
     """
-    for value, name in ((games, "games"), (seed, "seed")):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-            raise InvalidStrategyError(f"{name} = {shown(value)}; expected a whole number of at least 0")
+    games = check_whole(games, "games", InvalidStrategyError)
+    seed = check_whole(seed, "seed", InvalidStrategyError)
     if game.rules is None:
         raise UnsupportedProblemError(f"{game.spec} has no histories, so it cannot be played")
     players = [_player(game, seat, number) for number, seat in enumerate(seats)]
@@ -71,8 +70,8 @@ def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: i
         raise InvalidStrategyError(
             f"{len(players)} seats are taken at {game.spec}, expected {game.num_players}: one player a seat"
         )
-    rng = np.random.default_rng(int(seed))
-    paid = np.zeros((int(games), game.num_players))
+    rng = np.random.default_rng(seed)
+    paid = np.zeros((games, game.num_players))
     begins = game.rules.initial_state()
     # The deal at the root is the largest chance event, and the same in every game.
     dealt = _outcomes(game.rules.chance_outcomes(begins)) if game.rules.player(begins) == CHANCE else None

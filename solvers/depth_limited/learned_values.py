@@ -11,6 +11,7 @@ import numpy as np
 
 from ...models.depth_limited import LeafStates, decision_steps
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_whole
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
@@ -122,8 +123,7 @@ class LearnedValue(ABC):
             If scikit-learn is not installed.
         """
         for name, number, least in (("examples", examples, 5), ("iterations", iterations, 1)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number of at least {least}")
+            check_whole(number, name, UnknownMethodError, f"[{least}, inf)")
         for option in options:
             if option not in cls.defaults:
                 raise UnknownMethodError(f"{cls.__name__} has no option {shown(option)}")
@@ -344,7 +344,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     Raises
     ------
     GameFileError
-        If the file cannot be read, or is no value function.
+        If the file cannot be read, or does not hold a value function.
     InvalidGameError
         If it is for another game.
     """
@@ -362,7 +362,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     except FileNotFoundError:
         raise GameFileError(f"{where}: no such file") from None
     except Exception as error:
-        raise GameFileError(f"{where} is no value function: {one_line(str(error))}") from None
+        raise GameFileError(f"{where} does not hold a value function: {one_line(str(error))}") from None
     if fingerprint != game.fingerprint:
         raise InvalidGameError(f"{where} is a value function of another game than {game.spec}")
     return kind(game, parameters, *errors)

@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
-from ...models.preferences import wishes_of
+from ...models.preferences import preferences_of
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
+#: What averaging means.
+WEIGHTS = "weights of iterates in the average; a number is a power of t"
 Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
-    About(
-        "weights of iterates in the average, a number being a power of t", minimum=0, maximum=64, shown="by the base"
-    ),
+    About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
 ]
 Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
 Precision = Annotated[
-    Literal["double", "single", "auto"], About("floating-point precision; auto chooses by tolerance and size")
+    Literal["double", "single", "auto"], About("floating-point precision, auto by tolerance and size")
 ]
 Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
 SampleAveraging = Annotated[
@@ -76,6 +76,6 @@ class Method:
 
 def settle_preferences(method: Any) -> None:
     """Keep the preferences of a method for styles as a tuple, and refuse a vulnerability of nothing."""
-    object.__setattr__(method, "prefer", tuple(wishes_of(method.prefer)))
+    object.__setattr__(method, "prefer", tuple(preferences_of(method.prefer)))
     if method.vulnerability and not method.prefer:
         raise UnknownMethodError(f"{method.name}: vulnerability = {method.vulnerability!r} without any preference")

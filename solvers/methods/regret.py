@@ -9,6 +9,7 @@ from ...seqform.errors import UnknownMethodError
 from ...seqform.parameters import About, check_parameters
 from . import rules
 from .base import (
+    WEIGHTS,
     Averaging,
     Base,
     Iterate,
@@ -160,10 +161,10 @@ class DCFR(RegretMethod):
 
     averaging: Annotated[
         Averaging,
-        About("weights of iterates in the average, γ a power of t", minimum=0, maximum=64, alias="gamma"),
+        About(WEIGHTS, minimum=0, maximum=64, alias="gamma"),
     ] = "quadratic"
-    alpha: Annotated[float, About("exponent α of the discount of positive regrets")] = 1.5
-    beta: Annotated[float, About("exponent β of the discount of negative regrets")] = 0.0
+    alpha: Annotated[float, About("exponent α of the discount of positive regrets", option=False)] = 1.5
+    beta: Annotated[float, About("exponent β of the discount of negative regrets", option=False)] = 0.0
 
     name: ClassVar[str] = "dcfr"
     accumulation: ClassVar[Rule] = rules.DCFR

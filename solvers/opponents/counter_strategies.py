@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...models.observations import OpponentModel
-from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
 from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
@@ -149,7 +149,7 @@ class CounterStrategy:
         model = self.model
         if model.counts is not None and not model.num_games:
             return self.worst_opponent
-        nearest = solve(LeastViolation(model.game, model.opponent, model.frequency_constraints), "highs-simplex")
+        nearest = solve(FeasibilityRelaxation(model.game, model.opponent, model.frequency_constraints), "highs-simplex")
         _check_not_interrupted(nearest)
         strategy: Strategy = nearest.profile[model.opponent]
         return strategy

@@ -7,6 +7,7 @@ import numpy as np
 from ...models.constraints import LinearConstraint
 from ...models.constraints.builders import behaviour_terms
 from ...models.problems import ConstrainedNash
+from ...seqform.checks import check_number
 from ...seqform.errors import InvalidGameError, InvalidStrategyError, SolverError, shown
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
@@ -41,7 +42,7 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
     InvalidGameError
         If tremble is out of range.
     InvalidStrategyError
-        If the strategies are none of the game.
+        If a strategy is of another game.
     SolverError
         If that equilibrium is not found.
 
@@ -75,12 +76,11 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
             raise InvalidStrategyError(f"received {shown(strategies)}, expected a Strategy or a Profile")
         check_same_game(strategy, game)
     most = min(1.0 / int(treeplex.num_actions.max(initial=1)) for treeplex in game.sequence_form.treeplexes)
-    if isinstance(tremble, bool) or not isinstance(tremble, int | float) or not 0.0 < tremble <= most:
-        raise InvalidGameError(f"tremble is {shown(tremble)}, expected a number above 0 and at most {most:g}")
+    tremble = check_number(tremble, "tremble", InvalidGameError, f"(0, {most!r}]")
     constraints = [
         constraint
         for player, treeplex in enumerate(game.sequence_form.treeplexes)
-        for constraint in _trembles(player, treeplex, float(tremble))
+        for constraint in _trembles(player, treeplex, tremble)
     ]
     solution = solve(ConstrainedNash(game, constraints))
     if solution.status is Status.INTERRUPTED:

@@ -28,7 +28,7 @@ _INSIDE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValueFunction(Drawn):
+class ParametricValue(Drawn):
     """The optimal objective of a problem as a function of one constraint's bound.
 
     Piecewise linear: concave where the bound is on plans of the player who maximises the objective, convex where it is
@@ -130,12 +130,12 @@ class ValueFunction(Drawn):
 
     def __repr__(self) -> str:
         return (
-            f"ValueFunction({self.name!r}, {self.lower:g} to {self.upper:g}, {len(self.prices)} pieces, "
+            f"ParametricValue({self.name!r}, {self.lower:g} to {self.upper:g}, {len(self.prices)} pieces, "
             f"gap={self.gap:.3g})"
         )
 
 
-def value_function(problem: Any, name: str, lower: float, upper: float, *, accuracy: float = 0.0) -> ValueFunction:
+def parametric_value(problem: Any, name: str, lower: float, upper: float, *, accuracy: float = 0.0) -> ParametricValue:
     """Return the optimal objective of a problem as a function of one constraint's bound.
 
     Parameters
@@ -153,7 +153,7 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
 
     Returns
     -------
-    ValueFunction
+    ParametricValue
 
     Raises
     ------
@@ -180,10 +180,10 @@ def value_function(problem: Any, name: str, lower: float, upper: float, *, accur
     --------
     What safety costs in Kuhn poker, against an opponent who plays every action alike:
 
-    >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, value_function
+    >>> from treeplex import EpsilonSafeResponse, Strategy, load_game, parametric_value
     >>> game = load_game("kuhn")
     >>> problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0)
-    >>> function = value_function(problem, "safety", 0, 0.5)
+    >>> function = parametric_value(problem, "safety", 0, 0.5)
     >>> function.breakpoints.round(6), function.prices.round(6) + 0.0
     (array([0.055556, 0.277778]), array([4. , 0.5, 0. ]))
     >>> function.values.round(6), round(function.at(0.1), 6), round(function.price(0.1), 6)
@@ -223,13 +223,13 @@ class _Bounds:
         # A bound on one's own plans enters the right-hand side, one on the other player's the objective.
         self.concave = maximises != (self.program.varies == "objective")
 
-    def function(self, accuracy: float) -> ValueFunction:
+    def function(self, accuracy: float) -> ParametricValue:
         self.feasible = self.feasible_bounds()
         scale = self.problem.game.sequence_form.payoff_scale
         found = find_envelope(self.line, *self.feasible, _SAME * scale, accuracy)
         knots = found.knots.tolist()
         values = [found.value(knot) for knot in knots]
-        return ValueFunction(
+        return ParametricValue(
             name=self.name,
             lower=self.lower,
             upper=self.upper,

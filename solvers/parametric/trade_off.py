@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...models.constraints import functional_bound
-from ...models.problems import ConstrainedNash, StyledNash
+from ...models.problems import ConstrainedNash, EpsilonSafeStyle
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.evaluate import best_response_value
@@ -16,7 +16,7 @@ from ...seqform.game import Game
 from ...seqform.interchange.pictures import Drawn
 from ..outcome import checked_number
 from ..solve import with_game_value
-from .sensitivity import ValueFunction, value_function
+from .sensitivity import ParametricValue, parametric_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +171,7 @@ def trade_off(
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`~treeplex.StyledNash`.
+        As for :class:`~treeplex.EpsilonSafeStyle`.
     InvalidConstraintError
         If all strategies have one value.
     SolverError
@@ -180,10 +180,11 @@ def trade_off(
     Notes
     -----
     With the value at least t, the best guarantee is max over x with c · x ≥ t of min over y of xᵀ M y: concave in t and
-    piecewise linear, and found with all its breakpoints by :func:`~treeplex.value_function`. So is that with c · x ≤ t.
-    The loss for a value of exactly t is convex in t with least value 0, so that it is the larger of those two losses.
+    piecewise linear, and found with all its breakpoints by :func:`~treeplex.parametric_value`. So is that with c · x ≤
+    t. The loss for a value of exactly t is convex in t with least value 0, so that it is the larger of those two
+    losses.
     """
-    posed = StyledNash(game, epsilon=0, maximise=functional, player=player, game_value=game_value)
+    posed = EpsilonSafeStyle(game, epsilon=0, maximise=functional, player=player, game_value=game_value)
     if posed.game_value is None:
         posed = with_game_value(posed)
     value = posed.known_value()
@@ -193,7 +194,7 @@ def trade_off(
     lowest = style.constant - best_response_value(treeplex, -style.coefficients)
     if not highest - lowest > _LEVEL * max(abs(lowest), abs(highest)):
         raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy: it costs nothing")
-    sides: list[ValueFunction] = []
+    sides: list[ParametricValue] = []
     for bound in ("at_most", "at_least"):
         limit: Any = {bound: lowest}
         problem = ConstrainedNash(game, [functional_bound(style, **limit, name=_NAME)])
@@ -201,12 +202,12 @@ def trade_off(
     return _joined(sides, value, style, game.sequence_form.payoff_scale)
 
 
-def _moved(problem: Any, constant: float, lowest: float, highest: float, accuracy: float) -> ValueFunction:
+def _moved(problem: Any, constant: float, lowest: float, highest: float, accuracy: float) -> ParametricValue:
     """Return the optimum by the bound, which is on the functional without its constant."""
-    return value_function(problem, _NAME, lowest - constant, highest - constant, accuracy=accuracy)
+    return parametric_value(problem, _NAME, lowest - constant, highest - constant, accuracy=accuracy)
 
 
-def _joined(sides: list[ValueFunction], value: float, style: Functional, scale: float) -> TradeOff:
+def _joined(sides: list[ParametricValue], value: float, style: Functional, scale: float) -> TradeOff:
     """Put the losses below and above what is free together: those of upper bounds, and those of lower ones."""
     own = 1.0 if style.player == 0 else -1.0
     below, above = ([own * number for number in side.values.tolist()] for side in sides)

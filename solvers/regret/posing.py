@@ -11,7 +11,7 @@ import numpy as np
 
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import ConstrainedNash, Feature, LeastViolation, SaddleProblem
+from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Feature, SaddleProblem
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.game import Game
@@ -135,7 +135,7 @@ class PosedProblem:
                 if PlayerView(self.game, player).most(-slopes) >= offset:
                     continue  # a plan exists that these proportions do not exclude
                 profile = nearest_profile(self.game, plans)
-                lower = LeastViolation(self.game, player, own).certify(profile, shares, evidence).lower
+                lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
                 if lower is not None and excluded(own, shares, lower, profile[player].plan):
                     return True
         return False

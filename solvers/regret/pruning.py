@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.constraints import LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import ConstrainedNash, LeastViolation, Problem
+from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Problem
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import best_response_plan, best_response_value
@@ -290,7 +290,7 @@ def _is_excluded(problem: ConstrainedNash, constraint: LinearConstraint, cuts: S
     involved = [one for one in problem.of_player(player) if one.name in weights]
     shares = {name: weight / max(weights.values()) for name, weight in weights.items()}
     uniform = Profile.uniform(problem.game)
-    lower = LeastViolation(problem.game, player, tuple(involved)).certify(uniform, shares).lower
+    lower = FeasibilityRelaxation(problem.game, player, tuple(involved)).certify(uniform, shares).lower
     return lower is not None and excluded(involved, shares, lower, uniform[player].plan)
 
 

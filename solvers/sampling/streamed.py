@@ -4,7 +4,6 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from os import PathLike
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, in_words, resident_memory
+from ...seqform.checks import check_player
 from ...seqform.errors import (
     GameTooLargeError,
     InvalidGameError,
@@ -399,11 +399,7 @@ class StreamedMCCFR:
         return whole / max(self._walker.turns[table.player], 1.0)
 
     def _table(self, player: Any) -> Infosets:
-        if not isinstance(player, Integral) or isinstance(player, bool) or player not in range(len(self._tables)):
-            raise InvalidGameError(
-                f"player {shown(player)} is none of the game's: it has players 0 to {len(self._tables) - 1}"
-            )
-        return self._tables[int(player)]
+        return self._tables[check_player(player, len(self._tables), InvalidGameError)]
 
 
 _MESSAGES: dict[Stop, str] = {

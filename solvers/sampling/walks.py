@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ...models.preferences import Prefer, PreferStrategy, iterate_degrees
+from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
@@ -162,7 +162,9 @@ class Infosets:
         """Append what preferences say of an infoset; where several are about it the last one counts."""
         degrees, threshold = [1.0] * len(menu), 0.0
         for index, preference in enumerate(self._preferences):
-            for answer, own in iterate_degrees([preference], self.player, label, menu, is_first):
+            answer = preference.degrees(self.player, label, menu, is_first)
+            if answer is not None:
+                own = preference.vulnerability
                 degrees, threshold = answer, self._vulnerability if own is None else own
                 self.matched.add(index)
         self.degrees.extend(degrees)

@@ -106,7 +106,7 @@ def style_efficiency(
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`~treeplex.StyledNash`; also if the curve is of the other player.
+        As for :class:`~treeplex.EpsilonSafeStyle`; also if the curve is of the other player.
     SolverError
         If HiGHS does not find the curve.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.problems import StyledNash
+from ...models.problems import EpsilonSafeStyle
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ..methods import Method, find_method
@@ -18,7 +18,7 @@ class StyleRange:
     Attributes
     ----------
     lowest, highest : Solution
-        Of :class:`~treeplex.StyledNash`; their certificates prove how far the ends may be off.
+        Of :class:`~treeplex.EpsilonSafeStyle`; their certificates prove how far the ends may be off.
     """
 
     lowest: Solution
@@ -78,7 +78,7 @@ def style_range(
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`~treeplex.StyledNash`.
+        As for :class:`~treeplex.EpsilonSafeStyle`.
     SolverError
         If the value of the game is not found.
 
@@ -93,8 +93,8 @@ def style_range(
     StyleRange(low=0, high=0.333333333)
     """
     chosen = find_method(method) if isinstance(method, str) else method
-    least = StyledNash(game, epsilon=epsilon, minimise=functional, player=player, game_value=game_value)
+    least = EpsilonSafeStyle(game, epsilon=epsilon, minimise=functional, player=player, game_value=game_value)
     if least.game_value is None:
         least = with_game_value(least, chosen)
-    most = StyledNash(game, epsilon=epsilon, maximise=least.minimise, game_value=least.game_value)
+    most = EpsilonSafeStyle(game, epsilon=epsilon, maximise=least.minimise, game_value=least.game_value)
     return StyleRange(lowest=solve(least, chosen), highest=solve(most, chosen))

@@ -63,10 +63,10 @@ def preferred_shares(game: "Game", prefer: Any, profile: "Profile") -> tuple[Pre
     >>> preferred_shares(game, "0/b@first:5", Profile.uniform(game))
     (PreferredShare(preference='0/b@first:5', player=0, share=0.5),)
     """
-    alone = [(wish, preference_on(game, wish)) for wish in preference_on(game, prefer).wishes]
+    alone = [(one, preference_on(game, one)) for one in preference_on(game, prefer).stated]
     return tuple(
-        PreferredShare(str(wish), player, _share(game, preference, player, profile))
-        for wish, preference in alone
+        PreferredShare(str(one), player, _share(game, preference, player, profile))
+        for one, preference in alone
         for player in range(game.num_players)
         if preference.about[player].any()
     )

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ...models.constraints import LinearConstraint
-from ...models.problems import ConstrainedNash, LeastViolation, Nash
+from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
 from ...models.problems.one_player import checked_number
 from ...models.saddle import check_two_players
 from ...seqform.errors import InvalidGameError, SolverError, shown
@@ -75,9 +75,9 @@ def reach_style(
 
     If they can be met, the strategy is one that loses least of all that meet them: what is left of `max_loss` is not
     spent. If they cannot, it is the nearest within `max_loss`: for a single functional the extreme
-    (:class:`~treeplex.StyledNash`), for several targets one with the least sum of misses
-    (:class:`~treeplex.models.problems.LeastViolation` with a floor), each divided by the width of what strategies can
-    have at all.
+    (:class:`~treeplex.EpsilonSafeStyle`), for several targets one with the least sum of misses
+    (:class:`~treeplex.models.problems.FeasibilityRelaxation` with a floor), each divided by the width of what
+    strategies can have at all.
 
     Examples
     --------
@@ -247,7 +247,7 @@ class _Search:
             return found.highest if above else found.lowest
         in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
         floor = self.value - self.max_loss
-        near = self.solved(LeastViolation(self.game, self.player, in_units, floor=floor))
+        near = self.solved(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor))
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
         nearer = [loosened(one, plan) for one in self.constraints]

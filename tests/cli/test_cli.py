@@ -17,11 +17,13 @@ import pytest
 import treeplex
 from treeplex import Profile, exploitability, load_game
 from treeplex.cli import main
+from treeplex.cli.errors import exit_status
 from treeplex.models.problems import PROBLEMS
 from treeplex.solvers import method_names
 from treeplex.solvers.status import Status
 
 solve_command = importlib.import_module("treeplex.cli.solve")
+bank = importlib.import_module("treeplex.validation.bank")
 suites = importlib.import_module("treeplex.validation.suites")
 
 SOLVE_KEYS = {
@@ -38,6 +40,7 @@ ROW_KEYS = {
         "exact_value",
         "difference",
         "error",
+        "failure",
         "exploitability",
         "violation",
         "tolerance",
@@ -294,7 +297,7 @@ def test_exit_status_of_every_status() -> None:
     failing = {Status.INFEASIBLE, Status.UNBOUNDED, Status.UNCERTIFIED}
     for status in Status:
         expected = 1 if status in failing else 130 if status is Status.INTERRUPTED else 0
-        assert solve_command.exit_status(status) == expected
+        assert exit_status(status) == expected
 
 
 # Bad input
@@ -335,7 +338,7 @@ BAD_INPUT = {
     "method with plus as a word": (["solve", "kuhn", "--method", "PCFR-plus"], "did you mean pcfr+?"),
     "option of another method": (
         ["solve", "kuhn", "--averaging", "linear"],
-        "--averaging is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
+        "--averaging is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr,",
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
@@ -346,16 +349,16 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for iterative methods (cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
+        "--start is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],
-        f"{__file__} is no strategy file: it is no .npz archive; --out writes one",
+        f"--start: {__file__} is not a strategy file (.npz); --out writes one",
     ),
     "folder as start": (["solve", "kuhn", "--method", "cfr", "--start", "/"], "--start: cannot read '/'"),
     "unknown OpenSpiel game": (["solve", "openspiel:kuhn_pokr"], "OpenSpiel"),
     "game file": (["info", "kuhn.json"], "kuhn.json: no such file"),
-    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: there is no suffix that games are read from"),
+    "game file in a folder": (["solve", "games/kuhn"], "games/kuhn: the name has no suffix; expected one of .efg"),
     "missing start": (["solve", "kuhn", "--method", "cfr", "--start", "missing.npz"], "no such file"),
     "three players exactly": (
         ["solve", "kuhn:players=3"],
@@ -591,28 +594,28 @@ def test_ascii_terminal_shows_everything() -> None:
 
 # Validate
 
-SMALL = suites.Suite(
+SMALL = bank.Suite(
     "small",
     "for tests",
     (
-        suites.Case("kuhn", "highs", 1e-9, "exact"),
-        suites.Case("kuhn", "dcfr", 1e-3),
-        suites.Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}),
-        suites.Case("kuhn:players=3", "pcfr+", 1e-3, "alone"),
+        bank.Case("kuhn", "highs", 1e-9, "exact"),
+        bank.Case("kuhn", "dcfr", 1e-3),
+        bank.Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}),
+        bank.Case("kuhn:players=3", "pcfr+", 1e-3, "alone"),
     ),
 )
 
 
 @pytest.fixture
 def small_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
 
 
 @pytest.fixture
 def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite whose first row is held to a value that is not the game's."""
     monkeypatch.setattr(suites, "compare_with_value", compare_with_wrong_value)
-    monkeypatch.setitem(suites.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
 
 
 def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:

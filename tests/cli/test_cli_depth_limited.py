@@ -87,7 +87,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         (CDBR, "cdbr needs --lookahead, an integer of at least 1"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
-        ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for iterative methods"),
+        ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method cfr"),
         ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "--gadget 'ful' (did you mean full?): expected one of full"),
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
         ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p '2': expected a number from 0 to 1"),
@@ -144,8 +144,14 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
     for arguments, message in [
         ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),
         (("solve", "kuhn", "--method", "cfr+", "--value", "cfr+"), "--value is for --problem cdbr, cdbr-ne, cdrnr"),
-        ((*cdbr, "--method", "cfr+", "--value", "cfr+:iterations=0"), "expected cfr+:iterations=N"),
-        ((*cdbr, "--method", "cfr+", "--value", "none"), "--value none: expected exact, cfr+"),
+        (
+            (*cdbr, "--method", "cfr+", "--value", "cfr+:iterations=0"),
+            "--value cfr+: iterations = 0; expected an integer of at least 1",
+        ),
+        (
+            (*cdbr, "--method", "cfr+", "--value", "none"),
+            "unknown value function 'none'; expected one of exact, cfr, cfr+",
+        ),
         ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
         ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "take their average"),
         ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),

@@ -194,18 +194,18 @@ BAD_FILES = {
     "missing": ("absent.json", "absent.json: no such file"),
     "folder": ("folder", "folder: it is a directory, expected a file"),
     "folder with a suffix": ("folder.efg", "folder.efg: it is a directory, expected a file"),
-    "another suffix": ("game.grahpml", "'.grahpml' is none that games are read from (did you mean .graphml?)"),
-    "text": ("game.txt", "game.txt: the suffix '.txt' is none that games are read from; expected one of .efg"),
-    "no suffix": ("./game", "./game: there is no suffix that games are read from"),
+    "another suffix": ("game.grahpml", "the suffix is '.grahpml' (did you mean .graphml?)"),
+    "text": ("game.txt", "game.txt: the suffix is '.txt'; expected one of .efg"),
+    "no suffix": ("./game", "./game: the name has no suffix"),
     "broken JSON": ("broken.json", "broken.json: line 2, column 1: no JSON"),
     "broken efg": ("broken.efg", "broken.efg: line 1, column 1: "),
     "broken GraphML": ("broken.graphml", "broken.graphml: line 1, column 1: no XML"),
-    "broken npz": ("broken.npz", "broken.npz: no .npz archive of arrays"),
+    "broken npz": ("broken.npz", "broken.npz: not an .npz archive of arrays"),
     "no game": ("forgets.json", "forgets.json: node 0 lies on a cycle"),
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),
     "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name holds a zero byte"),
     "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
-    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel?)"),
+    "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel:NAME?)"),
     "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),
 }  # fmt: skip
 
@@ -269,4 +269,4 @@ def test_a_problem_that_needs_more_than_the_game_is_refused(capsys: pytest.Captu
     assert main(["export", "kuhn", "--out", str(tmp_path / "kuhn.lp"), "--problem", "rnr"]) == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
-    assert "--problem rnr needs more than the game (opponent, p); expected nash" in shown.err
+    assert "write --problem rnr:opponent=O,p=P" in shown.err

@@ -10,7 +10,7 @@ import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
-from treeplex.cli.records import unsolved_record
+from treeplex.cli.solve import unsolved_record
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
@@ -238,16 +238,16 @@ def test_frontier_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    suites = importlib.import_module("treeplex.validation.suites")
+    bank = importlib.import_module("treeplex.validation.bank")
     questions = (
         ("constrained", {"constrain": ("0/K_:b<=0.5", "0/J_:b>=0.3")}, -0.1),
         ("rnr", {"opponent": "uniform", "p": "1/2"}, 5 / 36),
     )
     cases = [
-        suites.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
+        bank.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
         for problem, question, known in questions
     ]
-    monkeypatch.setitem(suites.SUITES, "quick", suites.Suite("small", "for tests", tuple(cases)))
+    monkeypatch.setitem(bank.SUITES, "quick", bank.Suite("small", "for tests", tuple(cases)))
     shown = printed(capsys, "validate")
     assert "kuhn  constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'  known value -0.1" in shown
     assert "kuhn  rnr --opponent uniform --p 1/2  known value 0.138888888889" in shown
@@ -274,15 +274,15 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is cfr",
+        "--base is for --method ccfr, pref-cfr, and --method is cfr",
     ),
     "a base of an exact method": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
-        "--base says how regrets accumulate in --method ccfr or pref-cfr, and --method is highs",
+        "--base is for --method ccfr, pref-cfr, and --method is highs",
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
-        "--step says how far multipliers move in --method ccfr, and --method is cfr+",
+        "--step is for --method ccfr, and --method is cfr+",
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
@@ -290,15 +290,15 @@ MISTAKES = {
     ),
     "steps of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
-        "--step 0.0: expected a number above 0",
+        "--step '0': expected a number above 0",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
-        "--beta bounds the multipliers of --method ccfr, and --method is dcfr",
+        "--beta is for --method ccfr, and --method is dcfr",
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "--beta 0.0: expected a number above 0",
+        "--beta '0': expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),

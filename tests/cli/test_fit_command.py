@@ -141,7 +141,7 @@ def test_an_empty_log_gives_an_equilibrium(tmp_path: Path, capsys: pytest.Captur
     assert record["guaranteed"] == pytest.approx(1 / 18)
     assert record["mean_result"] is None
     assert main(["fit", str(empty), "--game", "kuhn", "--seat", "1"]) == 0
-    assert "the games are too few" in capsys.readouterr().out
+    assert "there are too few games" in capsys.readouterr().out
 
 
 def test_bad_lines_are_errors_or_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,8 +45,8 @@ def test_what_is_found_is_printed(capsys):
     ("arguments", "message"),
     [
         (["kuhn"], "a run has no end without --max-iterations or --time-limit"),
-        (["kuhn", "--method", "cfr", "--time-limit", "1"], "--method 'cfr'; expected one of es-mccfr, os-mccfr"),
-        (["kuhn", "--exploration", "1", "--time-limit", "1"], "--exploration is not for --method es-mccfr"),
+        (["kuhn", "--method", "cfr", "--time-limit", "1"], "--method cfr is not for sample; expected one of es-mccfr"),
+        (["kuhn", "--exploration", "1", "--time-limit", "1"], "--exploration is for --method os-mccfr"),
         (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages take the whole game"),
         (["kuhn", "--time-limit", "1", "--out", "-"], "strategies go to a file"),
         (["nowhere", "--time-limit", "1"], "unknown game"),
@@ -75,15 +75,15 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["os-mccfr", "--exploration", "2"], "--exploration 2.0: expected a number above 0 and at most 1"),
-        (["os-mccfr", "--baseline-rate", "0"], "--baseline-rate 0.0: expected a number above 0"),
+        (["os-mccfr", "--exploration", "2"], "--exploration '2': expected a number above 0 and at most 1"),
+        (["os-mccfr", "--baseline-rate", "0"], "--baseline-rate '0': expected a number above 0"),
         (
             ["es-mccfr", "--baselines", "none"],
-            "--baselines says what guesses of values are by in --method os-mccfr",
+            "--baselines is for --method os-mccfr",
         ),
         (
             ["cfr", "--local-rule", "regret-matching"],
-            "--local-rule says how regrets are matched in --method es-mccfr or",
+            "--local-rule is for --method es-mccfr, os-mccfr",
         ),
         (["es-mccfr", "--local-rule", "hedge"], "--local-rule 'hedge': expected one of regret-matching"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from treeplex import Profile, frequency, load_game, worst_case
 from treeplex.cli import main
-from treeplex.cli.style_table import style_record
+from treeplex.cli.style import style_record
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import treeplex
 from treeplex import CHANCE, Functional, Game, Profile, SequenceForm, Strategy, Treeplex, load_game
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, distance_bound, reach_bound
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform.factored import FactoredPayoff
 
 #: The problems by the name that the stored answers know them by.
@@ -28,8 +28,8 @@ PROBLEMS = {
     "epsilon-safe": treeplex.EpsilonSafeResponse,
     "best-nash": treeplex.BestNash,
     "data-biased": treeplex.DataBiasedResponse,
-    "style": treeplex.StyledNash,
-    "least-violation": LeastViolation,
+    "style": treeplex.EpsilonSafeStyle,
+    "least-violation": FeasibilityRelaxation,
     "cdbr": treeplex.CDBR,
     "cdrnr": treeplex.CDRNR,
     "cdbr-ne": treeplex.CDBRNE,

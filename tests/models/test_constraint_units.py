@@ -9,7 +9,7 @@ import pytest
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import LinearConstraint
 from treeplex.models.constraints.collect import read_cvxpy
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 
 KUHN = load_game("kuhn")
 X = KUHN.plan(0)
@@ -82,7 +82,7 @@ def test_a_function_that_cvxpy_cannot_value_at_a_plan_is_violated_there():
     never = KUHN.sequence_form.treeplexes[0].plan([1, 0, 1, 0.5, 0.5, *([0.5] * 8)])
     assert never[1] == 0.0
     assert np.isfinite(ratio.value(never))
-    solution = solve(LeastViolation(KUHN, 0, [ratio]), "cvxpy")
+    solution = solve(FeasibilityRelaxation(KUHN, 0, [ratio]), "cvxpy")
     assert solution.objective >= 1.0
     assert solution.violation >= 1.0
 
@@ -94,4 +94,4 @@ def test_affine_functions_without_a_gradient_in_cvxpy_are_linear():
 
 
 def test_the_largest_of_no_violations_is_none():
-    assert solve(LeastViolation(KUHN, 0, [], "largest")).objective == 0.0
+    assert solve(FeasibilityRelaxation(KUHN, 0, [], "largest")).objective == 0.0

@@ -338,7 +338,7 @@ def test_games_without_an_opponent_or_without_views_are_refused() -> None:
         Observations(load_game("kuhn:players=3"), 0, [])
     with pytest.raises(UnsupportedProblemError, match="does not say what players observe"):
         Observations(load_game("coin"), 0, [])
-    with pytest.raises(InvalidGameError, match="received 'kuhn'"):
+    with pytest.raises(InvalidGameError, match="game is 'kuhn', expected a Game"):
         Observations("kuhn", 0, [])  # type: ignore[arg-type]
     with pytest.raises(InvalidStrategyError, match="player 2"):
         Observations(load_game("kuhn"), 2, [])
@@ -354,7 +354,7 @@ def test_a_model_is_made_of_observations_alone() -> None:
         OpponentModel.from_observations(observations, interval="wald")
     with pytest.raises(InvalidConstraintError, match="the confidence is 95"):
         OpponentModel.from_observations(observations, 95)
-    with pytest.raises(InvalidStrategyError, match="is no profile"):
+    with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         OpponentModel.from_profile(observations.game, 0, Strategy.uniform(observations.game, 0))  # type: ignore[arg-type]
     with pytest.raises(PlayLogError, match="expected Observations"):
         frequency_model("log")  # type: ignore[arg-type]

@@ -131,7 +131,7 @@ def without_a_grid(tmp_path: Path) -> dict[str, tuple[Any, str]]:
         "another game": (load_game("kuhn"), "kuhn has no grid to show a strategy on; expected a game of transit"),
         "histories": (load_game("transit:width=2,horizon=1,form=histories"), "over histories .* expected form=flow"),
         "a file called transit": (load_game(tmp_path / "transit.npz"), r"transit\.npz has no grid"),
-        "no game": (3, "3 is no game"),
+        "no game": (3, "game is 3, expected a transit game"),
     }
 
 

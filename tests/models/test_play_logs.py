@@ -133,11 +133,11 @@ def test_equal_seeds_give_equal_games_however_they_are_cut():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"games": -1}, "games = -1; expected a whole number of at least 0"),
-        ({"games": 1.5}, "games = 1.5; expected"),
-        ({"games": 1, "seed": -1}, "seed = -1; expected"),
-        ({"games": 1, "seed": True}, "seed = True; expected"),
-        ({"games": 1, "chunk": 0}, "chunk = 0; expected a whole number of at least 1"),
+        ({"games": -1}, "games is -1, expected a whole number of at least 0"),
+        ({"games": 1.5}, "games is 1.5, expected"),
+        ({"games": 1, "seed": -1}, "seed is -1, expected"),
+        ({"games": 1, "seed": True}, "seed is True, expected"),
+        ({"games": 1, "chunk": 0}, "chunk is 0, expected a whole number of at least 1"),
     ],
 )
 def test_wrong_numbers_are_refused_at_once(arguments, message):
@@ -146,7 +146,7 @@ def test_wrong_numbers_are_refused_at_once(arguments, message):
 
 
 def test_what_cannot_be_played_is_refused():
-    with pytest.raises(InvalidStrategyError, match="is no profile"):
+    with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         simulate("uniform", games=1)
     with pytest.raises(UnsupportedProblemError, match="without histories cannot be played"):
         simulate(Profile.uniform(load_game("transit:width=2")), games=1)
@@ -178,7 +178,7 @@ def test_mean_results_of_few_games():
     found = results.of_player(0)
     assert (found.lower, found.upper) == (-2.0, 2.0)
     for wrong in (0, 1.0, "0.9"):
-        with pytest.raises(InvalidGameError, match="expected a number between 0 and 1"):
+        with pytest.raises(InvalidGameError, match=r"confidence is .*, expected a number in \(0, 1\)"):
             results.of_player(0, confidence=wrong)
 
 
@@ -278,19 +278,19 @@ BAD = [
     (
         "{",
         "no JSON",
-        "it is no JSON: expecting property name enclosed in double quotes at column 2, expected an object",
+        "it is not JSON: expecting property name enclosed in double quotes at column 2, expected an object",
     ),
-    ("hello", "no JSON", "it is no JSON: expecting value at column 1"),
-    (text_of() + text_of(), "no JSON", "it is no JSON: extra data at column 92"),
-    (text_of(result=math.nan), "no JSON", "it holds NaN, which is no JSON"),
+    ("hello", "no JSON", "it is not JSON: expecting value at column 1"),
+    (text_of() + text_of(), "no JSON", "it is not JSON: extra data at column 92"),
+    (text_of(result=math.nan), "no JSON", "it holds NaN, which is not JSON"),
     (text_of().replace("-2.0", "-Infinity"), "no JSON", "it holds -Infinity"),
     (text_of().replace("-2.0", "9" * 5000), "no JSON", "it holds a number with too many digits"),
     (text_of().replace("-2.0", "1e999"), "malformed", "result is inf, expected a finite number"),
     (text_of().replace("-2.0", "9" * 400), "malformed", "result is 9999"),
     ("[" * 100_000, "no JSON", "it is nested too deeply, expected an object"),
     ('{"a":' * 100_000, "no JSON", "it is nested too deeply, expected an object"),
-    ('{"seat', "no JSON", "it is no JSON: unterminated string starting at column 2"),
-    ("\0" * 100, "no JSON", "it is no JSON: expecting value at column 1"),
+    ('{"seat', "no JSON", "it is not JSON: unterminated string starting at column 2"),
+    ("\0" * 100, "no JSON", "it is not JSON: expecting value at column 1"),
     (text_of().encode("utf-16"), "no JSON", "byte 1 is 0xff, expected text in UTF-8"),
     (text_of(private="\xe9").replace("\\u00e9", "é").encode("latin-1"), "no JSON", "is 0xe9, expected text in UTF-8"),
     (" " * LONGEST + "x", "too long", "it is longer than 1,048,576 bytes, expected one game a line"),
@@ -411,7 +411,7 @@ def test_a_result_may_be_all_that_tells_classes_apart():
 
 @pytest.mark.parametrize("content", [text_of()[:30], text_of()[:-1], "{", text_of() + "\n" + text_of()[:-9]])
 def test_a_log_that_was_cut_off_is_named(content):
-    with pytest.raises(PlayLogError, match=f"line {1 + content.count(chr(10))}: it is cut off: it is no JSON"):
+    with pytest.raises(PlayLogError, match=f"line {1 + content.count(chr(10))}: it is cut off: it is not JSON"):
         read(content)
     assert [bad.kind for bad in read(content, skip_bad=True).bad] == ["cut off"]
 

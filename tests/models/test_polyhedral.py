@@ -15,7 +15,7 @@ from treeplex.models.constraints.collect import read_cvxpy
 from treeplex.models.convex import ConvexFunction, Opaque, Squares
 from treeplex.models.convex.from_cvxpy import lift
 from treeplex.models.distances import L1Distance
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 
 cp = pytest.importorskip("cvxpy")
 
@@ -145,7 +145,7 @@ def test_least_violations_are_proven_by_both_methods(kuhn, ball, measure):
     function, radius = balls(kuhn, 0)[ball]
     plan = kuhn.plan(0)
     bounds = {"near": function <= 0.01 * radius, "one": plan[1] >= 0.95, "other": plan[4] >= 0.9}
-    problem = LeastViolation(kuhn, 0, bounds, measure)
+    problem = FeasibilityRelaxation(kuhn, 0, bounds, measure)
     direct, through = solve(problem, "highs"), solve(problem, "cvxpy")
     assert direct.objective > 1e-3
     assert direct.objective == pytest.approx(through.objective, abs=1e-7)
@@ -238,7 +238,7 @@ def test_a_function_without_slopes_leaves_the_bound_loose_but_right(kuhn):
     solution = solve(ConstrainedNash(kuhn, {"mixed": mixed <= 0.5}), "cvxpy")
     assert solution.status.value == "uncertified"
     assert solution.lower - 1e-9 <= solution.objective <= solution.upper
-    assert LeastViolation(kuhn, 0, {"mixed": mixed <= -1.0}).constraints[0].minorant(uniform)[1] == -np.inf
+    assert FeasibilityRelaxation(kuhn, 0, {"mixed": mixed <= -1.0}).constraints[0].minorant(uniform)[1] == -np.inf
 
 
 def test_numbers_that_are_not_finite_are_refused(kuhn):

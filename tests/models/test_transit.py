@@ -276,10 +276,10 @@ def test_a_cell_is_written_in_one_way():
     [
         ({"width": 1}, "transit: width = 1; expected an integer from 2 to 100"),
         ({"failure": 1.5}, "transit: failure = 1.5; expected a number from 0 to 1"),
-        ({"base": "r0c4", "width": 2}, "transit: base: 'r0c4' is no cell of the grid; expected one from r0c0 to r1c3"),
-        ({"base": "home"}, "transit: base: 'home' is no cell of the grid"),
+        ({"base": "r0c4", "width": 2}, "transit: base: expected a cell of the grid, from r0c0 to r1c3, got 'r0c4'"),
+        ({"base": "home"}, "transit: base: expected a cell of the grid, from r0c0 to r3c7, got 'home'"),
         ({"base": 3}, "transit: base = 3; expected text"),
-        ({"starts": "r0c0+"}, "transit: starts: '' is no cell of the grid"),
+        ({"starts": "r0c0+"}, "transit: starts: expected a cell of the grid, from r0c0 to r3c7, got ''"),
         ({"starts": "r0c0+r0c0"}, "transit: starts = 'r0c0.r0c0'; expected no cell twice"),
         ({"starts": "r0c3", "width": 2}, "transit: starts = 'r0c3'; expected no cell of the eastern column"),
         ({"model": "C"}, "transit: model = C; expected one of B, A"),

@@ -318,7 +318,7 @@ def test_rules_of_a_user_may_say_their_size() -> None:
         ({"nodes": None}, "nodes None, expected a count"),
         ({"leaves": -1}, "leaves -1, expected a count"),
         ({"leaves": 1e9}, "leaves 1000000000.0, expected a count"),
-        ({"sequences": [3, 3]}, r"sequences \[3, 3\], expected a tuple of counts, one a player"),
+        ({"sequences": [3, 3]}, r"sequences \[3, 3\], expected a tuple of counts, one per player"),
         ({"infosets": (1, "2")}, r"infosets \(1, '2'\), expected a tuple of counts"),
     ],
 )

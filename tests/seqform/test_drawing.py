@@ -214,9 +214,9 @@ def test_what_has_no_tree_or_is_no_game_is_refused() -> None:
     matrices = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1]]))
     with pytest.raises((InvalidGameError, UnsupportedProblemError), match=r"matrices .*no histories to walk"):
         draw(matrices)
-    with pytest.raises(UnsupportedProblemError, match="3 is no game: a GameTree or a Game is needed"):
+    with pytest.raises(UnsupportedProblemError, match="tree is 3, expected a GameTree or a Game"):
         draw(3)  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedProblemError, match="direction is 'up', expected 'down' or 'right'"):
+    with pytest.raises(UnsupportedProblemError, match="direction is 'up', expected one of None, down, right"):
         draw(load_game("rps"), "up")  # type: ignore[arg-type]
 
 

@@ -484,7 +484,7 @@ REFUSED = {
     "label of outcome 0": (HEAD + 't "" 0 "o" { 1 2 }', 2, 8, "outcome 0, which pays nothing, has a label"),
     "payoffs without label": (HEAD + 't "" 1 { 1 2 }', 2, 6, "outcome 1 is not defined before"),
     "no payoffs": (HEAD + 't "" 1 "o" { }', 2, 14, "expected a payoff, received }"),
-    "one payoff": (HEAD + 't "" 1 "o" { 1 }', 2, 11, "outcome 1 has 1 payoffs, expected 2: one a player"),
+    "one payoff": (HEAD + 't "" 1 "o" { 1 }', 2, 11, "outcome 1 has 1 payoffs, expected 2: one per player"),
     "three payoffs": (HEAD + 't "" 1 "o" { 1 2 3 }', 2, 11, "outcome 1 has 3 payoffs, expected 2"),
     "two commas": (HEAD + 't "" 1 "o" { 1,, 2 }', 2, 16, "expected a payoff, or }, received ,"),
     "text for a payoff": (HEAD + 't "" 1 "o" { one 2 }', 2, 14, "expected a payoff, received one"),
@@ -614,9 +614,9 @@ def test_a_player_who_forgets_is_refused():
 
 @pytest.mark.parametrize("value", [None, b"EFG", 3, io.StringIO(POKER)])
 def test_what_is_no_text_is_refused(value):
-    with pytest.raises(GameFileError, match=r"is no text of an \.efg file"):
+    with pytest.raises(GameFileError, match=r"is not the text of an \.efg file"):
         parse_efg(value)
-    with pytest.raises(InvalidGameError, match="is no game: a Game or a GameTree is needed"):
+    with pytest.raises(InvalidGameError, match=r"game is .*, expected a Game or a GameTree"):
         format_efg(value)
 
 

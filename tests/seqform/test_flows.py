@@ -117,9 +117,9 @@ def test_weights_tell_flows_apart():
         ([[1, 0, 0], [0, 2, 0]], [1, 1], "infoset 1 has inflow 2 from sequence 1, expected a probability"),
         ([[float("nan"), 0]], [1], "infoset 0 has inflow nan from sequence 0, expected a probability"),
         ([[1, 0]], [0], "infoset 0 has 0 actions"),
-        ("flow", [1], "inflow is no matrix of numbers"),
-        ([[1j, 0]], [1], "inflow is no matrix of numbers: it is complex"),
-        (sp.csr_array([[1.0 + 1j, 0.0]]), [1], "inflow is no matrix of numbers: it is complex"),
+        ("flow", [1], "inflow is not a matrix of numbers"),
+        ([[1j, 0]], [1], "inflow is not a matrix of numbers: it is complex"),
+        (sp.csr_array([[1.0 + 1j, 0.0]]), [1], "inflow is not a matrix of numbers: it is complex"),
     ],
 )
 def test_what_is_no_flow_is_refused(inflow, num_actions, message):
@@ -221,7 +221,7 @@ def test_it_does_not_matter_how_a_payoff_is_divided_between_factors(method):
     [
         (np.ones((3, 2)), np.ones((3, 3)), r"the factors have shapes \(3, 2\) and \(3, 3\)"),
         (np.full((3, 1), np.inf), np.ones((1, 3)), "the left factor holds a number that is not finite"),
-        (np.ones((3, 1)), "right", "the right factor is no matrix of numbers"),
+        (np.ones((3, 1)), "right", "the right factor is not a matrix of numbers"),
         (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "the product of the factors may hold a number that is not"),
     ],
 )
@@ -268,7 +268,7 @@ def test_what_are_no_coefficients_is_refused(coefficients):
 
 
 def test_what_makes_a_game_has_to_make_it():
-    with pytest.raises(InvalidGameError, match="what makes nothing returned None, expected a SequenceForm"):
+    with pytest.raises(InvalidGameError, match="the sequence form of nothing is None, expected a SequenceForm"):
         _ = Game("nothing", sequence_form=lambda: None).sequence_form
     form = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
     with pytest.raises(InvalidGameError, match=r"the functionals of game 'pennies' are \{\}, expected a function"):

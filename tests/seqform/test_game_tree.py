@@ -243,11 +243,11 @@ def test_malformed_trees_are_refused_by_name(name):
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (nx.DiGraph(), "the tree is empty: at least a root with payoffs is needed"),
-        (nx.Graph([(0, 1)]), "a Graph is no game tree: a networkx.DiGraph is needed"),
-        (nx.MultiDiGraph([(0, 1), (0, 1)]), "a MultiDiGraph is no game tree: a networkx.DiGraph is needed"),
-        ({"root": []}, "a dict is no game tree: a networkx.DiGraph is needed"),
-        (None, "a NoneType is no game tree: a networkx.DiGraph is needed"),
+        (nx.DiGraph(), "the tree is empty: expected at least a root with payoffs"),
+        (nx.Graph([(0, 1)]), "a Graph is not a game tree: expected a networkx.DiGraph"),
+        (nx.MultiDiGraph([(0, 1), (0, 1)]), "a MultiDiGraph is not a game tree: expected a networkx.DiGraph"),
+        ({"root": []}, "a dict is not a game tree: expected a networkx.DiGraph"),
+        (None, "a NoneType is not a game tree: expected a networkx.DiGraph"),
     ],
 )
 def test_what_is_no_tree_is_refused(graph, message):
@@ -425,13 +425,13 @@ class Scripted:
         ("player", lambda state: -3 if not state else -2, "the root has player -3, expected 0 to 1"),
         ("actions", lambda state: (), "the root has no action in infoset 'only'"),
         ("actions", lambda state: ("l", "l"), "the root has action 'l' more than once in infoset 'only'"),
-        ("payoffs", lambda state: (1,), "history r has 1 payoffs, expected 2: one a player"),
+        ("payoffs", lambda state: (1,), "history r has 1 payoffs, expected 2: one per player"),
         ("payoffs", lambda state: (1, float("nan")), "has payoffs (1.0, nan), expected finite numbers"),
         ("payoffs", lambda state: ("1", 2), "has payoffs ('1', 2), expected finite numbers"),
         ("payoffs", lambda state: (None, 2), "has payoffs (None, 2), expected finite numbers"),
-        ("payoffs", lambda state: None, "history r has payoffs None, expected one number a player"),
-        ("payoffs", lambda state: 3, "history r has payoffs 3, expected one number a player"),
-        ("payoffs", lambda state: {0: 1, 1: -1}, "history r has payoffs {0: 1, 1: -1}, expected one number a player"),
+        ("payoffs", lambda state: None, "history r has payoffs None, expected one number per player"),
+        ("payoffs", lambda state: 3, "history r has payoffs 3, expected one number per player"),
+        ("payoffs", lambda state: {0: 1, 1: -1}, "history r has payoffs {0: 1, 1: -1}, expected one number per player"),
         ("payoffs", lambda state: (Decimal("NaN"), 0), "expected finite numbers"),
         ("player", lambda state: None if not state else -2, "the root has player None, expected 0 to 1"),
         ("player", lambda state: "x" if not state else -2, "the root has player 'x', expected 0 to 1"),
@@ -440,8 +440,8 @@ class Scripted:
         ("actions", lambda state: None, "the root has actions None in infoset 'only', expected a sequence"),
         ("actions", lambda state: ("l", ["r"]), "the root has actions ('l', ['r']) in infoset 'only', expected"),
         ("infoset", lambda state: ["only"], "the root has infoset ['only'], expected a hashable label"),
-        ("num_players", 0, "the rules are for 0 players, expected at least 1"),
-        ("num_players", "two", "the rules are for 'two' players, expected at least 1"),
+        ("num_players", 0, "num_players is 0, expected a whole number of at least 1"),
+        ("num_players", "two", "num_players is 'two', expected a whole number of at least 1"),
     ],
 )
 @pytest.mark.parametrize("exact", [False, True])
@@ -488,7 +488,7 @@ def test_errors_of_the_rules_pass_through():
 @pytest.mark.parametrize("build", [SequenceForm.from_rules, GameTree.from_rules])
 def test_what_is_no_rules(build):
     for other in (3, None, "kuhn", nx.DiGraph()):
-        with pytest.raises(InvalidGameError, match="is no game's rules: it has no num_players"):
+        with pytest.raises(InvalidGameError, match="does not have the rules of a game: it has no num_players"):
             build(other)
 
 

@@ -172,30 +172,30 @@ WRONG = {
     "no e": ({"e": None}, "the array e is missing"),
     "no A": ({"A_data": None}, "the array A_data is missing"),
     "text": ({"A_data": np.array(["one"])}, "the array A_data is of type <U3, expected numbers"),
-    "complex": ({"A_data": np.array([1j] * 4)}, "type complex128: no array of numbers"),
+    "complex": ({"A_data": np.array([1j] * 4)}, "type complex128: not an array of numbers"),
     "floats as indices": ({"A_indices": np.zeros(4)}, "the array A_indices is of type float64"),
-    "index too large": ({"A_indices": np.array([1, 2, 1, 3])}, "is no matrix of numbers: ind"),
-    "negative index": ({"A_indices": np.array([1, 2, 1, -1])}, "is no matrix of numbers: ind"),
-    "huge index": ({"A_indices": np.array([1, 2, 1, 2**62])}, "is no matrix of numbers: ind"),
-    "falling pointers": ({"A_indptr": np.array([0, 4, 2, 4])}, "is no matrix of numbers: ind"),
+    "index too large": ({"A_indices": np.array([1, 2, 1, 3])}, "is not a matrix of numbers: ind"),
+    "negative index": ({"A_indices": np.array([1, 2, 1, -1])}, "is not a matrix of numbers: ind"),
+    "huge index": ({"A_indices": np.array([1, 2, 1, 2**62])}, "is not a matrix of numbers: ind"),
+    "falling pointers": ({"A_indptr": np.array([0, 4, 2, 4])}, "is not a matrix of numbers: ind"),
     "negative pointer": ({"A_indptr": np.array([0, 0, 2, -1])}, "indptr must be a non-decreasing sequence"),
     "pointers back to 0": ({"E_indptr": np.array([0, 4, 0])}, "indptr must be a non-decreasing sequence"),
-    "short pointers": ({"A_indptr": np.array([0, 4])}, "A is no matrix in compressed rows"),
-    "huge shape": ({"A_shape": np.array([2**62, 2**62])}, "A is no matrix in compressed rows"),
+    "short pointers": ({"A_indptr": np.array([0, 4])}, "A is not a matrix in compressed rows"),
+    "huge shape": ({"A_shape": np.array([2**62, 2**62])}, "A is not a matrix in compressed rows"),
     "wide shape": ({"A_shape": np.array([3, 2**31])}, "has shape (3, 2147483648), expected (3, 3)"),
     "wide E": ({"E_shape": np.array([2, 2**40])}, "E is not the constraint matrix of a treeplex"),
-    "negative shape": ({"A_shape": np.array([-3, 3])}, "A is no matrix in compressed rows"),
-    "long shape": ({"A_shape": np.array([3, 3, 3])}, "A is no matrix in compressed rows"),
+    "negative shape": ({"A_shape": np.array([-3, 3])}, "A is not a matrix in compressed rows"),
+    "long shape": ({"A_shape": np.array([3, 3, 3])}, "A is not a matrix in compressed rows"),
     "not finite": ({"A_data": np.array([1, -1, np.nan, 1])}, "holds a number that is not finite"),
-    "infinite E": ({"E_data": np.array([1, -np.inf, 1, 1])}, "row 1 of E is no infoset's"),
+    "infinite E": ({"E_data": np.array([1, -np.inf, 1, 1])}, "row 1 of E does not belong to an infoset"),
     "wrong e": ({"e": np.array([1.0])}, "e has shape (1,), expected (2,)"),
     "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: no JSON"),
-    "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is no text"),
+    "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is not text"),
     "format": ({"metadata": np.array('{"format": "numpy"}')}, "a file of format 'numpy' version None, expected"),
     "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not fit"),
-    "actions": ({"metadata": labels({"infosets": ["a"], "actions": ["HT"]})}, "'actions' are no array of arrays"),
+    "actions": ({"metadata": labels({"infosets": ["a"], "actions": ["HT"]})}, "'actions' are not an array of arrays"),
     "no actions": ({"metadata": labels({"infosets": ["a"]})}, "its labels do not fit its matrices: 1 infoset labels"),
-    "odd labels": ({"metadata": labels({"infosets": [{}], "actions": []})}, "{} is no label"),
+    "odd labels": ({"metadata": labels({"infosets": [{}], "actions": []})}, "{} is not a label"),
     "labels": ({"metadata": labels(3)}, "a player's labels are 3, expected an object"),
 }
 
@@ -244,12 +244,12 @@ TRAPS = {
     "text": (b"J_ p 0.5", "or a damaged one"),
     "pickle": (pickle.dumps({"E": [1]}), "or a damaged one"),
     "no array": (archive_of({"E.npy": b"E"}), "or a damaged one"),
-    "objects": (archive_of({"E.npy": objects()}), "no array of numbers"),
+    "objects": (archive_of({"E.npy": objects()}), "not an array of numbers"),
     "huge header": (archive_of({"E.npy": header("(1000000, 1000000)")}), "or not what is there"),
     "overflowing header": (archive_of({"E.npy": header("(4294967296, 4294967296)")}), "or not what is there"),
     "negative header": (archive_of({"E.npy": header("(-1, -1)") + bytes(8)}), "or not what is there"),
     "header of code": (archive_of({"E.npy": header("__import__('os')")}), "or a damaged one"),
-    "records": (archive_of({"E.npy": header("(1,)", "V8") + bytes(8)}), "no array of numbers"),
+    "records": (archive_of({"E.npy": header("(1,)", "V8") + bytes(8)}), "not an array of numbers"),
     "bzip2": (archive_of({"E.npy": header("()") + bytes(8)}, zipfile.ZIP_BZIP2), "another method than deflate"),
     "two names": (archive_of({"E.npy": header("()") + bytes(8), "E": b""}), "E is there twice"),
     "strategies": (archive_of({"behaviour_0.npy": header("()") + bytes(8)}), "it holds strategies"),
@@ -298,9 +298,9 @@ def test_matrices_that_may_take_more_memory_than_the_budget_are_refused(
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "pipe.npz"
     os.mkfifo(path)
-    with pytest.raises(GameFileError, match=r"pipe\.npz: it is no regular file"):
+    with pytest.raises(GameFileError, match=r"pipe\.npz: it is not a regular file"):
         read_matrices(path)
-    with pytest.raises(InvalidStrategyError, match="it is no regular file"):
+    with pytest.raises(InvalidStrategyError, match="it is not a regular file"):
         Profile.load(path, load_game("kuhn"))
     assert main(["solve", "kuhn", "--method", "cfr", "--start", str(path)]) == 2
 

@@ -431,13 +431,13 @@ def test_a_policy_of_another_game_is_refused(capfd):
         profile_from_policy(game, policies.TabularPolicy(pyspiel.load_game("leduc_poker")))
     with pytest.raises(InvalidStrategyError, match="infoset"):
         profile_from_policy(game, pyspiel.TabularPolicy({"0": [(0, 1.0)]}))
-    with pytest.raises(InvalidStrategyError, match="3 is no policy of OpenSpiel"):
+    with pytest.raises(InvalidStrategyError, match="3 is not a policy of OpenSpiel"):
         profile_from_policy(game, 3)
     alone = policies.TabularPolicy(pyspiel.load_game("kuhn_poker"), players=[0])
     assert strategy_from_policy(game, alone, 0).player == 0
     with pytest.raises(InvalidStrategyError, match="of player 1"):
         strategy_from_policy(game, alone, 1)
-    with pytest.raises(InvalidStrategyError, match="player 2 is none of the game's"):
+    with pytest.raises(InvalidStrategyError, match="player is 2, expected one"):
         strategy_from_policy(game, alone, 2)
     assert capfd.readouterr().err == ""
 
@@ -458,7 +458,7 @@ def test_a_profile_of_another_game_is_refused():
         profile_from_policy(own, policies.UniformRandomPolicy(kuhn.rules.game))
     with pytest.raises(InvalidGameError, match="is no Game"):
         profile_from_policy(kuhn.rules.game, policies.UniformRandomPolicy(kuhn.rules.game))
-    with pytest.raises(InvalidStrategyError, match="is no profile"):
+    with pytest.raises(InvalidStrategyError, match="is not a profile"):
         policy_from_strategies(kuhn)
 
 
@@ -547,8 +547,8 @@ def test_walking_in_any_order_gives_the_same_labels():
         ("misere(game=kuhn_poker(cards=4))", UnknownGameError, "kuhn_poker has no parameter 'cards'"),
         ("kuhn_poker(players=3", InvalidGameError, "no closing bracket"),
         ("kuhn_poker(players=3)!", InvalidGameError, "no closing bracket"),
-        ("kuhn_poker(players)", InvalidGameError, "'players' is no parameter of kuhn_poker; expected key=value"),
-        ("kuhn_poker(players=3,)", InvalidGameError, "'' is no parameter"),
+        ("kuhn_poker(players)", InvalidGameError, "'players' is not a parameter of kuhn_poker; expected key=value"),
+        ("kuhn_poker(players=3,)", InvalidGameError, "'' is not a parameter"),
         ("kuhn_poker(players=3,players=2)", InvalidGameError, "players of kuhn_poker is given twice"),
         ("kuhn_poker(players=1)", InvalidGameError, "players = 1; expected an integer from 2 to 10"),
         (
@@ -572,7 +572,7 @@ def test_walking_in_any_order_gives_the_same_labels():
         ("hanabi", InvalidGameError, "has imperfect information but no information state strings"),
         ("coin_game", InvalidGameError, "has imperfect information but no information state strings"),
         ("a\nb", UnknownGameError, r"unknown game 'a\\nb'"),
-        (3, UnknownGameError, "3 is no name of an OpenSpiel game"),
+        (3, UnknownGameError, "3 is not the name of an OpenSpiel game"),
     ],
 )
 def test_what_cannot_be_loaded_is_refused_in_one_line_and_nothing_is_printed(text, error, message, capfd):
@@ -586,7 +586,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line_and_nothing_is_printed(tex
 
 def test_what_is_no_game_is_refused():
     for wrong in (3, None, "kuhn_poker", load_game("kuhn"), pyspiel.load_game("kuhn_poker").new_initial_state()):
-        with pytest.raises(InvalidGameError, match="is no game of OpenSpiel"):
+        with pytest.raises(InvalidGameError, match="is not a game of OpenSpiel"):
             game_from_openspiel(wrong)
 
 

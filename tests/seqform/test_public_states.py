@@ -585,7 +585,7 @@ def test_questions_out_of_range_are_refused():
         with pytest.raises(InvalidGameError, match="it has players 0 to 1"):
             public.infoset_levels(player)
     for level in (-1, True, 0.5, "1"):
-        with pytest.raises(InvalidGameError, match="expected a whole number from 0 on"):
+        with pytest.raises(InvalidGameError, match="expected a whole number of at least 0"):
             public.ancestors_at(level)
 
 
@@ -627,7 +627,7 @@ def test_histories_that_do_not_fit_are_refused(monkeypatch, capsys):
     again = load_game(spec)
     assert again.sequence_form.num_nodes == 7371
     monkeypatch.setenv("TREEPLEX_MEMORY", "1MB")
-    needed = "public states of 3,195 histories that are no leaves would take about 1.28 MB, but the budget is 1 MB"
+    needed = "public states of 3,195 inner histories would take about 1.28 MB, but the budget is 1 MB"
     with pytest.raises(GameTooLargeError, match=f"^{again.spec}: {needed}"):
         _ = again.public_tree
     assert main(["info", spec]) == 0

@@ -330,15 +330,15 @@ E2 = [[1, 0, 0], [-1, 1, 1]]
     ("E", "e", "message"),
     [
         ([[1, 0, 0], [-1, 1, 1]], [1, 0, 0], r"e has shape \(3,\), expected \(2,\)"),
-        ([[1, 0, 0], [-1, 1, 1]], [1, 1], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [-1, 1, 1]], [0, 0], "row 0 of E is no infoset's"),
-        ([[1, 0, 0], [-1, 0.5, 0.5]], [1, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [-1, 1, -1]], [1, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [-2, 1, 1]], [1, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [float("nan"), 1, 1]], [1, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [0, 0, 0], [-1, 1, 1]], [1, 0, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [-1, 0, 0]], [1, 0], "row 1 of E is no infoset's"),
-        ([[1, 0, 0], [0, 1, 1]], [1, 0], "row 1 of E is no infoset's"),
+        ([[1, 0, 0], [-1, 1, 1]], [1, 1], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [-1, 1, 1]], [0, 0], "row 0 of E does not belong to an infoset"),
+        ([[1, 0, 0], [-1, 0.5, 0.5]], [1, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [-1, 1, -1]], [1, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [-2, 1, 1]], [1, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [float("nan"), 1, 1]], [1, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [0, 0, 0], [-1, 1, 1]], [1, 0, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [-1, 0, 0]], [1, 0], "row 1 of E does not belong to an infoset"),
+        ([[1, 0, 0], [0, 1, 1]], [1, 0], "row 1 of E does not belong to an infoset"),
         ([[1, 0, 0, 0], [-1, 1, 0, 1]], [1, 0], r"row 1 of E has own sequences \[1, 3\] and parent sequence 0"),
         ([[1, 0, 0, 0], [1, -1, 0, -1]], [1, 0], r"row 1 of E has own sequences \[1, 3\] and parent sequence 0"),
         ([[-1, 1, 1]], [0], "E is not the constraint matrix of a treeplex"),
@@ -346,11 +346,11 @@ E2 = [[1, 0, 0], [-1, 1, 1]]
         ([[1, 0, 0, 0], [-1, 1, 1, 0]], [1, 0], "E is not the constraint matrix of a treeplex"),
         ([[1, 0, 0, 0], [-1, 1, 1, 0], [-1, 0, 1, 1]], [1, 0, 0], "E is not the constraint matrix of a treeplex"),
         ([[1, 0, 0, 0], [0, 1, -1, 0], [-1, 0, 0, 1]], [1, 0, 0], "E"),
-        ([1, 0], [1, 0], r"E has shape \(2,\): a matrix is needed"),
-        ([["a"]], [1], "E is no matrix of numbers"),
-        ([[1, 0, 0], [-1, 1]], [1, 0], "E is no matrix of numbers"),
-        (E2, ["a", 0], "e is no vector of numbers"),
-        (E2, [1, 10**400], "e is no vector of numbers"),
+        ([1, 0], [1, 0], r"E has shape \(2,\): expected a matrix"),
+        ([["a"]], [1], "E is not a matrix of numbers"),
+        ([[1, 0, 0], [-1, 1]], [1, 0], "E is not a matrix of numbers"),
+        (E2, ["a", 0], "e is not a vector of numbers"),
+        (E2, [1, 10**400], "e is not a vector of numbers"),
     ],
 )
 def test_what_is_no_treeplex_is_refused(E, e, message):
@@ -368,8 +368,8 @@ def test_what_is_no_treeplex_is_refused(E, e, message):
         (np.zeros((3, 3)), np.zeros((2, 3)), r"payoff matrix of player 1 has shape \(2, 3\), expected \(3, 3\)"),
         (np.full((3, 3), np.nan), None, "payoff matrix of player 0 holds a number that is not finite"),
         (np.zeros((3, 3)), np.full((3, 3), np.inf), "payoff matrix of player 1 holds a number that is not finite"),
-        (np.zeros(3), None, r"A has shape \(3,\): a matrix is needed"),
-        (np.zeros((3, 3)), [["x"] * 3] * 3, "B is no matrix of numbers"),
+        (np.zeros(3), None, r"A has shape \(3,\): expected a matrix"),
+        (np.zeros((3, 3)), [["x"] * 3] * 3, "B is not a matrix of numbers"),
     ],
 )
 def test_payoffs_that_do_not_fit_are_refused(A, B, message):
@@ -402,8 +402,8 @@ def test_a_bimatrix_game():
         ([1, 2], None, None, r"shapes \(2,\) and \(2,\)"),
         ([[]], None, None, r"shapes \(1, 0\)"),
         ([[1, 2]], [[1], [2]], None, r"shapes \(1, 2\) and \(2, 1\)"),
-        ([[1, 2], [3]], None, None, "no matrix of numbers"),
-        ([["a"]], None, None, "no matrix of numbers"),
+        ([[1, 2], [3]], None, None, "not a matrix of numbers"),
+        ([["a"]], None, None, "not a matrix of numbers"),
         ([[1, np.nan]], None, None, "player 0 holds a number that is not finite"),
         ([[1, 2]], None, (["a"], ["b"]), "infoset 'column' has 1 action labels for 2 actions"),
         ([[1, 2]], None, (["a"], ["b", "b"]), "infoset 'column' has an action label twice"),
@@ -435,7 +435,7 @@ def test_a_payoff_matrix_needs_two_players():
         (([1], [2]), "infoset 0 has parent sequence 1: it must lie between 0 and 0"),
         (([0, -1], [2, 2]), "infoset 1 has parent sequence -1: it must lie between 0 and 2"),
         (([0, 3], [2, 2]), "infoset 1 has parent sequence 3: it must lie between 0 and 2"),
-        (([[0]], [[2]]), r"parents has shape \(1, 1\): a vector is needed"),
+        (([[0]], [[2]]), r"parents has shape \(1, 1\): expected a vector"),
         (([0], [2], ["a", "b"]), "2 infoset labels and 1 rows of action labels for 1 infosets"),
         (([0], [2], ["a"], [("x",)]), "infoset 'a' has 1 action labels for 2 actions"),
         (([0], [2], ["a"], [("x", "x")]), "infoset 'a' has an action label twice"),
@@ -467,7 +467,7 @@ def test_a_players_plan_is_always_the_same_variable():
     assert game.plan(1).shape == (13,)
     assert game.plan(1).is_nonneg()
     for player in (2, -1, "0"):
-        with pytest.raises(InvalidGameError, match="kuhn has no player"):
+        with pytest.raises(InvalidGameError, match=r"player is .*, expected one from 0 to 1"):
             game.plan(player)
 
 
@@ -701,10 +701,10 @@ def leaf_table(sequences=((1, 1), (2, 2)), chance=(0.5, 0.5), payoffs=((1.0, -1.
         ({"sequences": np.zeros((0, 2), int), "chance": (), "payoffs": np.zeros((0, 2))}, "one leaf and one player"),
         ({"sequences": ((1, 1), (2, 2.5))}, "expected integers"),
         ({"sequences": ((1, 1), (2, 2**32))}, "expected integers of at most 32 bits"),
-        ({"payoffs": (("a", 1), (1, 1))}, "payoffs of a leaf table are no array of numbers"),
+        ({"payoffs": (("a", 1), (1, 1))}, "payoffs of a leaf table are not an array of numbers"),
         ({"payoffs": ((np.nan, 1), (1, 1))}, r"leaf 0 has payoffs \[nan, 1.0\], expected finite numbers"),
         ({"chance": (0.5, -0.5)}, "leaf 1 has chance -0.5, expected finite non-negative numbers"),
-        ({"exact_chance": (Fraction(1),)}, "expected a tuple with an entry a leaf, 2"),
+        ({"exact_chance": (Fraction(1),)}, "expected a tuple with one entry per leaf, 2"),
     ],
 )
 def test_what_is_no_leaf_table_is_refused(changes, message):
@@ -743,9 +743,9 @@ ZEROS = np.zeros((3, 3))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS]), "expected two, one a player"),
+        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS]), "expected two, one per player"),
         (lambda: SequenceForm(PENNIES, payoff_matrices=3), "the payoff matrices are 3, expected two"),
-        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS, "x"]), "payoff matrix of player 1 is no matrix"),
+        (lambda: SequenceForm(PENNIES, payoff_matrices=[ZEROS, "x"]), "payoff matrix of player 1 is not a matrix"),
         (lambda: SequenceForm(PENNIES * 2, payoff_matrices=[ZEROS] * 4), "for two players, but there are 4"),
         (lambda: SequenceForm(PENNIES, leaf_table(), [ZEROS, ZEROS]), "one of the three"),
         (lambda: SequenceForm(PENNIES, leaves=[1]), r"the leaves are \[1\], expected a LeafTable"),
@@ -756,20 +756,20 @@ ZEROS = np.zeros((3, 3))
         (lambda: SequenceForm.from_payoff_matrix([[1]], labels=3), "labels is 3, expected a pair of sequences"),
         (lambda: SequenceForm.from_payoff_matrix([[1]], labels=(["a"], 3)), "expected a pair of sequences"),
         (lambda: SequenceForm.from_payoff_matrix([[1]], labels=([[]], ["b"])), r"label \[\] is not hashable"),
-        (lambda: SequenceForm.from_payoff_matrix([[10**400]]), "no matrix of numbers"),
-        (lambda: SequenceForm.from_matrices(E2, [1, 0], E2, [1, 0], lying_indices()), "A is no matrix of numbers"),
-        (lambda: SequenceForm.from_rules(3), "3 is no game's rules: it has no num_players"),
-        (lambda: SequenceForm.from_tree(3), "no game tree"),
-        (lambda: Game("g", rules=3), "3 is no game's rules"),
+        (lambda: SequenceForm.from_payoff_matrix([[10**400]]), "not a matrix of numbers"),
+        (lambda: SequenceForm.from_matrices(E2, [1, 0], E2, [1, 0], lying_indices()), "A is not a matrix of numbers"),
+        (lambda: SequenceForm.from_rules(3), "3 does not have the rules of a game: it has no num_players"),
+        (lambda: SequenceForm.from_tree(3), "is not a game tree"),
+        (lambda: Game("g", rules=3), "3 does not have the rules of a game"),
         (lambda: Game("g", tree=3), "the tree of game 'g' is 3"),
         (lambda: Game.from_sequence_form(3), "the sequence form of game 'matrices' is 3"),
-        (lambda: sequence_form_of("kuhn"), "'kuhn' is no game: a Game"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(2), "player 2 is none of the game's"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(-1), "player -1 is none of the game's"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).gradient(True, []), "player True is none of the game's"),
-        (lambda: load_game("kuhn").exact_sequence_form.exact_payoffs("0"), "player '0' is none of the game's"),
-        (lambda: load_game("kuhn").plan(True), "kuhn has no player True"),
-        (lambda: load_game("kuhn").plan(1.0), "kuhn has no player 1.0"),
+        (lambda: sequence_form_of("kuhn"), "game is 'kuhn', expected a Game"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(2), "player is 2, expected one"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(-1), "player is -1, expected one"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).gradient(True, []), "player is True, expected one"),
+        (lambda: load_game("kuhn").exact_sequence_form.exact_payoffs("0"), "player is '0', expected one"),
+        (lambda: load_game("kuhn").plan(True), "player is True, expected one"),
+        (lambda: load_game("kuhn").plan(1.0), "player is 1.0, expected one"),
     ],
 )
 def test_what_makes_no_game_is_refused(make, message):
@@ -908,7 +908,7 @@ def test_labels_of_many_digits_have_a_fingerprint():
         (([2**80], [2]), "a vector of integers"),
         (([0.9], [2.7]), r"parents is \[0.9\]: a vector of integers"),
         (([True], [2]), "a vector of integers"),
-        (([0, [1]], [2]), "a vector of integers is needed"),
+        (([0, [1]], [2]), "expected a vector of integers"),
         (([0], None), r"num_actions has shape \(\)"),
         (([0, 0], [2**31 - 1] * 2), "num_actions sum to 4294967294, expected at most"),
         (([0], [2], [["a"]]), r"label \['a'\] is not hashable"),
@@ -930,7 +930,7 @@ def test_labels_that_no_infoset_can_have():
             treeplex.sequence(label, "p")
     with pytest.raises(InvalidStrategyError, match=r"has no action \['p'\]"):
         treeplex.sequence("K_", ["p"])
-    with pytest.raises(InvalidStrategyError, match="the realization plan is no array of numbers"):
+    with pytest.raises(InvalidStrategyError, match="the realization plan is not an array of numbers"):
         treeplex.residual(["a"] * 13)
 
 

@@ -312,7 +312,7 @@ def test_games_that_do_not_say_what_is_observed_are_refused():
     for game in (without, load_game("coin"), Game.from_tree(GameTree.from_rules(Kuhn())), load_game("transit:width=2")):
         with pytest.raises(UnsupportedProblemError, match="does not say what players observe: expected rules with"):
             observer_tree(game, player=0)
-    with pytest.raises(InvalidGameError, match="is no game"):
+    with pytest.raises(InvalidGameError, match="is not a game"):
         observer_tree("kuhn", player=0)
     for player in (2, -1, "0", True):
         with pytest.raises(InvalidStrategyError, match="none of the game's"):

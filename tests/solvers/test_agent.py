@@ -191,7 +191,7 @@ def test_what_is_no_agent_is_refused_in_one_line():
     for seats in ([agent], [agent, agent], [uniform, agent], [agent, "uniform"], [agent, Strategy.uniform(LEDUC, 1)]):
         with pytest.raises(InvalidStrategyError):
             encounter(KUHN, seats, 1)
-    with pytest.raises(InvalidStrategyError, match="games = -1"):
+    with pytest.raises(InvalidStrategyError, match="games is -1"):
         encounter(KUHN, [agent, uniform], -1)
 
 

@@ -208,10 +208,10 @@ def test_what_makes_no_sense_is_refused():
         _ = EmpiricalPlay(KUHN).cce_gap
     with pytest.raises(InvalidStrategyError, match="is of another game"):
         cce_gap(LEDUC, [profile])
-    with pytest.raises(InvalidStrategyError, match="is no profile"):
+    with pytest.raises(InvalidStrategyError, match=r"profile is .*, expected a Profile"):
         cce_gap(KUHN, [profile[0]])
     for weight in (0.0, -1.0, float("nan"), float("inf"), True, "1"):
-        with pytest.raises(InvalidStrategyError, match=r"has weight .*, expected a number above 0"):
+        with pytest.raises(InvalidStrategyError, match=r"the weight of a profile is .*, expected a number above 0"):
             cce_gap(KUHN, [profile], [weight])
     with pytest.raises(InvalidStrategyError, match="not as many weights as profiles"):
         cce_gap(KUHN, [profile], [1.0, 1.0])

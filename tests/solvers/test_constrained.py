@@ -47,7 +47,7 @@ from treeplex.models.constraints import (
     reach_bound,
 )
 from treeplex.models.distances import KLDistance
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform.evaluate import best_response_value
 from treeplex.solvers.infeasibility import find_infeasibility
 
@@ -246,10 +246,10 @@ def test_a_conflict_is_irreducible_and_its_least_violation_is_proven(root, seed,
     assert found.proven <= found.least_violation <= found.proven + 1e-8
     assert found.least_violation == pytest.approx(sum(max(0.0, v) for v in found.violations.values()))
     conflict = [one for one in drawn if one.name in found.conflict]
-    assert solve(LeastViolation(game, player, tuple(conflict))).lower > 0.0
+    assert solve(FeasibilityRelaxation(game, player, tuple(conflict))).lower > 0.0
     for rest in combinations(conflict, len(conflict) - 1):
         if rest:
-            assert solve(LeastViolation(game, player, rest)).objective <= 1e-8
+            assert solve(FeasibilityRelaxation(game, player, rest)).objective <= 1e-8
 
 
 # --- convex constraints -----------------------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform import best_response_values
 from treeplex.solvers import counter_profile
-from treeplex.solvers.opponents.strategies.counter_strategies import DEFAULT_PENALTY
+from treeplex.solvers.opponents.counter_strategies import DEFAULT_PENALTY
 
 LEDUC = "leduc:merge_suits=true"
 KNOWN = [
@@ -131,7 +131,7 @@ def test_more_games_promise_more_and_earn_more() -> None:
 def test_what_is_guaranteed_holds_against_opponents_that_fit(player: int) -> None:
     seen = Seen("kuhn", player)
     response = counter_strategy(seen.model(3_000, seed=1, confidence=0.9999))
-    nearest = solve(LeastViolation(seen.game, 1 - player, response.model.constraints), "highs-simplex")
+    nearest = solve(FeasibilityRelaxation(seen.game, 1 - player, response.model.constraints), "highs-simplex")
     for opponent in (seen.opponent, nearest.profile[1 - player], response.fitted_opponent, response.worst_opponent):
         assert max(one.value(opponent.plan) for one in response.model.constraints) < 1e-9
         assert response.payoff_against(opponent) >= response.guaranteed - 1e-9
@@ -162,7 +162,7 @@ def contradictory(player: int = 0) -> tuple[Seen, OpponentModel]:
 def test_observations_that_exclude_each_other_are_paid_for(player: int) -> None:
     seen, model = contradictory(player)
     response = counter_strategy(model)
-    nearest = solve(LeastViolation(seen.game, 1 - player, model.constraints), "highs-simplex")
+    nearest = solve(FeasibilityRelaxation(seen.game, 1 - player, model.constraints), "highs-simplex")
     assert nearest.lower > 1e-3
     assert response.least_violation == pytest.approx(nearest.objective)
     assert response.penalty == DEFAULT_PENALTY * 2
@@ -193,10 +193,10 @@ def test_the_observations_that_clash_are_named() -> None:
     assert response.conflict
     clashing = [one for one in model.constraints if one.name in response.conflict]
     assert len(clashing) == len(response.conflict)
-    assert solve(LeastViolation(model.game, 1, clashing)).lower > 1e-6
+    assert solve(FeasibilityRelaxation(model.game, 1, clashing)).lower > 1e-6
     for left_out in clashing:
         rest = [one for one in clashing if one is not left_out]
-        assert solve(LeastViolation(model.game, 1, rest)).objective == pytest.approx(0.0, abs=1e-9)
+        assert solve(FeasibilityRelaxation(model.game, 1, rest)).objective == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_penalty_that_is_given_counts_even_where_all_can_be_met() -> None:

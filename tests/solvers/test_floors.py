@@ -10,13 +10,13 @@ from treeplex import (
     BestNash,
     DataBiasedResponse,
     EpsilonSafeResponse,
+    EpsilonSafeStyle,
     Functional,
     Game,
     InvalidStrategyError,
     RestrictedNash,
     Status,
     Strategy,
-    StyledNash,
     UnsupportedProblemError,
     load_game,
     solve,
@@ -40,7 +40,7 @@ def problems(game, player):
         "epsilon-safe": EpsilonSafeResponse(game, model, epsilon=0.02 * unit),
         "best-nash": BestNash(game, model),
         "data-biased": DataBiasedResponse(game, model, p=0.3),
-        "style": StyledNash(game, epsilon=0.01 * unit, maximise=Functional(player, action, "the middle action")),
+        "style": EpsilonSafeStyle(game, epsilon=0.01 * unit, maximise=Functional(player, action, "the middle action")),
         "robust": RobustResponse(game, [model, opponent_strategy("random:seed=1", game, 1 - player)], p=0.4),
     }
 
@@ -49,7 +49,7 @@ def agrees(problem, method, tolerance, most=1e-3, **limits):
     """Whether an iterative answer is near the exact one, in units of the largest payoff, and proves it."""
     unit = problem.game.sequence_form.payoff_scale
     exact, found = solve(problem), solve(problem, method, tol=tolerance * unit, **limits)
-    scale = problem.scale / unit if isinstance(problem, StyledNash) else 1.0
+    scale = problem.scale / unit if isinstance(problem, EpsilonSafeStyle) else 1.0
     assert found.status is Status.CONVERGED
     assert abs(found.objective - exact.objective) <= most * unit * scale
     assert problem.error(found.certificate) <= tolerance * unit

@@ -20,8 +20,8 @@ from treeplex import (
     solve,
     worst_case,
 )
-from treeplex.solvers import frontier as frontier_module
 from treeplex.solvers.opponents.strategies import opponent_strategy
+from treeplex.solvers.parametric import frontier as frontier_module
 
 
 def check_laws(game, opponent, frontier, value, tolerance):

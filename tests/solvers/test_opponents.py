@@ -135,16 +135,16 @@ def test_whole_numbers_may_be_powers_of_ten():
     [
         (lambda: mixture([], []), "a mixture of 0 strategies with 0 weights"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)], [0.5, 0.5]), "1 strategies with 2 weights"),
-        (lambda: mixture(["uniform"], [1]), "a mixture of 'uniform': a Strategy is needed"),
+        (lambda: mixture(["uniform"], [1]), "a part of the mixture is 'uniform', expected a Strategy"),
         (lambda: mixture([Strategy.uniform(KUHN, 0), Strategy.uniform(KUHN, 1)], [0.5, 0.5]), "of players 0 and 1"),
         (lambda: mixture([Strategy.uniform(KUHN, 0), Strategy.uniform(LEDUC, 0)], [0.5, 0.5]), "of another game"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)], [float("nan")]), "expected probabilities that sum to 1"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)] * 2, [1.5, -0.5]), "expected probabilities that sum to 1"),
         (lambda: mixture([Strategy.uniform(KUHN, 0)], ["1"]), "expected probabilities that sum to 1"),
-        (lambda: perturbed("uniform"), "'uniform' is no strategy"),
-        (lambda: perturbed(Strategy.uniform(KUHN, 0), epsilon="1"), "epsilon is '1', expected a probability"),
+        (lambda: perturbed("uniform"), "strategy is 'uniform', expected a Strategy"),
+        (lambda: perturbed(Strategy.uniform(KUHN, 0), epsilon="1"), "epsilon is '1', expected a number from 0 to 1"),
         (lambda: perturbed(Strategy.uniform(KUHN, 0), concentration=float("inf"), seed=1), "concentration is inf"),
-        (lambda: perturbed(Strategy.uniform(KUHN, 0), concentration=1.0, seed=1.5), "a concentration needs a seed"),
+        (lambda: perturbed(Strategy.uniform(KUHN, 0), concentration=1.0, seed=1.5), "seed of a concentration is 1.5"),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_line(call, message):
@@ -254,7 +254,7 @@ def test_seat_one_responds_safely_and_the_price_of_safety_is_shown(capsys, tmp_p
         (["--problem", "rnr", "--opponent", "unifrm", "--p", "1"], "did you mean uniform?"),
         (
             ["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--player", "2"],
-            "'--player': '2', expected 0 or 1",
+            "--player '2': expected 0 or 1",
         ),
         (["--problem", "rnr", "--opponent", "uniform", "--p", "1", "--method", "cfvfp"], "cannot solve rnr"),
         (["--problem", "rmr"], "did you mean rnr?"),

@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import grow, to_game, trees
@@ -97,7 +97,8 @@ def test_the_value_of_leduc_is_a_fraction():
 
 
 @pytest.mark.parametrize(
-    ("player", "gained"), [(0, "0.7076862403"), pytest.param(1, "0.7852484434", marks=pytest.mark.slow)]
+    ("player", "gained"),
+    [pytest.param(0, "0.7076862403", marks=thorough), pytest.param(1, "0.7852484434", marks=pytest.mark.slow)],
 )
 def test_the_best_equilibrium_strategy_against_uniform_play_gains_what_is_on_record_to_the_last_digit(player, gained):
     solution = proven(EpsilonSafeResponse(LEDUC, Strategy.uniform(LEDUC, 1 - player), epsilon=0))

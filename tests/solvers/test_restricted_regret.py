@@ -1,7 +1,10 @@
 """Restricted Nash responses by regret minimisation, held against linear programs."""
 
+import itertools
+
 import numpy as np
 import pytest
+from effort import some
 
 from treeplex import (
     CFR,
@@ -18,10 +21,12 @@ from treeplex.solvers.opponents.strategies import opponent_strategy
 METHODS = ["cfr", "cfr+", "dcfr", "pcfr+"]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("p", [0, 0.25, 0.75, 1])
-@pytest.mark.parametrize("spec", ["kuhn", "goofspiel:cards=4", "transit:width=2", "rps:rock=3"])
+GAMES = ["kuhn", "goofspiel:cards=4", "transit:width=2", "rps:rock=3"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "p", "player", "method"), some(itertools.product(GAMES, [0, 0.25, 0.75, 1], [0, 1], METHODS), 3)
+)
 def test_objectives_are_those_of_the_linear_program(spec, p, player, method):
     game = load_game(spec)
     problem = RestrictedNash(game, opponent_strategy("random:seed=2", game, 1 - player), p=p)

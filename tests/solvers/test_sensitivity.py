@@ -22,9 +22,9 @@ from treeplex import (
     Strategy,
     UnsupportedProblemError,
     load_game,
+    parametric_value,
     restricted_nash_frontier,
     solve,
-    value_function,
 )
 from treeplex.models.constraints import LinearConstraint
 from treeplex.solvers.opponents.strategies import opponent_strategy
@@ -71,7 +71,7 @@ def check_shape(function, concave):
 
 def test_kuhn_pays_four_for_the_first_bit_of_safety():
     problem = EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.1)
-    function = value_function(problem, "safety", 0, 1)
+    function = parametric_value(problem, "safety", 0, 1)
     np.testing.assert_allclose(function.breakpoints, [1 / 18, 5 / 18], atol=1e-9)
     np.testing.assert_allclose(function.prices, [4.0, 0.5, 0.0], atol=1e-9)
     np.testing.assert_allclose(function.values, [3 / 18, 7 / 18, 1 / 2, 1 / 2], atol=1e-9)
@@ -87,7 +87,7 @@ def test_the_price_of_safety_in_leduc_changes_where_the_restricted_response_does
     value = float(game.reference_value) * (1 - 2 * seat)
     frontier = restricted_nash_frontier(game, model, value)
     problem = EpsilonSafeResponse(game, model, epsilon=0, game_value=value)
-    function = value_function(problem, "safety", 0, 8)
+    function = parametric_value(problem, "safety", 0, 8)
     assert len(function.breakpoints) == len(frontier.breakpoints) == changes
     # κ = (1 − p) / p, and nothing to gain beyond the best response.
     np.testing.assert_allclose(function.prices[:-1], 1 / frontier.breakpoints - 1, rtol=1e-6)
@@ -108,7 +108,7 @@ def test_safe_responses_agree_with_cold_solves(root, data):
     model = opponent_strategy(f"random:seed={data.draw(st.integers(0, 99))}", game, 1 - seat)
     problem = EpsilonSafeResponse(game, model, epsilon=0)
     problem = problem.with_game_value(solve(Nash(game)).value * (1 - 2 * seat))
-    function = value_function(problem, "safety", 0, 6)
+    function = parametric_value(problem, "safety", 0, 6)
     check_shape(function, concave=True)
     assert function.gap <= 1e-8
     check_against_cold_solves(problem, function, data.draw(st.lists(st.floats(0.01, 1), min_size=3, max_size=3)), 1e-7)
@@ -126,7 +126,7 @@ def test_constrained_equilibria_of_either_player_agree_with_cold_solves(root, da
     fixed = bound_on(game, player, other, 0.25, name="fixed")
     problem = ConstrainedNash(game, [bound_on(game, player, one, sense=sense), fixed])
     assume(solve(problem.with_bound("moved", 9.0 if sense == "<=" else -9.0)).status is Status.OPTIMAL)
-    function = value_function(problem, "moved", -0.5, 1.5)
+    function = parametric_value(problem, "moved", -0.5, 1.5)
     check_shape(function, concave=player == 0)
     assert max(function.gap, function.violation) <= 1e-8
     # Loosening helps the constraint's own player.
@@ -138,7 +138,7 @@ def test_constrained_equilibria_of_either_player_agree_with_cold_solves(root, da
 def test_fewer_pieces_are_looked_for_where_less_accuracy_will_do():
     game = load_game("leduc")
     problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0, game_value=float(game.reference_value))
-    whole, rough = (value_function(problem, "safety", 0, 4, accuracy=accuracy) for accuracy in (0.0, 1e-3))
+    whole, rough = (parametric_value(problem, "safety", 0, 4, accuracy=accuracy) for accuracy in (0.0, 1e-3))
     assert len(rough.prices) < len(whole.prices) / 2
     assert rough.gap <= 1e-3 + 1e-9
     for bound in np.linspace(0, 4, 50).tolist():
@@ -152,7 +152,7 @@ def test_bounds_that_cannot_be_met_are_told(player):
     # Kings bet at least 0.25 of the time; the bound that moves is on the same sequence from above.
     bet = sequence(player, infoset, "b")
     least = bound_on(KUHN, player, bet, 0.25, sense=">=", name="least")
-    function = value_function(ConstrainedNash(KUHN, [bound_on(KUHN, player, bet), least]), "moved", -1, 2)
+    function = parametric_value(ConstrainedNash(KUHN, [bound_on(KUHN, player, bet), least]), "moved", -1, 2)
     assert function.feasible == pytest.approx((0.25, 2.0), abs=1e-9)
     assert function.at(0.2) == (-math.inf, math.inf)[player]
     assert math.isnan(function.price(0.2))
@@ -165,7 +165,7 @@ def test_bounds_that_cannot_be_met_are_told(player):
 def test_a_bound_with_one_feasible_place_has_one_value():
     bet = sequence(0, "K_", "b")
     most, least = bound_on(KUHN, 0, bet, 0.25, name="most"), bound_on(KUHN, 0, bet, sense=">=")
-    function = value_function(ConstrainedNash(KUHN, [most, least]), "moved", 0.25, 3)
+    function = parametric_value(ConstrainedNash(KUHN, [most, least]), "moved", 0.25, 3)
     assert function.feasible == pytest.approx((0.25, 0.25), abs=1e-9)
     expected = solve(ConstrainedNash(KUHN, [most, least.with_bound(0.25)])).objective
     assert function.at(function.feasible[0]) == pytest.approx(expected, abs=1e-9)
@@ -186,9 +186,9 @@ def test_what_cannot_be_asked_is_refused_in_one_line():
         (InvalidGameError, "epsilon is -1.0", (safe, "safety", -1, 1)),
     ):
         with pytest.raises(error, match=match) as caught:
-            value_function(*arguments)
+            parametric_value(*arguments)
         assert "\n" not in str(caught.value)
-    function = value_function(problem, "moved", 0, 1)
+    function = parametric_value(problem, "moved", 0, 1)
     for bound in (-0.1, 1.1, math.nan, "half", None):
         with pytest.raises(InvalidConstraintError, match="expected a number from 0 to 1"):
             function.at(bound)
@@ -197,7 +197,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line():
 def test_pictures_are_written(tmp_path):
     pytest.importorskip("matplotlib")
     bet = sequence(0, "K_", "b")
-    function = value_function(ConstrainedNash(KUHN, [bound_on(KUHN, 0, bet)]), "moved", -0.5, 1)
+    function = parametric_value(ConstrainedNash(KUHN, [bound_on(KUHN, 0, bet)]), "moved", -0.5, 1)
     for name in ("one.png", "two.svg"):
         function.plot(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
@@ -211,7 +211,7 @@ def test_feasible_bounds_do_not_hang_on_the_unit_of_payoffs(unit):
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(unit * np.array([[1.0, -1.0], [-1.0, 1.0]])))
     for player in (0, 1):
         problem = ConstrainedNash(game, [bound_on(game, player, 1, sense=">=")])
-        function = value_function(problem, "moved", -0.2, 3.0)
+        function = parametric_value(problem, "moved", -0.2, 3.0)
         assert function.feasible == pytest.approx((-0.2, 1.0))
         assert function.breakpoints == pytest.approx([0.5])
         assert np.abs(function.prices) / unit == pytest.approx([0.0, 2.0])

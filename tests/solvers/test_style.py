@@ -14,6 +14,7 @@ from treeplex import (
     CVXPY,
     BestNash,
     EpsilonSafeResponse,
+    EpsilonSafeStyle,
     Functional,
     Game,
     InvalidGameError,
@@ -22,7 +23,6 @@ from treeplex import (
     SolverError,
     Status,
     Strategy,
-    StyledNash,
     UnsupportedProblemError,
     expected_payoffs,
     frequency,
@@ -112,8 +112,8 @@ def test_linear_styles_of_random_games_are_those_of_an_independent_program(tree,
     scale = game.sequence_form.payoff_scale
     coefficients = np.random.default_rng(seed).normal(size=form.treeplexes[player].num_sequences)
     functional = Functional(player, coefficients, "random", constant=2.0)
-    most = solve(StyledNash(game, epsilon=share * scale, maximise=functional))
-    least = solve(StyledNash(game, epsilon=share * scale, minimise=functional))
+    most = solve(EpsilonSafeStyle(game, epsilon=share * scale, maximise=functional))
+    least = solve(EpsilonSafeStyle(game, epsilon=share * scale, minimise=functional))
     floor = most.game_value - share * scale
     assert most.objective == pytest.approx(2.0 + by_linprog(game, player, coefficients, floor), abs=1e-6)
     assert least.objective == pytest.approx(2.0 - by_linprog(game, player, -coefficients, floor), abs=1e-6)
@@ -122,7 +122,7 @@ def test_linear_styles_of_random_games_are_those_of_an_independent_program(tree,
         assert solution.lower <= solution.objective <= solution.upper
         assert solution.objective == pytest.approx(functional.value(solution.strategy), abs=1e-12)
         assert worst_case(game, solution.strategy) >= floor - 1e-7 * scale
-    through_cvxpy = solve(StyledNash(game, epsilon=share * scale, minimise=functional), "cvxpy")
+    through_cvxpy = solve(EpsilonSafeStyle(game, epsilon=share * scale, minimise=functional), "cvxpy")
     assert through_cvxpy.objective == pytest.approx(least.objective, abs=1e-6)
 
 
@@ -175,13 +175,13 @@ def by_cutting_planes(distance, floor, start, gap=1e-6):
 @pytest.mark.parametrize("kind", [KLDistance, L2Distance])
 def test_the_nearest_safe_strategy_is_that_of_an_independent_method(kind, epsilon):
     behaviour = np.random.default_rng(0).dirichlet([1.0, 1.0], size=6).ravel()
-    mixed = solve(StyledNash(KUHN, epsilon=0.0, nearest=L2Distance(UNIFORM))).strategy.plan
+    mixed = solve(EpsilonSafeStyle(KUHN, epsilon=0.0, nearest=L2Distance(UNIFORM))).strategy.plan
     start = (1 - epsilon) * mixed + epsilon * UNIFORM.plan  # uniform play costs less than a unit
     for reference in (UNIFORM, Strategy(KUHN, 0, np.concatenate([[1.0], behaviour]))):
         distance = kind(reference)
         lower, upper = by_cutting_planes(distance, -1 / 18 - epsilon, start)
         assert upper - lower <= 1e-6
-        solution = solve(StyledNash(KUHN, epsilon=epsilon, nearest=distance))
+        solution = solve(EpsilonSafeStyle(KUHN, epsilon=epsilon, nearest=distance))
         assert solution.method == CVXPY()
         assert solution.status is Status.OPTIMAL
         assert lower - 1e-8 <= solution.objective <= upper + 1e-8
@@ -194,7 +194,7 @@ def test_the_nearest_safe_strategy_is_that_of_an_independent_method(kind, epsilo
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("game", [KUHN, load_game("transit:width=2,horizon=4")], ids=lambda game: game.spec)
 def test_the_nearest_strategy_in_l1_is_the_same_by_linear_program_and_by_cvxpy(game, player, epsilon):
-    problem = StyledNash(game, epsilon=epsilon, nearest=L1Distance(Strategy.uniform(game, player)))
+    problem = EpsilonSafeStyle(game, epsilon=epsilon, nearest=L1Distance(Strategy.uniform(game, player)))
     exact, through_cvxpy = solve(problem, "highs-simplex"), solve(problem, "cvxpy")
     clarabel = solve(problem, CVXPY(solver="CLARABEL"))
     assert exact.status is through_cvxpy.status is Status.OPTIMAL
@@ -206,7 +206,7 @@ def test_the_nearest_strategy_in_l1_is_the_same_by_linear_program_and_by_cvxpy(g
 @pytest.mark.parametrize("kind", [L2Distance, KLDistance])
 @pytest.mark.parametrize("player", [0, 1])
 def test_conic_answers_in_leduc_prove_themselves(kind, player):
-    solution = solve(StyledNash(LEDUC, epsilon=0.1, nearest=kind(Strategy.uniform(LEDUC, player))))
+    solution = solve(EpsilonSafeStyle(LEDUC, epsilon=0.1, nearest=kind(Strategy.uniform(LEDUC, player))))
     assert solution.status is Status.OPTIMAL
     assert solution.gap <= 1e-6
     assert solution.violation <= 1e-7
@@ -222,7 +222,7 @@ def test_conic_answers_in_leduc_prove_themselves(kind, player):
 
 @pytest.mark.parametrize("kind", [L1Distance, L2Distance, KLDistance])
 def test_a_strategy_that_is_safe_is_its_own_nearest(kind):
-    solution = solve(StyledNash(KUHN, epsilon=1.0, nearest=kind(UNIFORM)))
+    solution = solve(EpsilonSafeStyle(KUHN, epsilon=1.0, nearest=kind(UNIFORM)))
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(0.0, abs=1e-5)
     assert solution.lower >= 0.0
@@ -231,7 +231,7 @@ def test_a_strategy_that_is_safe_is_its_own_nearest(kind):
 
 @pytest.mark.parametrize("kind", [L1Distance, L2Distance, KLDistance])
 def test_a_certificate_does_not_pass_a_wrong_strategy_nor_believe_wrong_evidence(kind):
-    problem = StyledNash(KUHN, epsilon=0.05, nearest=kind(UNIFORM), game_value=-1 / 18)
+    problem = EpsilonSafeStyle(KUHN, epsilon=0.05, nearest=kind(UNIFORM), game_value=-1 / 18)
     right = solve(problem)
     size = 13 - (kind is not KLDistance)
     rng = np.random.default_rng(3)
@@ -243,13 +243,13 @@ def test_a_certificate_does_not_pass_a_wrong_strategy_nor_believe_wrong_evidence
         assert certificate.objective == right.objective
     unsafe = problem.certify(right.profile.__class__([UNIFORM, right.profile[1]]), right.multipliers)
     assert unsafe.violation > 0.3
-    other = solve(StyledNash(KUHN, epsilon=0.05, maximise=BETS))
+    other = solve(EpsilonSafeStyle(KUHN, epsilon=0.05, maximise=BETS))
     assert problem.certify(other.profile, right.multipliers).gap > 0.1
 
 
 def test_multipliers_are_what_a_little_more_room_is_worth():
     for style in ({"maximise": BETS}, {"nearest": L1Distance(UNIFORM)}, {"nearest": KLDistance(UNIFORM)}):
-        here, there = (solve(StyledNash(KUHN, epsilon=epsilon, **style)) for epsilon in (0.03, 0.03 + 1e-4))
+        here, there = (solve(EpsilonSafeStyle(KUHN, epsilon=epsilon, **style)) for epsilon in (0.03, 0.03 + 1e-4))
         gained = abs(there.objective - here.objective)
         assert gained == pytest.approx(1e-4 * here.multipliers["safety"], rel=0.02)
 
@@ -281,14 +281,14 @@ def test_slack_buys_gain_at_the_rate_of_the_multiplier():
 
 
 def test_a_limit_of_iterations_is_not_called_one_of_time():
-    assert solve(StyledNash(KUHN, epsilon=0.05, nearest=L2Distance(UNIFORM)), max_iterations=2).status is (
+    assert solve(EpsilonSafeStyle(KUHN, epsilon=0.05, nearest=L2Distance(UNIFORM)), max_iterations=2).status is (
         Status.ITERATION_LIMIT
     )
 
 
 def test_the_default_method_is_one_that_can_solve_it():
-    assert solve(StyledNash(KUHN, epsilon=0.1, nearest=L1Distance(UNIFORM))).method.name == "highs"
-    conic = StyledNash(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM), game_value=-1 / 18)
+    assert solve(EpsilonSafeStyle(KUHN, epsilon=0.1, nearest=L1Distance(UNIFORM))).method.name == "highs"
+    conic = EpsilonSafeStyle(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM), game_value=-1 / 18)
     assert solve(conic).method.name == "cvxpy"
     with pytest.raises(UnsupportedProblemError, match=r"method highs cannot solve style.*: use cvxpy$"):
         solve(conic, "highs")
@@ -300,7 +300,7 @@ def test_the_default_method_is_one_that_can_solve_it():
 
 
 def test_a_style_says_what_it_optimises_and_nothing_of_an_opponent():
-    solution = solve(StyledNash(KUHN, epsilon=0.05, maximise=BETS))
+    solution = solve(EpsilonSafeStyle(KUHN, epsilon=0.05, maximise=BETS))
     record = solution.to_dict()
     assert (record["problem"], record["player"]) == ("style", 0)
     assert (record["gain"], record["opponent_value"], record["slack"]) == (None, None, None)
@@ -311,17 +311,17 @@ def test_a_style_says_what_it_optimises_and_nothing_of_an_opponent():
 
 def test_fractions_prove_styles_and_the_best_equilibrium_strategy_exactly():
     pytest.importorskip("flint")
-    bets = solve(StyledNash(KUHN, epsilon="1/100", maximise=BETS), "rational")
+    bets = solve(EpsilonSafeStyle(KUHN, epsilon="1/100", maximise=BETS), "rational")
     assert (bets.exact.certificate.lower, bets.exact.certificate.upper) == (Fraction(227, 450), Fraction(227, 450))
-    least = solve(StyledNash(KUHN, epsilon=Fraction(1, 100), minimise=BETS), "rational")
+    least = solve(EpsilonSafeStyle(KUHN, epsilon=Fraction(1, 100), minimise=BETS), "rational")
     assert least.exact.certificate.objective == 0
-    near = solve(StyledNash(KUHN, epsilon="1/100", nearest=L1Distance(Strategy.uniform(KUHN, 1))), "rational")
+    near = solve(EpsilonSafeStyle(KUHN, epsilon="1/100", nearest=L1Distance(Strategy.uniform(KUHN, 1))), "rational")
     assert near.exact.certificate.objective == near.exact.certificate.lower == Fraction(323, 75)
     best = solve(BestNash(KUHN, Strategy.uniform(KUHN, 1)), "rational")
     assert best.exact.certificate.objective == Fraction(1, 6)
     assert best.slack == 0.0
     with pytest.raises(UnsupportedProblemError, match=r"method rational cannot solve style.*: use cvxpy$"):
-        solve(StyledNash(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM)), "rational")
+        solve(EpsilonSafeStyle(KUHN, epsilon=0.1, nearest=L2Distance(UNIFORM)), "rational")
 
 
 def test_a_range_is_exact_where_the_value_of_the_game_is_no_float():
@@ -347,7 +347,7 @@ def test_what_is_proven_hangs_on_the_unit_of_neither_payoffs_nor_styles(unit, si
         {"nearest": KLDistance(Strategy.uniform(game, 0), [size])},
     ]
     for style in styles:
-        problem = StyledNash(game, epsilon=0.1 * unit, **style)
+        problem = EpsilonSafeStyle(game, epsilon=0.1 * unit, **style)
         solution = solve(problem)
         assert solution.status is Status.OPTIMAL
         assert solution.gap <= 1e-4 * size
@@ -409,31 +409,55 @@ def test_reaches_sum_to_what_a_walk_of_the_tree_says(tree, player, seed):
 
 
 REFUSED = [
-    (lambda: StyledNash("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style: expected a Game"),
-    (lambda: StyledNash(KUHN, epsilon=-1, maximise=BETS), InvalidGameError, "epsilon is -1, expected"),
-    (lambda: StyledNash(KUHN, epsilon=0.1), UnsupportedProblemError, "needs one of maximise.*received none"),
+    (lambda: EpsilonSafeStyle("kuhn", epsilon=0.1, maximise=BETS), InvalidGameError, "style: expected a Game"),
+    (lambda: EpsilonSafeStyle(KUHN, epsilon=-1, maximise=BETS), InvalidGameError, "epsilon is -1, expected"),
+    (lambda: EpsilonSafeStyle(KUHN, epsilon=0.1), UnsupportedProblemError, "needs one of maximise.*received none"),
     (
-        lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS, minimise=BETS),
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=BETS, minimise=BETS),
         UnsupportedProblemError,
         "received maximise and minimise",
     ),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS.coefficients), InvalidStrategyError, "and player="),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(3), player=0), InvalidStrategyError, "3 coefficients"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=7), InvalidStrategyError, "expected 0 or 1"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=0.0), InvalidStrategyError, "expected 0 or 1"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=np.ones(13), player=True), InvalidStrategyError, "expected 0 or 1"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise="bets", player=0), InvalidGameError, "no vector of numbers"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS, player=1), InvalidStrategyError, "is about player 0"),
-    (lambda: StyledNash(LEDUC, epsilon=0.1, maximise=BETS), InvalidStrategyError, "coefficients, expected 1093"),
-    (lambda: StyledNash(KUHN, epsilon=0.1, nearest=UNIFORM), UnsupportedProblemError, "expected one of L1Distance"),
-    (lambda: StyledNash(LEDUC, epsilon=0.1, nearest=L1Distance(UNIFORM)), InvalidStrategyError, "game"),
+    (lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=BETS.coefficients), InvalidStrategyError, "and player="),
     (
-        lambda: StyledNash(load_game("kuhn:players=3"), epsilon=0.1, maximise=BETS),
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=np.ones(3), player=0),
+        InvalidStrategyError,
+        "3 coefficients",
+    ),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=np.ones(13), player=7),
+        InvalidStrategyError,
+        "expected 0 or 1",
+    ),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=np.ones(13), player=0.0),
+        InvalidStrategyError,
+        "expected 0 or 1",
+    ),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=np.ones(13), player=True),
+        InvalidStrategyError,
+        "expected 0 or 1",
+    ),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise="bets", player=0),
+        InvalidGameError,
+        "not a vector of numbers",
+    ),
+    (lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=BETS, player=1), InvalidStrategyError, "is about player 0"),
+    (lambda: EpsilonSafeStyle(LEDUC, epsilon=0.1, maximise=BETS), InvalidStrategyError, "coefficients, expected 1093"),
+    (
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, nearest=UNIFORM),
+        UnsupportedProblemError,
+        "expected one of L1Distance",
+    ),
+    (lambda: EpsilonSafeStyle(LEDUC, epsilon=0.1, nearest=L1Distance(UNIFORM)), InvalidStrategyError, "game"),
+    (
+        lambda: EpsilonSafeStyle(load_game("kuhn:players=3"), epsilon=0.1, maximise=BETS),
         UnsupportedProblemError,
         "needs two players",
     ),
     (
-        lambda: StyledNash(KUHN, epsilon=0.1, maximise=BETS).linear_program(),
+        lambda: EpsilonSafeStyle(KUHN, epsilon=0.1, maximise=BETS).linear_program(),
         UnsupportedProblemError,
         "needs game_value",
     ),

@@ -30,7 +30,7 @@ from treeplex import (
     worst_case,
 )
 from treeplex.models.constraints import LinearConstraint, functional_bound, parse_constraint
-from treeplex.models.problems import LeastViolation
+from treeplex.models.problems import FeasibilityRelaxation
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 SIX_RANKS = load_game("leduc:ranks=6,merge_suits=true")
@@ -291,7 +291,7 @@ def test_least_violations_above_a_floor(player, method):
     texts = [f"{player}/bet@first >= 0.7", f"{player}/bet@all <= 0.5"]
     targets = [one for text in texts for one in parse_constraint(text, KUHN)]
     for loss in (Fraction(0), Fraction(1, 20), Fraction(1)):
-        problem = LeastViolation(KUHN, player, targets, floor=value - loss)
+        problem = FeasibilityRelaxation(KUHN, player, targets, floor=value - loss)
         solution = solve(problem, method)
         expected = least_by_linprog(KUHN, player, targets, float(value - loss))
         assert solution.status is Status.OPTIMAL
@@ -303,13 +303,13 @@ def test_least_violations_above_a_floor(player, method):
 
 def test_a_floor_that_is_missed_shows_in_the_error():
     targets = parse_constraint("bet@first >= 0.4", KUHN)
-    problem = LeastViolation(KUHN, 0, targets, floor=-1 / 18)
+    problem = FeasibilityRelaxation(KUHN, 0, targets, floor=-1 / 18)
     always = Strategy.from_dict(KUHN, 0, {card: {"b": 1.0} for card in ("J_", "Q_", "K_")})
     profile = solve(Nash(KUHN)).profile
     certificate = problem.certify(type(profile)([always, profile[1]]))
     assert certificate.objective == 0.0
     assert problem.error(certificate) == pytest.approx(-1 / 18 - worst_case(KUHN, always))
     with pytest.raises(InvalidConstraintError, match="is called safety"):
-        LeastViolation(KUHN, 0, [LinearConstraint(0, {2: 1}, 0.5, "safety")], floor=0.0)
+        FeasibilityRelaxation(KUHN, 0, [LinearConstraint(0, {2: 1}, 0.5, "safety")], floor=0.0)
     with pytest.raises(InvalidGameError, match="floor is 'high', expected"):
-        LeastViolation(KUHN, 0, targets, floor="high")
+        FeasibilityRelaxation(KUHN, 0, targets, floor="high")

@@ -6,10 +6,25 @@ import math
 import pytest
 
 from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
-from treeplex.validation.papers import CDRNRFigure4, CDRNRFigure5, CDRNRFigure6, CDRNRFigure15, reproduce
+from treeplex.validation.papers import (
+    CDRNRFigure4,
+    CDRNRFigure5,
+    CDRNRFigure6,
+    CDRNRFigure15,
+    RecoveryRow,
+    reproduce,
+)
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_figure_15 import SECOND_ONLY, below
-from treeplex.validation.papers.depth_limited import ResponseRow, above_frontier, attainable, failures_of, response_row
+from treeplex.validation.papers.cdrnr_responses import (
+    ResponseRow,
+    above_frontier,
+    attainable,
+    failures_of,
+    judged_by_gain,
+    judged_robust,
+    response_row,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +76,11 @@ def test_actions_change_where_the_games_payoffs_say(traps):
 
 
 def test_an_action_too_many_or_at_another_p_fails(monkeypatch):
-    judge = CDRNRFigure4(points=24, halvings=4)._judged
+    experiment = CDRNRFigure4(points=24, halvings=4)
+
+    def judge(game, gadget, action, worth, played, best):
+        return experiment.judged(RecoveryRow(game, gadget, action, *worth, *(played or (None, None)), *best))
+
     assert judge("gadget_trap_1", "full", "a3", (15, 9), (0.5, 0.54), (0.5, 0.54)).passed
     assert not judge("gadget_trap_1", "full", "a3", (15, 9), None, (0.5, 0.54)).passed
     assert not judge("gadget_trap_1", "full", "a3", (15, 9), (0.45, 0.54), (0.5, 0.54)).passed
@@ -190,33 +209,17 @@ def test_pictures_are_drawn_of_all_rows_and_of_some(traps, leduc, rounds):
 
 
 def test_a_mixture_above_the_robust_responses_fails():
-    from treeplex.validation.papers.cdrnr_figure_5 import _judged
-
     robust = [point(1.0, 0.0, "CDRNR3", 0.1), point(2.0, 1.0, "CDRNR3", 1.0)]
-    assert _judged(point(1.5, 0.5, "CDBR3-NE", 0.5), [], robust).passed
-    assert "CDRNR3 gains less" in _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust).failure
-    assert _judged(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust[:1]).passed  # too little is known
+    assert judged_robust(point(1.5, 0.5, "CDBR3-NE", 0.5), [], robust).passed
+    assert "CDRNR3 gains less" in judged_robust(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust).failure
+    assert judged_robust(point(1.6, 0.5, "CDBR3-NE", 0.5), [], robust[:1]).passed  # too little is known
 
 
 # Figure 6
 
 
-def test_local_responses_gain_less_than_best_ones():
-    found = reproduce(CDRNRFigure6((3,), (1,)))
-    assert found.passed
-    gains = {(row.opponent, row.method): row.gain for row in found.rows}
-    for opponent in ("cfr:iterations=3", "random:seed=1"):
-        assert 0.0 < gains[opponent, "LBR"] < gains[opponent, "best response"]
-    shares = {claim.quantity: claim.measured for claim in found.claims}
-    lbr = gains["random:seed=1", "LBR"] / gains["random:seed=1", "best response"]
-    assert shares["LBR: gain over a best response's, mean over random opponents"] == pytest.approx(lbr)
-    assert shares["iterations of CFR from which LBR gains nothing"] is None
-
-
 def test_a_gain_that_cannot_be_fails():
-    from treeplex.validation.papers.cdrnr_figure_6 import _judged
-
-    assert _judged(point(1.0, 0.0, "LBR"), 1.0).passed
-    assert _judged(point(-0.5, 0.0, "LBR"), 1.0).passed
-    assert "a best response 1.0" in _judged(point(1.1, 0.0, "LBR"), 1.0).failure
-    assert "is negative" in _judged(point(-0.1, 0.0, "CDBR1"), 1.0).failure
+    assert judged_by_gain(point(1.0, 0.0, "LBR"), 1.0).passed
+    assert judged_by_gain(point(-0.5, 0.0, "LBR"), 1.0).passed
+    assert "a best response 1.0" in judged_by_gain(point(1.1, 0.0, "LBR"), 1.0).failure
+    assert "is negative" in judged_by_gain(point(-0.1, 0.0, "CDBR1"), 1.0).failure

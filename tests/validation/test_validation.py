@@ -170,9 +170,9 @@ def test_reduced_quick_suite() -> None:
         assert row.exploitability <= case.tolerance or case.problem != "nash"
         assert row.error is not None
         assert row.error <= case.tolerance
-        assert (row.problem, row.asked, row.method) == (case.problem, case.asked, case.label)
+        assert (row.problem, row.question, row.method) == (case.problem, case.asked, case.label)
         if case.role == "compared":
-            exact = next(other for other in rows if (other.game, other.asked) == (row.game, row.asked))
+            exact = next(other for other in rows if (other.game, other.question) == (row.game, row.question))
             assert row.exact_value == exact.value
             assert row.difference == abs(row.value - exact.value)
     json.dumps(report.to_dict(), allow_nan=False)
@@ -232,7 +232,7 @@ def test_empty_report_is_no_pass() -> None:
 
 
 def test_interrupted_report_is_no_pass() -> None:
-    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, 0.0, 1e-3, 5, 0.1, True)
+    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, 0.0, 1e-3, 5, 0.1)
     report = Report("quick", (row,), 1.0, interrupted=True)
     assert not report.passed
     assert report.summary == "1 row on 1 game: all passed, interrupted after 1.0 s"
@@ -242,7 +242,7 @@ def test_interrupted_report_is_no_pass() -> None:
 
 @pytest.mark.parametrize("violation", [0.0, None, 1e-4])
 def test_page_shows_violations_where_there_are_any(violation: float | None) -> None:
-    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, violation, 1e-3, 5, 0.1, True)
+    row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, violation, 1e-3, 5, 0.1)
     page = html_page(Report("quick", (row,), 1.0))
     assert ("violation</th>" in page) == bool(violation)
     headings, cells = page.count("<th "), page.count("<td>")
@@ -273,7 +273,7 @@ def test_rows_are_held_to_known_objectives_and_to_the_exact_solution() -> None:
     )
     rows = run_suite(Suite("responses", "", cases)).rows
     assert [row.passed for row in rows] == [True, True, True, False]
-    assert [row.asked for row in rows][::2] == ["rnr --opponent uniform --p 1/2", "rnr --opponent uniform --p 0.75"]
+    assert [row.question for row in rows][::2] == ["rnr --opponent uniform --p 1/2", "rnr --opponent uniform --p 0.75"]
     assert rows[1].exact_value == rows[0].value
     assert rows[2].difference is not None
     assert 1e-9 < rows[2].difference <= 5e-5
@@ -327,7 +327,7 @@ def test_rows_show_the_error_that_is_held_to_the_tolerance() -> None:
 
 
 def test_row_in_json_and_html() -> None:
-    row = Row("<game>", "nash", "cfr", (1.0, math.nan), None, None, 0.0, 0.0, 1e-3, 5, 0.1, False, failure="a < b")
+    row = Row("<game>", "nash", "cfr", (1.0, math.nan), None, None, 0.0, 0.0, 1e-3, 5, 0.1, failure="a < b")
     assert row.to_dict()["value"] == [1.0, None]
     page = html_page(Report("<suite>", (row,), 1.0))
     assert "<game>" not in page
@@ -336,7 +336,7 @@ def test_row_in_json_and_html() -> None:
 
 
 def test_page_shows_no_minus_before_zero() -> None:
-    row = Row("rps", "nash", "cfr", -1e-17, 0.0, 1e-17, 0.0, 0.0, 1e-3, 5, 0.1, True)
+    row = Row("rps", "nash", "cfr", -1e-17, 0.0, 1e-17, 0.0, 0.0, 1e-3, 5, 0.1)
     page = html_page(Report("quick", (row,), 1.0))
     assert "<td>0.000000000000</td>" in page
     assert "-0.0" not in page

@@ -1,22 +1,87 @@
-"""Figure 2 (a) of the paper on constrained CFR: what a bound on the risk costs."""
+"""Figure 2 (a) of the paper on constrained CFR: what a bound on the patroller's risk costs in the transit game."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from ...models.constraints import functional_bound
+from ...models.games import load_game
+from ...models.problems import ConstrainedNash, Nash
 from ...seqform.arrays import Floats
-from ...solvers import CCFR, Status
-from .experiment import Claim, Experiment, Paper, Row, Tell, check_numbers
-from .sweeps import sweep
-from .transit import CONSTRAINED_CFR, best_evader, completed, risk_of, risk_problem, unconstrained_value
+from ...seqform.errors import SolverError
+from ...seqform.evaluate import worst_case
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Look, legend, panels
+from ...solvers import CCFR, Solution, Status
+from ..table import Column, Row, fields, verdict
+from .experiment import Claim, Experiment, Limits, Paper, largest
+from .runs import Tell, completed, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: How far a dot may be from its bound and from the frontier.
+CONSTRAINED_CFR = Paper(
+    'T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019',
+    "https://arxiv.org/abs/1809.07893",
+)
+#: The player whose risk is bounded.
+PATROLLER = 1
+#: How far a patroller may be from its bound on the risk, and from the exact exploitability.
 TOLERANCE = 1e-3
+#: What rounding may add to a precision.
+ROUND_OFF = 1e-9
+
+
+@lru_cache(maxsize=2)
+def transit_game(width: int) -> Game:
+    """Return the transit game of a width; the two last ones stay in memory."""
+    return load_game(f"transit:width={width}")
+
+
+def risk_problem(width: int, bound: float) -> ConstrainedNash:
+    """Return the equilibrium in which the patroller's risk is at most so much."""
+    game = transit_game(width)
+    return ConstrainedNash(game, [functional_bound(game.functionals["risk"], at_most=bound, name="risk")])
+
+
+def best_evader(solution: Solution) -> float:
+    """Return what the evader gets by its best response to a solution's patroller, in payoff units."""
+    return -worst_case(solution.problem.game, solution.profile[PATROLLER])
+
+
+def risk_of(solution: Solution) -> float:
+    """Return the risk of a solution's patroller, a probability."""
+    return float(solution.problem.game.functionals["risk"].value(solution.profile[PATROLLER]))
+
+
+@lru_cache(maxsize=8)
+def unconstrained_value(width: int) -> float:
+    """Return what the evader gets in the equilibrium without a bound, in payoff units.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    SolverError
+        If HiGHS does not prove it.
+    """
+    solution = completed(Nash(transit_game(width)), "highs")
+    if solution.status is not Status.OPTIMAL:
+        raise SolverError(f"the value of {solution.problem.game.spec} was not found: {solution.message}")
+    assert solution.lower is not None
+    assert solution.upper is not None
+    return (solution.lower + solution.upper) / 2.0
+
+
+def unproven_difference(difference: float, solution: Solution, violation: float, exact: Solution) -> bool:
+    """Whether exploitabilities differ by more than two solutions' certificates and a violation's price allow."""
+    assert solution.gap is not None
+    slack = exact.tolerance + ROUND_OFF
+    least = -max(0.0, exact.multipliers.get("risk", 0.0)) * violation
+    return not least - slack <= difference <= solution.gap + slack
 
 
 @dataclass(frozen=True)
@@ -38,42 +103,27 @@ class FrontierRow(Row):
     difference : float
         The first exploitability minus the second.
     price : float
-        By how much the least exploitability falls per unit of risk: the multiplier of the linear program.
+        By how much the least exploitability falls per unit of risk: the shadow price of the linear program.
     gap, violation : float
         What constrained CFR proves of itself.
     iterations : int
     seconds, exact_seconds : float
         Of constrained CFR and of the linear program, the solve alone.
-    passed : bool
-    failure : str
     """
 
     width: int
-    risk_bound: float
-    risk: float
-    exploitability: float
+    risk_bound: Annotated[float, Column("bound", ".3g")]
+    risk: Annotated[float, Column("risk", ".5f")]
+    exploitability: Annotated[float, Column("exploitability", ".6f")]
     frontier_risk: float
-    frontier_exploitability: float
-    difference: float
-    price: float
+    frontier_exploitability: Annotated[float, Column("frontier", ".6f")]
+    difference: Annotated[float, Column("difference", ".1e")]
+    price: Annotated[float, Column("price", ".4f")]
     gap: float
     violation: float
     iterations: int
     seconds: float
     exact_seconds: float
-    passed: bool
-    failure: str = ""
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        return {
-            "bound": f"{self.risk_bound:.3g}",
-            "risk": f"{self.risk:.5f}",
-            "exploitability": f"{self.exploitability:.6f}",
-            "frontier": f"{self.frontier_exploitability:.6f}",
-            "difference": f"{self.difference:.1e}",
-            "price": f"{self.price:.4f}",
-        }
 
 
 @dataclass(frozen=True)
@@ -89,7 +139,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     iterations : int
         Of constrained CFR, for each bound.
     jobs : int, optional
-        How many processes share the bounds, as :func:`~treeplex.validation.papers.sweeps.sweep` takes it.
+        How many processes share the bounds, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
 
     Notes
     -----
@@ -107,24 +157,19 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     (arXiv:1809.07893), figure 2 (a).
     """
 
-    width: int
-    bounds: tuple[float, ...]
-    iterations: int = 100_000
+    width: Annotated[int, Limits(2)]
+    bounds: Annotated[tuple[float, ...], Limits(0)]
+    iterations: Annotated[int, Limits(1)] = 100_000
     jobs: int | None = None
 
-    name: ClassVar[str] = "ccfr-figure-2a"
-    title: ClassVar[str] = "risk against exploitability in the transit game, by constrained CFR and exactly"
-    figure: ClassVar[str] = "2 (a)"
-    paper: ClassVar[Paper] = CONSTRAINED_CFR
-    criterion: ClassVar[str] = (
+    name = "ccfr-figure-2a"
+    title = "risk against exploitability in the transit game, by constrained CFR and exactly"
+    figure = "2 (a)"
+    paper = CONSTRAINED_CFR
+    criterion = (
         f"risk within {TOLERANCE:g} of its bound, where that binds, and exploitability within {TOLERANCE:g} of the "
         "exact one"
     )
-
-    def __post_init__(self) -> None:
-        check_numbers("the width", (self.width,), 2, whole=True)
-        check_numbers("the list of bounds on the risk", self.bounds, 0.0)
-        check_numbers("the number of iterations", (self.iterations,), 1, whole=True)
 
     @classmethod
     def quick(cls) -> "CCFRFigure2a":
@@ -146,31 +191,44 @@ class CCFRFigure2a(Experiment[FrontierRow]):
         """Yield a row a bound, in the order of the bounds."""
         tell(f"value of transit:width={self.width} without a bound")
         value = unconstrained_value(self.width)
-        settings = [(self.width, bound, self.iterations, value) for bound in self.bounds]
-        tell(f"risk at most {self.bounds[0]:g}")
-        for number, row in enumerate(sweep(frontier_row, settings, self.jobs), start=1):
-            if number < len(self.bounds):
-                tell(f"risk at most {self.bounds[number]:g}")
-            yield row
+        groups = [(f"risk at most {bound:g}", [(self.width, bound, self.iterations, value)]) for bound in self.bounds]
+        for found in sweep_groups(frontier_row, groups, tell, self.jobs):
+            yield from found
 
     def claims(self, rows: Sequence[FrontierRow]) -> list[Claim]:
         """Return what the paper says of the distance between dots and frontier."""
-        bound = [abs(row.risk - row.risk_bound) for row in rows if _binds(row)]
         return [
             Claim("iterations for each bound", 100_000, rows[0].iterations if rows else None),
-            Claim("largest distance of a risk from its bound, where that binds", TOLERANCE, max(bound, default=None)),
+            Claim(
+                "largest distance of a risk from its bound, where that binds",
+                TOLERANCE,
+                largest(abs(row.risk - row.risk_bound) for row in rows if row.price > 0.0),
+            ),
             Claim(
                 "largest distance of an exploitability from the exact one, in payoff units",
                 TOLERANCE,
-                max((abs(row.difference) for row in rows), default=None),
+                largest(abs(row.difference) for row in rows),
             ),
         ]
 
     def draw(self, rows: Sequence[FrontierRow]) -> "Figure":
         """Draw the exact frontier, and constrained CFR's dots on it."""
-        from .ccfr_pictures import draw_frontier
-
-        return draw_frontier(self, rows)
+        figure, axes = panels(1, 1, (5.8, 4.0))
+        if rows:
+            bounds, least, most = band(rows)
+            Look("black").plot(axes, bounds, most, linewidth=1.1, label="exact: linear programs, and chords between")
+            Look("orange").shade(axes, bounds, least, most, alpha=0.6, label="room left by their tangents")
+            label = f"constrained CFR, {rows[0].iterations:,} iterations"
+            Look("blue", "o", "").plot(axes, *fields(rows, "risk", "exploitability"), label=label)
+        legend(axes, "upper right")
+        axes.set(
+            xlabel="risk: probability that the patroller is not back at its base",
+            ylabel="exploitability (payoff units)",
+            title=f"transit game, width {self.width}",
+        )
+        axes.set_xlim(left=0.0)
+        axes.set_ylim(bottom=0.0)
+        return figure
 
 
 def frontier_row(width: int, bound: float, iterations: int, value: float) -> FrontierRow:
@@ -192,13 +250,8 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
     assert solution.gap is not None
     exploitability, frontier = best_evader(solution) - value, best_evader(exact) - value
     risk, price = risk_of(solution), max(0.0, exact.multipliers["risk"])
-    failures = []
-    if exact.status is not Status.OPTIMAL:
-        failures.append(f"the linear program is {exact.status}")
-    if not risk <= bound + TOLERANCE or (price > 0.0 and not risk >= bound - TOLERANCE):
-        failures.append(f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound")
-    if not abs(exploitability - frontier) <= TOLERANCE:
-        failures.append(f"exploitability is {abs(exploitability - frontier):.1e} from the exact one")
+    far = not risk <= bound + TOLERANCE or (price > 0.0 and not risk >= bound - TOLERANCE)
+    apart = abs(exploitability - frontier)
     return FrontierRow(
         width=width,
         risk_bound=bound,
@@ -213,8 +266,11 @@ def frontier_row(width: int, bound: float, iterations: int, value: float) -> Fro
         iterations=solution.iterations,
         seconds=solution.seconds,
         exact_seconds=exact.seconds,
-        passed=not failures,
-        failure="; ".join(failures),
+        failure=verdict(
+            (exact.status is not Status.OPTIMAL, f"the linear program is {exact.status}"),
+            (far, f"risk {risk:.6g} is {abs(risk - bound):.1e} from its bound"),
+            (not apart <= TOLERANCE, f"exploitability is {apart:.1e} from the exact one"),
+        ),
     )
 
 
@@ -242,7 +298,3 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
     bounds = np.sort(np.concatenate([places, meet]))
     tangents = lines[:, None] + slopes[:, None] * bounds
     return bounds, tangents.max(axis=0), np.interp(bounds, places, exact)
-
-
-def _binds(row: FrontierRow) -> bool:
-    return row.price > 0.0

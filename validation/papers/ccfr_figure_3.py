@@ -1,16 +1,29 @@
-"""Figure 3 of the paper on constrained CFR: what is earned after so many games were observed."""
+"""Figure 3 of the paper on constrained CFR: what is earned in Leduc poker after so many games were observed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from .experiment import Claim, Experiment, Paper, Row, Tell, check_numbers
-from .leduc_modelling import Answer, answers, best_response_line, equilibrium_line, leduc
-from .sweeps import sweep
-from .transit import CONSTRAINED_CFR
+from ...models.games import load_game
+from ...models.observations import Observations, OpponentModel, frequency_model
+from ...models.opponents import uniform_without
+from ...models.play import simulate
+from ...models.problems import BestNash, ConstrainedNash
+from ...seqform.evaluate import best_response, best_response_values, expected_payoffs
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import Look, legend_below, panels
+from ...seqform.observer import observer_tree
+from ...seqform.strategy import Profile, Strategy
+from ...solvers import CCFR, HiGHS
+from ...solvers.opponents.strategies import abstraction_profile
+from ..table import Column, Row, fields, verdict
+from .ccfr_figure_2a import CONSTRAINED_CFR
+from .experiment import Claim, Experiment, Limits, largest
+from .runs import Tell, completed, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +36,14 @@ SHARE, MANY = 0.95, 100_000
 FEW = 100
 #: Up to how many games a low confidence is worse, and between which numbers it is better.
 EARLY, LATER = 30, (1_000, 10_000)
+#: What the opponent sees of the cards (Waugh et al. 2009).
+TARGET = "JQ.K/pair.nopair"
+#: Multipliers are at most so many times the largest payoff: the price of a unit of violation.
+PENALTY = 100.0
+#: How far constrained CFR may be from its optimum, in payoff units, by its own certificate.
+PRECISION = 0.02
+#: Violations of linear programs up to this are none.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -59,39 +80,23 @@ class CounterProfileRow(Row):
         By how much opponents miss them then in total, on the average of the repetitions; a probability.
     iterations : int
         The most that constrained CFR took.
-    passed : bool
-    failure : str
     """
 
-    games: int
-    confidence: float
+    games: Annotated[int, Column("games", ",")]
+    confidence: Annotated[float, Column("confidence", "g")]
     repetitions: int
-    expected: float
-    low: float
-    high: float
+    expected: Annotated[float, Column("expected", ".4f")]
+    low: Annotated[float, Column("low", ".4f")]
+    high: Annotated[float, Column("high", ".4f")]
     worst: float
-    exact: float
-    naive: float
+    exact: Annotated[float, Column("exact", ".4f")]
+    naive: Annotated[float, Column("naive", ".4f")]
     equilibrium: float
     best_response: float
     difference: float
     excluding: float
     violation: float
     iterations: int
-    passed: bool
-    failure: str = ""
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        return {
-            "games": f"{self.games:,}",
-            "confidence": f"{self.confidence:g}",
-            "expected": f"{self.expected:.4f}",
-            "low": f"{self.low:.4f}",
-            "high": f"{self.high:.4f}",
-            "exact": f"{self.exact:.4f}",
-            "naive": f"{self.naive:.4f}",
-        }
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     seed : int
         Of the logs.
     jobs : int, optional
-        How many processes share the logs, as :func:`~treeplex.validation.papers.sweeps.sweep` takes it.
+        How many processes share the logs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
 
     Notes
     -----
@@ -130,19 +135,19 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     (arXiv:1809.07893), figure 3 and appendix D.
     """
 
-    games: tuple[int, ...]
-    confidences: tuple[float, ...] = (0.5, 0.9, 0.99)
-    repetitions: int = 8
-    iterations: int = 100_000
+    games: Annotated[tuple[int, ...], Limits(1)]
+    confidences: Annotated[tuple[float, ...], Limits(1e-6, 1.0 - 1e-12)] = (0.5, 0.9, 0.99)
+    repetitions: Annotated[int, Limits(1)] = 8
+    iterations: Annotated[int, Limits(1)] = 100_000
     known_probe: bool = False
-    seed: int = 0
+    seed: Annotated[int, Limits(0)] = 0
     jobs: int | None = None
 
-    name: ClassVar[str] = "ccfr-figure-3"
-    title: ClassVar[str] = "what counter-profiles to a modelled opponent earn, by observed games, in Leduc poker"
-    figure: ClassVar[str] = "3"
-    paper: ClassVar[Paper] = CONSTRAINED_CFR
-    criterion: ClassVar[str] = (
+    name = "ccfr-figure-3"
+    title = "what counter-profiles to a modelled opponent earn, by observed games, in Leduc poker"
+    figure = "3"
+    paper = CONSTRAINED_CFR
+    criterion = (
         f"objectives of constrained CFR and the linear program within {AGREEMENT:g} of the payoff range; the highest "
         f"confidence beats the equilibrium from the last number of games below {FEW} on; the lowest earns less than "
         f"the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; with {MANY:,} games and "
@@ -150,12 +155,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     )
 
     def __post_init__(self) -> None:
-        check_numbers("the list of numbers of games", self.games, 1, whole=True)
-        check_numbers("the list of confidences", self.confidences, 1e-6)
-        check_numbers("the list of what confidences leave", [1.0 - one for one in self.confidences], 1e-12)
-        check_numbers("the number of repetitions", (self.repetitions,), 1, whole=True)
-        check_numbers("the number of iterations", (self.iterations,), 1, whole=True)
-        check_numbers("the seed", (self.seed,), 0, whole=True)
+        super().__post_init__()
         for what in ("games", "confidences"):
             object.__setattr__(self, what, tuple(sorted(set(getattr(self, what)))))
 
@@ -180,21 +180,21 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         """Yield a row a confidence for each number of games, in rising order."""
         tell("best responses and best equilibria")
         lines = equilibrium_line(), best_response_line()
-        settings = [
-            (games, repetition, self.confidences, self.seed, self.known_probe, self.iterations)
+        groups = [
+            (
+                f"{games:,} games",
+                [
+                    (games, repetition, self.confidences, self.seed, self.known_probe, self.iterations)
+                    for repetition in range(self.repetitions)
+                ],
+            )
             for games in self.games
-            for repetition in range(self.repetitions)
         ]
-        tell(f"{self.games[0]:,} games")
-        found = sweep(answers, settings, self.jobs)
-        for place, games in enumerate(self.games):
-            logs = list(islice(found, self.repetitions))
-            if place + 1 < len(self.games):
-                tell(f"{self.games[place + 1]:,} games")
+        for games, logs in zip(self.games, sweep_groups(answers, groups, tell, self.jobs), strict=True):
             yield from self._judged(games, [list(one) for one in zip(*logs, strict=True)], *lines)
 
     def _judged(
-        self, games: int, found: Sequence[Sequence[Answer]], equilibrium: float, best: float
+        self, games: int, found: Sequence[Sequence["Answer"]], equilibrium: float, best: float
     ) -> Iterator[CounterProfileRow]:
         """Yield the rows of one number of games, from the answers of all repetitions by confidence."""
         means = [float(np.mean([one.iterative for one in own])) for own in found]
@@ -204,18 +204,10 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         for place, (confidence, own) in enumerate(zip(self.confidences, found, strict=True)):
             earned = [one.iterative for one in own]
             difference = max(one.difference for one in own)
-            failures = []
-            if not difference <= allowed:
-                failures.append(f"objectives are {difference:.1e} apart, expected at most {allowed:.1e}")
-            if place == len(found) - 1 and few and games >= few and not means[place] > equilibrium:
-                failures.append(f"the highest confidence earns no more than the equilibrium, {equilibrium:.4f}")
-            if place == 0 and len(found) > 1:
-                if games <= EARLY and not means[0] < means[-1]:
-                    failures.append(f"the lowest confidence earns no less than the highest, {means[-1]:.4f}")
-                if LATER[0] <= games <= LATER[1] and not means[0] > means[-1]:
-                    failures.append(f"the lowest confidence earns no more than the highest, {means[-1]:.4f}")
-            if games >= MANY and not means[place] >= SHARE * best:
-                failures.append(f"it is {means[place] / best:.1%} of a best response, expected {SHARE:.0%}")
+            share = means[place] / best
+            first, last = place == 0 and len(found) > 1, place == len(found) - 1
+            few_games, many_games = first and games <= EARLY, first and LATER[0] <= games <= LATER[1]
+            beaten = 0 < few <= games and not means[place] > equilibrium
             yield CounterProfileRow(
                 games=games,
                 confidence=confidence,
@@ -232,8 +224,25 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 excluding=float(np.mean([one.violation > 0.0 for one in own])),
                 violation=float(np.mean([one.violation for one in own])),
                 iterations=max(one.iterations for one in own),
-                passed=not failures,
-                failure="; ".join(failures),
+                failure=verdict(
+                    (
+                        not difference <= allowed,
+                        f"objectives are {difference:.1e} apart, expected at most {allowed:.1e}",
+                    ),
+                    (last and beaten, f"the highest confidence earns no more than the equilibrium, {equilibrium:.4f}"),
+                    (
+                        few_games and not means[0] < means[-1],
+                        f"the lowest confidence earns no less than the highest, {means[-1]:.4f}",
+                    ),
+                    (
+                        many_games and not means[0] > means[-1],
+                        f"the lowest confidence earns no more than the highest, {means[-1]:.4f}",
+                    ),
+                    (
+                        games >= MANY and not share >= SHARE,
+                        f"it is {share:.1%} of a best response, expected {SHARE:.0%}",
+                    ),
+                ),
             )
 
     def claims(self, rows: Sequence[CounterProfileRow]) -> list[Claim]:
@@ -270,15 +279,39 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             Claim(
                 "largest difference of objectives, constrained CFR and linear program, in payoff units",
                 None,
-                max((row.difference for row in rows), default=None),
+                largest(row.difference for row in rows),
             ),
         ]
 
     def draw(self, rows: Sequence[CounterProfileRow]) -> "Figure":
-        """Draw a curve a confidence with its band, between the lines of the equilibrium and of a best response."""
-        from .ccfr_pictures import draw_counter_profiles
+        """Draw payoff against observed games: averages by confidence, and how far the extreme ones spread."""
+        from matplotlib.ticker import FuncFormatter
 
-        return draw_counter_profiles(self, rows)
+        figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
+        looks = map(Look, cycle(("blue", "orange", "green", "red", "pink")), cycle("os^Dv"))
+        for confidence, look in zip(self.confidences, looks, strict=False):
+            own = [row for row in rows if row.confidence == confidence]
+            look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
+            Look("black", "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
+            if confidence in (self.confidences[0], self.confidences[-1]):
+                look.shade(spread, *fields(own, "games", "low", "high"), alpha=0.2)
+                look.plot(spread, *fields(own, "games", "expected"))
+        first = [row for row in rows if row.confidence == self.confidences[0]]
+        for axes in (averages, spread):
+            Look("grey", line="--").plot(axes, *fields(first, "games", "naive"), label="best response to frequencies")
+            if rows:
+                Look("black").level(axes, rows[0].best_response, label="best response")
+                Look("black", line=":").level(axes, rows[0].equilibrium, label="best equilibrium")
+                # What frequencies lose at first would press all else together.
+                lowest = min(rows[0].equilibrium, *(row.low for row in rows))
+                axes.set_ylim(lowest - 0.03, rows[0].best_response + 0.04)
+            axes.set(xscale="log", xlabel="observed games in each seat")
+            axes.set_xlim(self.games[0] / 1.3, self.games[-1] * 1.3)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda games, place: f"{games:,.0f}"))
+        averages.set(ylabel="payoff against the target (antes)", title="on average; crosses: by linear programs")
+        spread.set_title("four of five repetitions")
+        legend_below(figure, 4)
+        return figure
 
 
 def _first_above(points: Sequence[tuple[int, float, float]]) -> int | None:
@@ -289,3 +322,148 @@ def _first_above(points: Sequence[tuple[int, float, float]]) -> int | None:
             break
         found = games
     return found
+
+
+@lru_cache(maxsize=1)
+def leduc() -> Game:
+    """Return Leduc poker by ranks: suits never matter."""
+    return load_game("leduc:merge_suits=true")
+
+
+@lru_cache(maxsize=1)
+def target_profile() -> Profile:
+    """Return what the opponent plays in either seat."""
+    return abstraction_profile(TARGET, leduc())
+
+
+@lru_cache(maxsize=2)
+def probe(player: int) -> Strategy:
+    """Return what is played to observe the opponent: every action alike, but no folds."""
+    return uniform_without(leduc(), player, "f")
+
+
+def payoff(strategy: Strategy) -> float:
+    """Return what a strategy earns against the target."""
+    profile = list(target_profile())
+    profile[strategy.player] = strategy
+    return float(expected_payoffs(leduc(), Profile(profile))[strategy.player])
+
+
+@lru_cache(maxsize=1)
+def best_response_line() -> float:
+    """Return what best responses to the target earn, on the average of both seats."""
+    return float(np.mean(best_response_values(leduc(), target_profile())))
+
+
+@lru_cache(maxsize=1)
+def equilibrium_line() -> float:
+    """Return the most that equilibrium strategies earn against the target, on the average of both seats."""
+    game, target = leduc(), target_profile()
+    best = [completed(BestNash(game, target[1 - seat]), HiGHS()).profile[seat] for seat in (0, 1)]
+    return float(np.mean([payoff(strategy) for strategy in best]))
+
+
+@lru_cache(maxsize=4)
+def _unobserved(player: int, known_probe: bool) -> Observations:
+    """Return observations of no game, which share what does not depend on counts."""
+    view = observer_tree(leduc(), player)
+    counts = np.zeros(view.num_classes, dtype=np.int64)
+    return Observations(leduc(), player, counts, probe(player) if known_probe else None, view=view)
+
+
+def observed(player: int, games: int, seed: int, repetition: int, known_probe: bool) -> Observations:
+    """Return what one seat sees of so many games of the probe against the target.
+
+    The first games of a longer log are those of a shorter one.
+
+    Parameters
+    ----------
+    player : int
+        The observer's seat, in which the probe sits.
+    games : int
+    seed, repetition : int
+        Which log.
+    known_probe : bool
+        Whether the observer's own part in probabilities is known, or estimated from the same games.
+    """
+    blank = _unobserved(player, known_probe)
+    profile = list(target_profile())
+    profile[player] = probe(player)
+    number = int(np.random.SeedSequence([seed, repetition, player]).generate_state(1)[0])
+    leaves = np.concatenate(list(simulate(Profile(profile), games, number)))
+    return blank.with_counts(np.bincount(blank.view.leaf_classes[leaves], minlength=blank.view.num_classes))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The responses to one log of each seat, at one confidence; payoffs are averages of both seats.
+
+    Attributes
+    ----------
+    iterative, exact, naive : float
+        What constrained CFR's, the linear program's and the frequency model's responses earn against the target.
+    difference : float
+        The larger difference of the objectives of constrained CFR and the linear program, in payoff units.
+    violation : float
+        By how much the opponents of the linear program miss their constraints in total; 0 if somebody meets them.
+    iterations : int
+        Of constrained CFR, the larger number.
+    """
+
+    iterative: float
+    exact: float
+    naive: float
+    difference: float
+    violation: float
+    iterations: int
+
+
+def answers(
+    games: int, repetition: int, confidences: Sequence[float], seed: int, known_probe: bool, iterations: int
+) -> list[Answer]:
+    """Return the responses to the first so many games of one log of each seat, one answer a confidence.
+
+    Parameters
+    ----------
+    games, repetition : int
+    confidences : sequence of float
+    seed : int
+    known_probe : bool
+    iterations : int
+        The most that constrained CFR may take.
+    """
+    logs = [observed(seat, games, seed, repetition, known_probe) for seat in (0, 1)]
+    naive = float(np.mean([_naive(log) for log in logs]))
+    return [_answer(logs, confidence, naive, iterations) for confidence in confidences]
+
+
+def _naive(log: Observations) -> float:
+    profile = list(target_profile())
+    profile[log.opponent] = frequency_model(log)
+    return payoff(best_response(leduc(), Profile(profile), log.player))
+
+
+def _answer(logs: Sequence[Observations], confidence: float, naive: float, iterations: int) -> Answer:
+    seats = [_seat_answer(log, confidence, iterations) for log in logs]
+    iterative, exact, differences, violations, counts = zip(*seats, strict=True)
+    return Answer(
+        float(np.mean(iterative)), float(np.mean(exact)), naive, max(differences), max(violations), max(counts)
+    )
+
+
+def _seat_answer(log: Observations, confidence: float, iterations: int) -> tuple[float, float, float, float, int]:
+    """Return one seat's payoffs by constrained CFR and exactly, their difference, the violation and the iterations."""
+    model = OpponentModel.from_observations(log, confidence)
+    problem = ConstrainedNash(leduc(), model.constraints, penalty=PENALTY * leduc().sequence_form.payoff_scale)
+    program = completed(problem, HiGHS())
+    solution = completed(problem, CCFR(), tol=PRECISION, max_iterations=iterations)
+    assert solution.objective is not None
+    assert program.objective is not None
+    missed = sum(max(0.0, one) for one in program.certificate.violations.values())
+    return (
+        payoff(solution.profile[log.player]),
+        payoff(program.profile[log.player]),
+        abs(solution.objective - program.objective),
+        missed if missed > _ROUNDING else 0.0,
+        solution.iterations,
+    )

@@ -1,32 +1,44 @@
 """Figure 15 of the paper on depth-limited responses: repeated biased rock, paper, scissors."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDBRNE, CDRNR, SES, BestResponse, Nash, RestrictedNash
-from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
+from ...seqform.interchange.pictures import legend, panels
 from ...seqform.strategy import Profile, Strategy
-from ...solvers import Solution, solve
-from ...solvers.opponents.strategies import opponent_strategy
-from .depth_limited import CONTINUAL_RESPONSES, ROUND_OFF, ResponseRow, attainable, failures_of, response_row
-from .experiment import Claim, Experiment, Paper, Tell
+from .cdrnr_responses import (
+    CONTINUAL_RESPONSES,
+    LOOKS,
+    ROUND_OFF,
+    Exploiter,
+    Response,
+    ResponseRow,
+    attainable,
+    failures_of,
+)
+from .experiment import Claim, Experiment, Limits
+from .runs import Tell, completed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ...seqform.game import Game
 
 #: What a win with rock, paper and scissors pays in a round.
 STAKES = "rock=1/2,paper=1/4,scissors=1/20"
 #: The second round begins after both moves of the first.
 SECOND_ROUND = 2
 SECOND_ONLY = "second round only"
-_Solve = Callable[["Game", Strategy, float], Solution]
+_GADGETS = ("full", "none", "resolving", "max-margin", "reach-max-margin")
+_METHODS: Mapping[str, Response] = {
+    "RNR": (RestrictedNash, {}),
+    **{gadget: (CDRNR, {"lookahead": 1, "gadget": gadget}) for gadget in _GADGETS},
+    "CDBR-NE": (CDBRNE, {"lookahead": 1}),
+    "SES": (SES, {"level": SECOND_ROUND}),
+}
 
 
 @dataclass(frozen=True)
@@ -58,23 +70,16 @@ class CDRNRFigure15(Experiment[ResponseRow]):
     """
 
     opponent: str = "uniform"
-    points: int = 21
+    points: Annotated[int, Limits(2, 10_000)] = 21
 
-    name: ClassVar[str] = "cdrnr-figure-15"
-    title: ClassVar[str] = "what robust responses recover in repeated biased rock, paper, scissors"
-    figure: ClassVar[str] = "15"
-    paper: ClassVar[Paper] = CONTINUAL_RESPONSES
-    criterion: ClassVar[str] = (
+    name = "cdrnr-figure-15"
+    title = "what robust responses recover in repeated biased rock, paper, scissors"
+    figure = "15"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
         "no response is above the frontier of restricted Nash responses; the exploitability of these and of the full "
         "gadget is at most p / (1 - p) times the gain; the search gains nothing"
     )
-
-    def __post_init__(self) -> None:
-        points = self.points
-        if isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= 10_000:
-            raise UnsupportedProblemError(
-                f"{self.name}: points is {shown(points)}, expected a whole number from 2 to 10000"
-            )
 
     @classmethod
     def quick(cls) -> "CDRNRFigure15":
@@ -94,36 +99,26 @@ class CDRNRFigure15(Experiment[ResponseRow]):
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
         """Yield the rows method by method."""
         game = load_game(f"repeated_rps:{STAKES},rounds=2")
-        model = opponent_strategy(self.opponent, game, 1)
+        exploiter = Exploiter.against(game.name, game, self.opponent, 0.0)
+        ps = np.linspace(0.0, 1.0, self.points).tolist()
         best: list[ResponseRow] = []
-        for method, run in _METHODS.items():
-            tell(method)
-            for p in self._ps:
-                bounded = method in ("RNR", "full")
-                row = response_row(game.name, self.opponent, method, p, run(game, model, p), bounded)
-                if method == "RNR":
-                    best.append(row)
-                else:
-                    yield _judged(row, best)
-            if method == "RNR":
-                yield from (_judged(row, best) for row in best)
+        for row, best in exploiter.rows(_METHODS, ps, ("RNR", "full"), tell):
+            yield _judged(row, best)
         tell(SECOND_ONLY)
-        for p in self._ps:
-            yield _judged(_second_round(game, model, self.opponent, p), best)
-
-    @property
-    def _ps(self) -> list[float]:
-        return [float(p) for p in np.linspace(0.0, 1.0, self.points)]
+        for p in ps:
+            yield _judged(_second_round(exploiter, p), best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
         """Return how much of the most each method gains, and how far it stays below the frontier."""
         by = {method: [row for row in rows if row.method == method] for method in (*_METHODS, SECOND_ONLY)}
         if not all(by.values()):
             return []
-        most = max(row.gain for row in by["RNR"])
+        most = largest_gain(by["RNR"])
         papers: Mapping[str, str | float] = {"SES": 0, SECOND_ONLY: 0.5, "RNR": 1}
         claims = [
-            Claim(f"{method}: largest gain, over that of a best response", papers.get(method, 1), _ratio(own, most))
+            Claim(
+                f"{method}: largest gain, over that of a best response", papers.get(method, 1), largest_gain(own) / most
+            )
             for method, own in by.items()
         ]
         order = ("full", "none", "resolving", "max-margin", "reach-max-margin", "CDBR-NE")
@@ -139,10 +134,26 @@ class CDRNRFigure15(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gain against exploitability of every response."""
-        from .depth_limited_pictures import draw_recovered_sets
-
-        return draw_recovered_sets(rows)
+        """Draw gain against exploitability for all p, the whole of it and where exploitability is small."""
+        figure, axes = panels(1, 2, (9.6, 4.2))
+        sets: dict[tuple[tuple[float, float], ...], list[str]] = {}
+        for method in dict.fromkeys(row.method for row in rows):
+            own = sorted((row for row in rows if row.method == method), key=lambda row: row.p or 0.0)
+            # Gadgets that answer alike are drawn once.
+            points = tuple((round(row.exploitability, 9) + 0.0, round(row.gain, 9) + 0.0) for row in own)
+            sets.setdefault(points, []).append(method)
+        for points, methods in sets.items():
+            for one in axes:
+                LOOKS[methods[0]].plot(one, *zip(*points, strict=True), label=",\n".join(methods))
+        best = [row for row in rows if row.method == "RNR"]
+        most, loss = (max((getattr(row, name) for row in best), default=1.0) for name in ("gain", "exploitability"))
+        axes[0].set(xlabel="exploitability", ylabel="gain", title="all p")
+        axes[1].set(
+            xlabel="exploitability", title="small exploitability", xlim=(-0.02 * loss, 0.5 * loss),
+            ylim=(-0.03 * most, 1.03 * most),
+        )  # fmt: skip
+        legend(axes[0], "lower right", fontsize="small")
+        return figure
 
 
 def below(best: Sequence[ResponseRow], rows: Sequence[ResponseRow]) -> float:
@@ -155,29 +166,16 @@ def below(best: Sequence[ResponseRow], rows: Sequence[ResponseRow]) -> float:
     return float(np.mean(missing))
 
 
-def _ratio(rows: Sequence[ResponseRow], most: float) -> float:
-    return max(row.gain for row in rows) / most
+def largest_gain(rows: Sequence[ResponseRow]) -> float:
+    """Return the most that any of some responses gains."""
+    return max(row.gain for row in rows)
 
 
-def _gadget(name: str) -> _Solve:
-    return lambda game, model, p: solve(CDRNR(game, model, p=p, lookahead=1, gadget=name, game_value=0.0), "lp")
-
-
-#: The frontier comes first, which the others are held against.
-_METHODS: Mapping[str, _Solve] = {
-    "RNR": lambda game, model, p: solve(RestrictedNash(game, model, p=p, game_value=0.0), "highs-simplex"),
-    **{name: _gadget(name) for name in ("full", "none", "resolving", "max-margin", "reach-max-margin")},
-    "CDBR-NE": lambda game, model, p: solve(CDBRNE(game, model, p=p, lookahead=1, game_value=0.0), "lp"),
-    "SES": lambda game, model, p: solve(SES(game, model, p=p, level=SECOND_ROUND, game_value=0.0), "lp"),
-}
-
-
-def _second_round(game: "Game", model: Strategy, opponent: str, p: float) -> ResponseRow:
+def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
     """Return the row of an equilibrium in the first round and restricted Nash responses in the second."""
     single = load_game(f"rps:{STAKES}")
-    first = solve(Nash(single), "highs-simplex").profile[0]["_"]
-    plays: dict[Hashable, Mapping[Hashable, float]] = {"_": first}
-    seconds = 0.0
+    plays: dict[Hashable, Mapping[Hashable, float]] = {"_": completed(Nash(single), "highs-simplex").profile[0]["_"]}
+    game, model, seconds = exploiter.game, exploiter.model, 0.0
     for label in game.sequence_form.treeplexes[0].infoset_labels:
         if label == "_":
             continue
@@ -187,16 +185,14 @@ def _second_round(game: "Game", model: Strategy, opponent: str, p: float) -> Res
             if p < 1.0
             else BestResponse(single, guess, game_value=0.0)
         )
-        solution = solve(problem, "highs-simplex")
+        solution = completed(problem, "highs-simplex")
         plays[label] = solution.profile[0]["_"]
         seconds += solution.seconds
     strategy = Strategy.from_dict(game, 0, plays)
-    gain = float(expected_payoffs(game, Profile([strategy, model]))[0])
-    return ResponseRow(game.name, opponent, SECOND_ONLY, p, gain, max(0.0, -worst_case(game, strategy)), None, seconds)
+    gain, loss = float(expected_payoffs(game, Profile([strategy, model]))[0]), max(0.0, -worst_case(game, strategy))
+    return ResponseRow(exploiter.label, exploiter.opponent, SECOND_ONLY, p, gain, loss, None, seconds)
 
 
 def _judged(row: ResponseRow, best: Sequence[ResponseRow]) -> ResponseRow:
-    failures = failures_of(row, best)
-    if row.method == "SES" and row.gain > ROUND_OFF:
-        failures.append(f"the search gains {row.gain:.6f}")
-    return row.judged(failures)
+    gaining = row.method == "SES" and row.gain > ROUND_OFF
+    return row.failing(*failures_of(row, best), f"the search gains {row.gain:.6f}" if gaining else "")

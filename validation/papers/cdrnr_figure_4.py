@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDRNR, Nash
-from ...seqform.errors import SolverError, UnsupportedProblemError
-from ...seqform.strategy import Profile, Strategy
-from ...solvers import Solution, Status, solve
-from .depth_limited import CONTINUAL_RESPONSES
-from .experiment import Claim, Experiment, Paper, Row, Tell
+from ...seqform.interchange.pictures import Look, legend, panels
+from ...seqform.strategy import Strategy
+from ...solvers import Solution
+from ...solvers.parametric.frontier import restricted_nash_frontier
+from ..table import Column, Row, fields, verdict
+from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
+from .experiment import Claim, Experiment, Limits, largest
+from .runs import Tell, completed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ...seqform.game import Game
 
 GAMES = ("gadget_trap_1", "gadget_trap_2")
 ACTIONS = ("a1", "a2", "a3", "a4", "a5")
@@ -49,21 +51,17 @@ class RecoveryRow(Row):
         From which p to which the gadget's response is the action; ``None`` if it never is.
     best_least_p, best_most_p : float
         The same for the restricted Nash response: the answers of the frontier.
-    passed : bool
-    failure : str
     """
 
-    game: str
-    gadget: str
-    action: str
-    gain: float
-    exploitability: float
-    least_p: float | None
+    game: Annotated[str, Column("game")]
+    gadget: Annotated[str, Column("gadget", width=16)]
+    action: Annotated[str, Column("action")]
+    gain: Annotated[float, Column("gain", "g")]
+    exploitability: Annotated[float, Column("exploitability", "g")]
+    least_p: Annotated[float | None, Column("played for p from", "{least_p:.4f} to {most_p:.4f}", missing="never")]
     most_p: float | None
-    best_least_p: float
+    best_least_p: Annotated[float, Column("right", "{best_least_p:.4f} to {best_most_p:.4f}")]
     best_most_p: float
-    passed: bool
-    failure: str = ""
 
     @property
     def recovered(self) -> bool:
@@ -77,19 +75,6 @@ class RecoveryRow(Row):
             return None
         bound = self.least_p / (1.0 - self.least_p) * self.gain
         return self.exploitability / bound if bound > 0.0 else 0.0 if self.exploitability <= 0.0 else float("inf")
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        played = "never" if self.least_p is None else f"{self.least_p:.4f} to {self.most_p:.4f}"
-        return {
-            "game": self.game,
-            "gadget": self.gadget,
-            "action": self.action,
-            "gain": f"{self.gain:g}",
-            "exploitability": f"{self.exploitability:g}",
-            "played for p from": played,
-            "right": f"{self.best_least_p:.4f} to {self.best_most_p:.4f}",
-        }
 
 
 @dataclass(frozen=True)
@@ -115,25 +100,17 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
     games", ALA 2024 (arXiv:2112.12594), figure 4 and appendix C.
     """
 
-    points: int
-    halvings: int
+    points: Annotated[int, Limits(2, 10_000)]
+    halvings: Annotated[int, Limits(0, 10_000)]
 
-    name: ClassVar[str] = "cdrnr-figure-4"
-    title: ClassVar[str] = "which exploiting actions each gadget recovers, in two games made to mislead gadgets"
-    figure: ClassVar[str] = "4"
-    paper: ClassVar[Paper] = CONTINUAL_RESPONSES
-    criterion: ClassVar[str] = (
+    name = "cdrnr-figure-4"
+    title = "which exploiting actions each gadget recovers, in two games made to mislead gadgets"
+    figure = "4"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
         "the full gadget plays each action for the p for which the restricted Nash response does; resolving and "
         "max-margin play the first and the last action alone, and reach max-margin does so in the second game"
     )
-
-    def __post_init__(self) -> None:
-        for name, least in (("points", 2), ("halvings", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000:
-                raise UnsupportedProblemError(
-                    f"{self.name}: {name} is {value!r}, expected a whole number from {least} to 10000"
-                )
 
     @classmethod
     def quick(cls) -> "CDRNRFigure4":
@@ -157,29 +134,22 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
 
     def rows(self, tell: Tell) -> Iterator[RecoveryRow]:
         """Yield the rows game by game and gadget by gadget."""
-        from ...solvers.parametric.frontier import restricted_nash_frontier
-
         for name in GAMES:
             game = load_game(name)
             assert game.rules is not None
             model = Strategy.from_dict(game, 1, getattr(game.rules, "model"))  # noqa: B009
-            equilibrium = solve(Nash(game), "highs-simplex").profile
+            equilibrium = completed(Nash(game), "highs-simplex").profile
             frontier = restricted_nash_frontier(game, model, 0.0)
             ends = [0.0, *np.asarray(frontier.breakpoints).tolist(), 1.0]
             for gadget in GADGETS:
                 tell(f"{name}: {gadget}")
-
-                answer = _answers(game, model, equilibrium, gadget)
-                played = self._intervals(answer)
+                posed = partial(CDRNR, game, model, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
+                played = self._intervals(lambda p, posed=posed: _action(completed(posed(p=p))))  # type: ignore[misc]
                 for number, action in enumerate(ACTIONS):
-                    yield self._judged(
-                        name,
-                        gadget,
-                        action,
-                        (float(frontier.gains[number]), float(frontier.exploitabilities[number])),
-                        played.get(action),
-                        (ends[number], ends[number + 1]),
-                    )
+                    worth = float(frontier.gains[number]), float(frontier.exploitabilities[number])
+                    best = ends[number], ends[number + 1]
+                    least, most = played.get(action, (None, None))
+                    yield self.judged(RecoveryRow(name, gadget, action, *worth, least, most, *best))
 
     def _intervals(self, answer: Callable[[float], str]) -> dict[str, tuple[float, float]]:
         """Return from where to where each answer is given, for p from 0 to 1."""
@@ -201,36 +171,15 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
             start = upper
         return intervals | {found[-1]: (start, 1.0)}
 
-    def _judged(
-        self,
-        game: str,
-        gadget: str,
-        action: str,
-        worth: tuple[float, float],
-        played: tuple[float, float] | None,
-        best: tuple[float, float],
-    ) -> RecoveryRow:
-        failure = ""
-        right = action in RECOVERED[game, gadget]
-        if right != (played is not None):
-            failure = "it is never played" if right else "it is played"
-        elif gadget == "full" and played is not None:
-            off = max(abs(one - other) for one, other in zip(played, best, strict=True))
-            if off > self.accuracy:
-                failure = f"it is played for p from {played[0]:.6f} to {played[1]:.6f}"
-        return RecoveryRow(
-            game=game,
-            gadget=gadget,
-            action=action,
-            gain=worth[0],
-            exploitability=worth[1],
-            least_p=None if played is None else played[0],
-            most_p=None if played is None else played[1],
-            best_least_p=best[0],
-            best_most_p=best[1],
-            passed=not failure,
-            failure=failure,
-        )
+    def judged(self, row: RecoveryRow) -> RecoveryRow:
+        """Return a row with what is wrong with it."""
+        right = row.action in RECOVERED[row.game, row.gadget]
+        if row.least_p is None or row.most_p is None:
+            return row.failing("it is never played" if right else "")
+        off = max(abs(row.least_p - row.best_least_p), abs(row.most_p - row.best_most_p))
+        late = right and row.gadget == "full" and off > self.accuracy
+        words = f"it is played for p from {row.least_p:.6f} to {row.most_p:.6f}"
+        return row.failing(verdict((not right, "it is played"), (late, words)))
 
     def claims(self, rows: Sequence[RecoveryRow]) -> list[Claim]:
         """Return how many actions each gadget recovers."""
@@ -244,32 +193,52 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         for gadget in GADGETS:
             shares = [row.share_of_bound for row in rows if row.gadget == gadget and row.share_of_bound is not None]
             words = f"{gadget}: exploitability over p / (1 - p) times the gain, at most"
-            claims.append(Claim(words, "at most 1" if gadget == "full" else None, max(shares, default=None)))
+            claims.append(Claim(words, "at most 1" if gadget == "full" else None, largest(shares)))
         return claims
 
     def draw(self, rows: Sequence[RecoveryRow]) -> "Figure":
-        """Draw the frontier with what each gadget recovers of it, and for which p."""
-        from .depth_limited_pictures import draw_recovery
-
-        return draw_recovery(rows)
-
-
-def _answers(game: "Game", model: Strategy, equilibrium: Profile, gadget: str) -> Callable[[float], str]:
-    """Return what a gadget plays by p."""
-
-    def answer(p: float) -> str:
-        problem = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
-        return _action(solve(problem, "lp"))
-
-    return answer
+        """Draw a row of panels a game: what each gadget plays of the frontier, and for which p it plays it."""
+        games = list(dict.fromkeys(row.game for row in rows)) or [""]
+        gadgets = list(dict.fromkeys(row.gadget for row in rows))
+        size = 8.8, 0.6 + 2.7 * len(games)
+        figure, axes = panels(len(games), 2, size, squeeze=False, sharex="col", width_ratios=(5, 6))
+        for game, (curve, intervals) in zip(games, axes, strict=True):
+            own = [row for row in rows if row.game == game]
+            frontier = [row for row in own if row.gadget == gadgets[0]]
+            Look("silver").plot(curve, *fields(frontier, "exploitability", "gain"))
+            for place, gadget in enumerate(gadgets):
+                look = LOOKS[gadget]
+                played = [row for row in own if row.gadget == gadget and row.recovered]
+                # Rings of growing size, so that those at the same point can all be seen.
+                ring = {"fillstyle": "none", "markersize": 5 + 4 * place, "markeredgewidth": 1.8, "label": gadget}
+                Look(look.colour, "o", "").plot(curve, *fields(played, "exploitability", "gain"), **ring)
+                for row in played:
+                    assert row.least_p is not None
+                    assert row.most_p is not None
+                    shade = 0.35 + 0.65 * int(row.action[1:]) / 5
+                    width, middle = row.most_p - row.least_p, (row.least_p + row.most_p) / 2
+                    intervals.barh(
+                        place, width, 0.62, row.least_p, color=look.hexadecimal, alpha=shade, edgecolor="white"
+                    )
+                    if width > 0.03:
+                        intervals.text(middle, place, row.action, ha="center", va="center", fontsize="small")
+            beside: dict[str, Any] = {"xytext": (9, -13), "textcoords": "offset points", "fontsize": "small"}
+            for row in frontier:
+                curve.annotate(row.action, (row.exploitability, row.gain), **beside)
+            # Where the frontier changes: what a gadget's own changes should be.
+            for row in frontier[1:]:
+                Look("slate", line=(0, (2, 2))).upright(intervals, row.best_least_p, zorder=0)
+            curve.set(xlabel="exploitability", ylabel="gain", title=game, xlim=(-2.5, 27), ylim=(1, 28.5))
+            intervals.set_yticks(range(len(gadgets)), gadgets)
+            intervals.invert_yaxis()
+            intervals.grid(visible=False, axis="y")
+            intervals.set(xlim=(0.0, 1.0), xlabel="p", title="action played, by p")
+        legend(axes[0][0], "lower right", fontsize="small", labelspacing=1.3)
+        return figure
 
 
 def _action(solution: Solution) -> str:
     """Return the action that a response takes; a mixture by its parts."""
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if solution.profile is None:
-        raise SolverError(f"{solution.problem.name} on {solution.problem.game.spec}: {solution.message}")
     plays = solution.profile[0]["_"]
     surest = max(plays, key=lambda action: plays[action])
     if plays[surest] >= _PURE:

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
 
 from ...models.games import load_game
 from ...models.problems import CDBR, BestNash, BestResponse, Nash, RestrictedNash
-from ...seqform.errors import SolverError, UnsupportedProblemError, nearest, shown
+from ...seqform.interchange.pictures import COLOURS, legend, panels
 from ...seqform.strategy import Strategy
-from ...solvers import HiGHS, Solution, Status, solve
-from .depth_limited import CONTINUAL_RESPONSES
-from .experiment import Claim, Experiment, Paper, Row, Tell
+from ...solvers import HiGHS, Solution, Status
+from ..table import Column, Row, verdict
+from .cdrnr_responses import CONTINUAL_RESPONSES
+from .experiment import Claim, Experiment, Limits
+from .runs import Tell, completed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +28,7 @@ PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "IIGS5": ("goofspiel:cards=5", {"ABR": "95", "CDBR1": "93.5", "CDBR3": "100", "CDBR5": "100", "BNE": "50.4"}),
     "IIGS6": ("goofspiel:cards=6", {"ABR": "97", "CDBR1": "90.7", "CDBR3": "100", "CDBR5": "100", "BNE": "45.9"}),
 }
+_COLOURS = {"ABR": "grey", "CDBR1": "sky", "CDBR3": "blue", "CDBR5": "black", "BNE": "orange"}
 #: How far the model is believed in the restricted Nash response that stands for the best equilibrium of a large game.
 _LITTLE = 1e-5
 
@@ -51,32 +56,16 @@ class GainRow(Row):
         be better by more.
     seconds : float
         Of solving.
-    passed : bool
-    failure : str
     """
 
-    game: str
-    method: str
-    gain: float
+    game: Annotated[str, Column("game")]
+    method: Annotated[str, Column("method")]
+    gain: Annotated[float, Column("gain", ".6f")]
     best: float
-    percent: float
-    paper: str
-    gap: float
-    seconds: float
-    passed: bool
-    failure: str = ""
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        return {
-            "game": self.game,
-            "method": self.method,
-            "gain": f"{self.gain:.6f}",
-            "percent": f"{self.percent:.3f}",
-            "paper": self.paper,
-            "gap": f"{self.gap:.1e}",
-            "seconds": f"{self.seconds:.2g}",
-        }
+    percent: Annotated[float, Column("percent", ".3f")]
+    paper: Annotated[str, Column("paper")]
+    gap: Annotated[float, Column("gap", ".1e")]
+    seconds: Annotated[float, Column("seconds", ".2g")]
 
 
 @dataclass(frozen=True)
@@ -106,29 +95,16 @@ class CDRNRTable1(Experiment[GainRow]):
     games", ALA 2024 (arXiv:2112.12594), table 1.
     """
 
-    games: tuple[str, ...]
+    games: Annotated[tuple[str, ...], Limits(choices=PRINTED)]
 
-    name: ClassVar[str] = "cdrnr-table-1"
-    title: ClassVar[str] = "gains of depth-limited best responses and best equilibria, in percent of a best response's"
-    figure: ClassVar[str] = "table 1"
-    paper: ClassVar[Paper] = CONTINUAL_RESPONSES
-    criterion: ClassVar[str] = (
+    name = "cdrnr-table-1"
+    title = "gains of depth-limited best responses and best equilibria, in percent of a best response's"
+    figure = "table 1"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
         "the percentage, rounded as the paper prints it, is the printed one; the exact best response has at least what "
         "the learnt one has; and the answer is proven"
     )
-
-    def __post_init__(self) -> None:
-        games = self.games if isinstance(self.games, tuple) else ()
-        for name in games:
-            if name not in PRINTED:
-                hint = nearest(str(name), PRINTED)
-                raise UnsupportedProblemError(
-                    f"{self.name}: no game {shown(name)} in the table{hint}; expected {', '.join(PRINTED)}"
-                )
-        if not games:
-            raise UnsupportedProblemError(
-                f"{self.name}: the games are {shown(self.games)}, expected a tuple of {', '.join(PRINTED)}"
-            )
 
     @classmethod
     def quick(cls) -> "CDRNRTable1":
@@ -152,11 +128,11 @@ class CDRNRTable1(Experiment[GainRow]):
             tell(f"{name}: the game")
             game = load_game(spec)
             model, value = Strategy.uniform(game, 1), _value(game)
-            best = _answer(solve(BestResponse(game, model, game_value=value)))
+            best = completed(BestResponse(game, model, game_value=value))
             assert best.gain is not None
             for method, paper in printed.items():
                 tell(f"{name}: {method}")
-                found = best if method == "ABR" else _answer(_METHODS[method](game, model, value))
+                found = best if method == "ABR" else _METHODS[method](game, model, value)
                 yield _judged(name, method, found, best.gain, paper)
 
     def claims(self, rows: Sequence[GainRow]) -> list[Claim]:
@@ -172,10 +148,28 @@ class CDRNRTable1(Experiment[GainRow]):
         ]
 
     def draw(self, rows: Sequence[GainRow]) -> "Figure":
-        """Draw bars of what is computed, and marks at what is printed."""
-        from .depth_limited_pictures import draw_gains
-
-        return draw_gains(rows)
+        """Draw a group of bars a game, a bar a method, and a mark at what the paper prints."""
+        figure, axes = panels(1, 1, (6.4, 3.6))
+        games = list(dict.fromkeys(row.game for row in rows))
+        methods = list(dict.fromkeys(row.method for row in rows))
+        width = 0.8 / max(1, len(methods))
+        for place, method in enumerate(methods):
+            own = [row for row in rows if row.method == method]
+            where = np.array([games.index(row.game) for row in own]) + (place - (len(methods) - 1) / 2) * width
+            label = "best response" if method == "ABR" else method
+            axes.bar(where, [row.percent for row in own], width, color=COLOURS[_COLOURS[method]], label=label)
+            printed = [float(row.paper) for row in own]
+            marked = "printed in the paper (left: learnt)" if method == methods[-1] else None
+            axes.plot(where, printed, "_", color=COLOURS["red"], markersize=11, markeredgewidth=1.6, label=marked)
+        axes.set_xticks(range(len(games)), games)
+        axes.set(
+            xlabel="game",
+            ylabel="gain, percent of a best response's",
+            title="responses to the uniform strategy, seat 0",
+        )
+        axes.set_ylim(0.0, 128.0)
+        legend(axes, "upper center", ncols=3, fontsize="small")
+        return figure
 
 
 def _is_large(game: "Game") -> bool:
@@ -187,17 +181,17 @@ def _value(game: "Game") -> float:
     if _is_large(game):
         assert game.reference_value is not None
         return float(game.reference_value)
-    return float(solve(Nash(game), "highs-simplex").value)
+    return float(completed(Nash(game), "highs-simplex").value)
 
 
 def _response(lookahead: int) -> Callable[["Game", Strategy, float], Solution]:
-    return lambda game, model, value: solve(CDBR(game, model, lookahead=lookahead, game_value=value))
+    return lambda game, model, value: completed(CDBR(game, model, lookahead=lookahead, game_value=value))
 
 
 def _best_equilibrium(game: "Game", model: Strategy, value: float) -> Solution:
     if _is_large(game):
-        return solve(RestrictedNash(game, model, p=_LITTLE, game_value=value), "highs-ipm", tol=1e-7)
-    return solve(BestNash(game, model))
+        return completed(RestrictedNash(game, model, p=_LITTLE, game_value=value), "highs-ipm", tol=1e-7)
+    return completed(BestNash(game, model))
 
 
 _METHODS: Mapping[str, Callable[["Game", Strategy, float], Solution]] = {
@@ -208,25 +202,11 @@ _METHODS: Mapping[str, Callable[["Game", Strategy, float], Solution]] = {
 }
 
 
-def _answer(solution: Solution) -> Solution:
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if solution.gain is None:
-        raise SolverError(f"{solution.problem.name} on {solution.problem.game.spec}: {solution.message}")
-    return solution
-
-
 def _judged(game: str, method: str, found: Solution, best: float, paper: str) -> GainRow:
     assert found.gain is not None
     percent = 100.0 * found.gain / best
     decimals = len(paper.partition(".")[2])
-    failures = []
-    if found.status is not Status.OPTIMAL:
-        failures.append(f"the answer is {found.status}")
-    if method == "ABR" and not percent >= float(paper):
-        failures.append(f"{percent:.3f} is less than the learnt response's {paper}")
-    if method != "ABR" and f"{percent:.{decimals}f}" != paper:
-        failures.append(f"{percent:.{decimals}f} is not the printed {paper}")
+    learnt, rounded = method == "ABR", f"{percent:.{decimals}f}"
     problem: Any = found.problem
     # What an equilibrium gains is weighed with p in the objective of a restricted Nash response.
     weight = float(problem.p) if isinstance(problem, RestrictedNash) else 1.0
@@ -239,6 +219,9 @@ def _judged(game: str, method: str, found: Solution, best: float, paper: str) ->
         paper=paper,
         gap=float(problem.error(found.certificate)) / weight,
         seconds=found.seconds,
-        passed=not failures,
-        failure="; ".join(failures),
+        failure=verdict(
+            (found.status is not Status.OPTIMAL, f"the answer is {found.status}"),
+            (learnt and not percent >= float(paper), f"{percent:.3f} is less than the learnt response's {paper}"),
+            (not learnt and rounded != paper, f"{rounded} is not the printed {paper}"),
+        ),
     )

@@ -1,19 +1,21 @@
 """What a figure or table of a paper is here: settings, rows of data, a picture, and the paper's claims beside ours."""
 
 import dataclasses
+import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...solvers.solution import json_ready
+from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
+from .runs import Tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Told what is computed now, in a few words.
-Tell = Callable[[str], None]
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True)
@@ -50,34 +52,60 @@ class Claim:
     measured: str | float | None
 
 
-class Row:
-    """One row of an experiment's data: a frozen dataclass of plain numbers and strings.
+@dataclass(frozen=True)
+class Limits:
+    """What a setting of an experiment, or each entry of a tuple, may be: ``iterations: Annotated[int, Limits(1)]``.
 
-    Attributes
+    Parameters
     ----------
-    passed : bool
-        Whether the row meets its own criterion.
-    failure : str
-        What is wrong, in words; empty if the row passed.
+    least, most : float
+        Of numbers, both allowed themselves.
+    choices : collection, optional
+        The only values.
+    empty : bool
+        Whether a tuple may be empty.
     """
 
-    passed: bool
-    failure: str
+    least: float = -float("inf")
+    most: float = float("inf")
+    choices: Collection[Any] = ()
+    empty: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain numbers and strings; NaN and infinity are ``None``."""
-        return json_ready(dataclasses.asdict(self))  # type: ignore[call-overload, no-any-return]
+    def check(self, what: str, value: Any, hint: Any) -> None:
+        """Refuse a value that is not of its kind, or outside of the limits.
 
-    def cells(self) -> Mapping[str, str]:
-        """Return what a table of rows shows, by heading."""
-        return {name: "" if value is None else str(value) for name, value in self.to_dict().items()}
+        Raises
+        ------
+        UnsupportedProblemError
+        """
+        several = typing.get_origin(hint) is tuple
+        kind = typing.get_args(hint)[0] if several else hint
+        values = value if several and isinstance(value, tuple) else (value,)
+        wrong = several and not (isinstance(value, tuple) and (value or self.empty))
+        if wrong or not all(self._allow(one, kind) for one in values):
+            raise UnsupportedProblemError(f"{what} is {shown(value)}, expected {self._expected(kind, several)}")
 
+    def _allow(self, value: Any, kind: Any) -> bool:
+        if self.choices:
+            return value in self.choices
+        if kind is str:
+            return isinstance(value, str)
+        number = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+        return number and self.least <= value <= self.most and value < float("inf")
 
-R = TypeVar("R", bound=Row)
+    def _expected(self, kind: Any, several: bool) -> str:
+        if self.choices:
+            return f"{'a tuple of ' * several}{', '.join(map(str, self.choices))}"
+        if kind is str:
+            return "a tuple of texts" if several else "text"
+        noun = f"{'a tuple of' if several else 'a'} {'whole ' * (kind is int)}number{'s' * several} from {self.least:g}"
+        return f"{noun} on" if self.most == float("inf") else f"{noun} to {self.most:g}"
 
 
 class Experiment(ABC, Generic[R]):
     """A figure or table of a paper: a frozen dataclass whose fields say how large it is made.
+
+    Fields with :class:`Limits` are checked.
 
     Attributes
     ----------
@@ -97,6 +125,25 @@ class Experiment(ABC, Generic[R]):
     figure: ClassVar[str]
     paper: ClassVar[Paper]
     criterion: ClassVar[str]
+
+    #: Every experiment with a name.
+    kinds: ClassVar[list[type["Experiment[Any]"]]] = []
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in vars(cls):
+            Experiment.kinds.append(cls)
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside of their limits.
+
+        Raises
+        ------
+        UnsupportedProblemError
+        """
+        for name, hint in typing.get_type_hints(type(self), include_extras=True).items():
+            for limits in getattr(hint, "__metadata__", ()):
+                limits.check(f"{self.name}: {name}", getattr(self, name), hint.__origin__)
 
     @classmethod
     @abstractmethod
@@ -136,15 +183,6 @@ class Experiment(ABC, Generic[R]):
         return json_ready(dataclasses.asdict(self))  # type: ignore[call-overload, no-any-return]
 
 
-def check_numbers(what: str, numbers: Sequence[float], least: float, *, whole: bool = False) -> None:
-    """Refuse settings that are no list of numbers of at least so much.
-
-    Raises
-    ------
-    UnsupportedProblemError
-    """
-    kinds: Any = int if whole else (int, float)
-    right = [not isinstance(one, bool) and isinstance(one, kinds) and least <= one < float("inf") for one in numbers]
-    if not right or not all(right):
-        kind = "whole numbers" if whole else "numbers"
-        raise UnsupportedProblemError(f"{what} is {shown(numbers)}, expected {kind} of at least {least:g}")
+def largest(values: Iterable[float]) -> float | None:
+    """Return the largest of some numbers; ``None`` if there are none."""
+    return max(values, default=None)

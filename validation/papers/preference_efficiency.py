@@ -1,17 +1,19 @@
 """How much of the style that its price would buy Preference-CFR finds, in Leduc poker."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated
 
 from ...models.problems import Nash
+from ...seqform.interchange.pictures import COLOURS, Look, legend_below, panels
 from ...solvers import PrefCFR
 from ...solvers.style.efficiency import style_efficiency
-from .experiment import Claim, Experiment, Paper, Row, Tell, check_numbers
-from .preference_leduc import MERGED, RAISES, Rule, Style, StyleName, check_choices
+from ..table import Column, Row
+from .experiment import Claim, Experiment, Limits, largest
+from .preference_leduc import EQUILIBRIA, MERGED, RAISES, Rule, Style, StyleName
 from .preference_runs import PREFERENCE_CFR, ROUNDING, exact_range, game_of, share_of
-from .sweeps import sweep
-from .transit import completed
+from .runs import Tell, completed, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,44 +53,23 @@ class EfficiencyRow(Row):
         The same at that loss.
     excess : float
         By how much the frequency is outside of what its loss allows.
-    passed : bool
-    failure : str
     """
 
     cards: int
-    style: str
-    rule: str
-    degree: float
-    vulnerability: float
+    style: Annotated[str, Column("style", width=9)]
+    rule: Annotated[str, Column("rule")]
+    degree: Annotated[float, Column("delta", "g")]
+    vulnerability: Annotated[float, Column("beta", "g")]
     iterations: int
-    raises: float
+    raises: Annotated[float, Column("raise", ".4f")]
     equilibrium: float
-    nash_conv: float
-    allowed: float
-    efficiency: float | None
-    loss: float
-    allowed_by_loss: float
-    efficiency_by_loss: float | None
+    nash_conv: Annotated[float, Column("NashConv", ".4f")]
+    allowed: Annotated[float, Column("LP bound", ".4f")]
+    efficiency: Annotated[float | None, Column("efficiency", ".3f")]
+    loss: Annotated[float, Column("own loss", ".4f")]
+    allowed_by_loss: Annotated[float, Column("bound there", ".4f")]
+    efficiency_by_loss: Annotated[float | None, Column("efficiency there", ".3f")]
     excess: float
-    passed: bool
-    failure: str = ""
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        ratios = ["" if ratio is None else f"{ratio:.3f}" for ratio in (self.efficiency, self.efficiency_by_loss)]
-        return {
-            "style": f"{self.style:<9}",
-            "rule": self.rule,
-            "delta": f"{self.degree:g}",
-            "beta": f"{self.vulnerability:g}",
-            "raise": f"{self.raises:.4f}",
-            "NashConv": f"{self.nash_conv:.4f}",
-            "LP bound": f"{self.allowed:.4f}",
-            "efficiency": ratios[0],
-            "own loss": f"{self.loss:.4f}",
-            "bound there": f"{self.allowed_by_loss:.4f}",
-            "efficiency there": ratios[1],
-        }
 
 
 @dataclass(frozen=True)
@@ -107,7 +88,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     iterations : int
         Of each run through the whole game, both players at once.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.sweeps.sweep` takes it.
+        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
 
     Notes
     -----
@@ -120,30 +101,22 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     ICML 2025, sections 4 and 5.1.
     """
 
-    degrees: tuple[float, ...] = (2.0, 5.0, 10.0)
-    vulnerabilities: tuple[float, ...] = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
-    styles: tuple[StyleName, ...] = ("offensive", "defensive")
-    rules: tuple[Rule, ...] = ("rm", "br")
-    cards: int = 6
-    iterations: int = 20_000
+    degrees: Annotated[tuple[float, ...], Limits(1)] = (2.0, 5.0, 10.0)
+    vulnerabilities: Annotated[tuple[float, ...], Limits(0)] = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+    styles: Annotated[tuple[StyleName, ...], Limits(choices=("offensive", "defensive"))] = ("offensive", "defensive")
+    rules: Annotated[tuple[Rule, ...], Limits(choices=("rm", "br"))] = ("rm", "br")
+    cards: Annotated[int, Limits(choices=MERGED)] = 6
+    iterations: Annotated[int, Limits(1)] = 20_000
     jobs: int | None = None
 
-    name: ClassVar[str] = "pref-cfr-efficiency"
-    title: ClassVar[str] = "how much of the style that its price would buy Preference-CFR finds in Leduc poker"
-    figure: ClassVar[str] = "3, 4"
-    paper: ClassVar[Paper] = PREFERENCE_CFR
-    criterion: ClassVar[str] = (
+    name = "pref-cfr-efficiency"
+    title = "how much of the style that its price would buy Preference-CFR finds in Leduc poker"
+    figure = "3, 4"
+    paper = PREFERENCE_CFR
+    criterion = (
         "the frequency of raises within what linear programs allow at the strategy's own loss, and further towards the "
         f"style with every larger vulnerability, but for {NOISE:g} that the length of a run leaves"
     )
-
-    def __post_init__(self) -> None:
-        check_numbers("the list of degrees", self.degrees, 1.0)
-        check_numbers("the list of vulnerabilities", self.vulnerabilities, 0.0)
-        check_choices("the list of styles", self.styles, ("offensive", "defensive"))
-        check_choices("the list of rules", self.rules, ("rm", "br"))
-        check_choices("the number of cards", (self.cards,), tuple(MERGED))
-        check_numbers("the number of iterations", (self.iterations,), 1, whole=True)
 
     @classmethod
     def quick(cls) -> "PrefCFREfficiency":
@@ -164,19 +137,17 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
         """Yield the rows of a style by one rule after the other, with rising vulnerability for each degree."""
         tell("linear programs")
         exact_range(MERGED[self.cards], *RAISES)
-        wanted = [
-            (self.cards, Style(style, degree, beta), rule, self.iterations)
+        styles = [
+            (rule, Style(style, degree, beta))
             for style in self.styles
             for rule in self.rules
             for degree in self.degrees
             for beta in sorted(self.vulnerabilities)
         ]
-        tell(f"{wanted[0][1]}, rule {wanted[0][2]}")
+        groups = [(f"{style}, rule {rule}", [(self.cards, style, rule, self.iterations)]) for rule, style in styles]
         last: EfficiencyRow | None = None
-        for place, row in enumerate(sweep(efficiency_row, wanted, self.jobs)):
-            if place + 1 < len(wanted):
-                tell(f"{wanted[place + 1][1]}, rule {wanted[place + 1][2]}")
-            last = _ordered(row, last)
+        for (row,) in sweep_groups(efficiency_row, groups, tell, self.jobs):
+            last = row.failing(_out_of_order(row, last))
             yield last
 
     def claims(self, rows: Sequence[EfficiencyRow]) -> list[Claim]:
@@ -186,12 +157,12 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
             Claim(
                 "largest distance of raises from the equilibria's, without vulnerability",
                 "converge to the unique NE",
-                max((abs(row.raises - row.equilibrium) for row in rows if not row.vulnerability), default=None),
+                largest(abs(row.raises - row.equilibrium) for row in rows if not row.vulnerability),
             ),
             Claim(
                 "largest difference between degrees 5 and 10 with equal vulnerability",
                 "negligible",
-                max((abs(one.raises - other.raises) for one, other in _pairs(costly)), default=None),
+                largest(abs(one.raises - other.raises) for one, other in _pairs(costly)),
             ),
         ]
         for rule in self.rules:
@@ -202,10 +173,38 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
         return found
 
     def draw(self, rows: Sequence[EfficiencyRow]) -> "Figure":
-        """Draw raises against the own loss, below and above what linear programs allow."""
-        from .preference_pictures import draw_efficiencies
-
-        return draw_efficiencies(self, rows)
+        """Draw runs by what they lose and how often they raise, between the exact limits; a panel a rule."""
+        figure, grid = panels(1, len(self.rules), (5.2 * len(self.rules), 4.9), squeeze=False, sharey=True)
+        # Degrees differ by little: marks are hollow, and smaller ones lie in larger ones.
+        marks = zip(
+            map(Look, cycle(("green", "blue", "red", "orange", "pink")), cycle("osD^v")),
+            cycle((10, 7, 4)),
+            strict=False,
+        )
+        looks = dict(zip(sorted(self.degrees), marks, strict=False))
+        curve = exact_range(MERGED[self.cards], *RAISES) if rows else None
+        for rule, axes in zip(self.rules, grid[0], strict=True):
+            if curve is not None:
+                how = {
+                    "color": COLOURS["grey"],
+                    "alpha": 0.22,
+                    "linewidth": 0,
+                    "label": "what the loss allows, exactly",
+                }
+                axes.fill_betweenx(curve.knots, curve.losses, 10.0, **how)
+                EQUILIBRIA.level(axes, rows[0].equilibrium, label="equilibria")
+                axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
+            for degree, (look, size) in looks.items():
+                for style in self.styles:
+                    own = [row for row in rows if (row.rule, row.style, row.degree) == (rule, style, degree)]
+                    losses, raises = [row.loss for row in own], [row.raises for row in own]
+                    label = f"δ = {degree:g}" if style == self.styles[0] else None
+                    look.plot(axes, losses, raises, label=label, markersize=size, markerfacecolor="none", linewidth=1.1)
+            axes.set(xlabel="what player 0's strategy loses at most (antes)", title=f"rule {rule.upper()}")
+            axes.set_ylim(-0.02, 1.02)
+        grid[0][0].set_ylabel("raise at first")
+        legend_below(figure, 5)
+        return figure
 
 
 def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> EfficiencyRow:
@@ -214,7 +213,6 @@ def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> Eff
     method = PrefCFR(style.preference, vulnerability=style.vulnerability, rule=rule)
     solution = completed(Nash(game_of(spec)), method, tol=0.0, max_iterations=iterations)
     found = style_efficiency(solution, share_of(spec, *RAISES), towards=style.towards, curve=exact_range(spec, *RAISES))
-    said = "" if found.excess <= ROUNDING else f"{found.excess:.1e} outside of what the linear program allows"
     return EfficiencyRow(
         cards=cards,
         style=style.name,
@@ -231,21 +229,18 @@ def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> Eff
         allowed_by_loss=found.bound_by_loss,
         efficiency_by_loss=found.ratio_by_loss,
         excess=found.excess,
-        passed=not said,
-        failure=said,
+        failure="" if found.excess <= ROUNDING else f"{found.excess:.1e} outside of what the linear program allows",
     )
 
 
-def _ordered(row: EfficiencyRow, before: EfficiencyRow | None) -> EfficiencyRow:
-    """Return a row with what is wrong beside the one before, if that differs in its vulnerability alone."""
-    alike = before is not None and (before.style, before.rule, before.degree) == (row.style, row.rule, row.degree)
-    if before is None or not alike:
-        return row
+def _out_of_order(row: EfficiencyRow, before: EfficiencyRow | None) -> str:
+    """Say what is wrong with a row beside the one before, if that differs in its vulnerability alone."""
+    if before is None or (before.style, before.rule, before.degree) != (row.style, row.rule, row.degree):
+        return ""
     further = row.raises - before.raises if row.style == "offensive" else before.raises - row.raises
     if further > -NOISE:
-        return row
-    said = f"raises {row.raises:.4f}, and {before.raises:.4f} with beta {before.vulnerability:g}"
-    return replace(row, passed=False, failure="; ".join(filter(None, (row.failure, said))))
+        return ""
+    return f"raises {row.raises:.4f}, and {before.raises:.4f} with beta {before.vulnerability:g}"
 
 
 def _pairs(rows: Sequence[EfficiencyRow]) -> list[tuple[EfficiencyRow, EfficiencyRow]]:

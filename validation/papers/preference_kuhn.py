@@ -1,17 +1,34 @@
-"""Preference-CFR in Kuhn poker, where one number tells the equilibrium strategies of player 0 apart."""
+"""Figures 1 and 2 of the paper on Preference-CFR: how often player 0 of Kuhn poker bluffs, and at what cost."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...seqform.arrays import Floats
+from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
 from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
-from ...solvers.style.efficiency import Towards, efficiency_at
-from .experiment import Row
-from .preference_runs import ROUNDING, Band, Run, exact_range, game_of, points_up_to
+from ...solvers.style.efficiency import Towards
+from ..table import Column, Row, verdict
+from .experiment import Claim, Experiment, Limits, largest
+from .preference_runs import (
+    PREFERENCE_CFR,
+    ROUNDING,
+    Band,
+    Measured,
+    Range,
+    Run,
+    exact_range,
+    full_run,
+    game_of,
+    points_up_to,
+)
+from .runs import Tell, sweep_groups
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The game, and what is told of a run: α, with which player 0 bets holding the jack.
 GAME, BLUFF = "kuhn", ("b", "J")
@@ -44,6 +61,8 @@ class Setting:
         The paper's Pref-CFR (RM) and Pref-CFR (BR).
     expected : tuple of float, optional
         Between which numbers the mean of α is expected to be, and then exploitability below :data:`EXPLOITABILITY`.
+    look : Look
+        Of its curves.
     first_regrets : float
         They are random up to this, in payoff units.
     updates : {"simultaneous", "alternating"}
@@ -53,6 +72,7 @@ class Setting:
     preference: str
     rule: Literal["rm", "br"]
     expected: tuple[float, float] | None
+    look: Look
     first_regrets: float = 1.0
     updates: Updates = "simultaneous"
 
@@ -67,18 +87,26 @@ class Setting:
         """Which end of α's range the setting leans to."""
         return None if not self.preference else "high" if "/b" in self.preference else "low"
 
+    @property
+    def label(self) -> str:
+        """What a legend calls it."""
+        if not self.preference:
+            return self.name
+        side = {"b": "bet", "p": "pass"}[self.preference[2]]
+        return f"{self.name} {side} {self.preference.rpartition(':')[2]}, {self.rule.upper()}"
 
-#: The settings of appendix C, in the order in which α is expected to fall. Degrees are of the first decisions.
+
+#: The settings of appendix C, in the order in which α is expected to fall. Degrees are of the first decisions. Bets are
+#: drawn in warm colours, passes in cold ones; what plays by the rule RM is dashed.
 SETTINGS = (
-    Setting("(1)", "0/b@first:10", "br", (0.27, 0.32)),
-    Setting("(2)", "0/b@first:5", "br", (0.22, 0.32)),
-    Setting("(3)", "0/b@first:5", "rm", (0.21, 0.25)),
-    Setting("CFR", "", "rm", (0.18, 0.22)),
-    Setting("(4)", "0/p@first:5", "rm", (0.16, 0.19)),
-    Setting("(5)", "0/p@first:5", "br", (0.09, 0.14)),
-    Setting("(6)", "0/p@first:10", "br", (0.03, 0.11)),
+    Setting("(1)", "0/b@first:10", "br", (0.27, 0.32), Look("red")),
+    Setting("(2)", "0/b@first:5", "br", (0.22, 0.32), Look("orange")),
+    Setting("(3)", "0/b@first:5", "rm", (0.21, 0.25), Look("pink", line="--")),
+    Setting("CFR", "", "rm", (0.18, 0.22), Look("black")),
+    Setting("(4)", "0/p@first:5", "rm", (0.16, 0.19), Look("green", line="--")),
+    Setting("(5)", "0/p@first:5", "br", (0.09, 0.14), Look("sky")),
+    Setting("(6)", "0/p@first:10", "br", (0.03, 0.11), Look("blue")),
 )
-_NAMES = frozenset(setting.name for setting in SETTINGS)
 #: Settings that are not to be in that order: where the ranges of (2) and (3) overlap either may be above.
 UNORDERED = ("(3)",)
 
@@ -95,141 +123,79 @@ class BluffRow(Row):
     rule : str
     runs : int
     iterations : int
-    bluff : float
-        α in the end, the probability with which player 0 bets holding the jack, on the average of the runs.
-    bluff_low, bluff_high : float
-        Between these are nine runs of ten.
+    bluff : Band
+        α, the probability with which player 0 bets holding the jack.
     bluff_least, bluff_most : float
-        Of all runs.
+        Of all runs, in the end.
     expected_low, expected_high : float or None
         Where the mean is expected.
-    exploitability : float
-        In the end, NashConv by two players, on the average.
+    exploitability : Band
+        NashConv by two players.
     worst_exploitability : float
-        That of the worst run.
-    allowed_low, allowed_high : float
-        What linear programs allow α to be at the NashConv of the runs in the end, on the average.
-    excess : float
-        By how much any run, at any of its points, is outside of that range at its own NashConv; or outside of the
-        narrower one at the own loss of player 0's strategy.
-    efficiency, efficiency_by_loss : float or None
-        Of the way from the equilibrium farthest from the style to the end of the range at the run's NashConv, and to
-        that at its own loss, the part that was gone, on the average; ``None`` without a preference.
+        That of the worst run in the end.
+    allowed : Range
+        What linear programs allow α to be at the NashConv of the runs, on the average.
+    excess, efficiency, efficiency_by_loss : float
+        As :class:`~treeplex.validation.papers.preference_runs.Measured` has them.
     off_table : float
         By how much player 0's behaviour at one of its infosets differs in the end, on the average, from the equilibrium
         strategy of table 1 with the same α: at the infoset where it differs most.
     points : tuple of int
-        Iterations at which the following were looked at.
-    bluff_curve, bluff_low_curve, bluff_high_curve : tuple of float
-    exploitability_curve, exploitability_low_curve, exploitability_high_curve : tuple of float
-    allowed_low_curve, allowed_high_curve : tuple of float
-    passed : bool
-    failure : str
+        Iterations at which curves were looked at.
     """
 
-    setting: str
-    preference: str
-    rule: str
+    setting: Annotated[str, Column("setting")]
+    preference: Annotated[str, Column("preference", missing="none", width=12)]
+    rule: Annotated[str, Column("rule")]
     runs: int
     iterations: int
-    bluff: float
-    bluff_low: float
-    bluff_high: float
+    bluff: Annotated[Band, Column("alpha", ".4f"), Column("5 % to 95 %", "{bluff.spread:.4f}")]
     bluff_least: float
     bluff_most: float
     expected_low: float | None
     expected_high: float | None
-    exploitability: float
-    worst_exploitability: float
-    allowed_low: float
-    allowed_high: float
+    exploitability: Band
+    worst_exploitability: Annotated[float, Column("exploitability", ".5f")]
+    allowed: Annotated[Range, Column("allowed", ".3f")]
     excess: float
-    efficiency: float | None
+    efficiency: Annotated[float | None, Column("efficiency", ".3f")]
     efficiency_by_loss: float | None
     off_table: float
     points: tuple[int, ...]
-    bluff_curve: tuple[float, ...]
-    bluff_low_curve: tuple[float, ...]
-    bluff_high_curve: tuple[float, ...]
-    exploitability_curve: tuple[float, ...]
-    exploitability_low_curve: tuple[float, ...]
-    exploitability_high_curve: tuple[float, ...]
-    allowed_low_curve: tuple[float, ...]
-    allowed_high_curve: tuple[float, ...]
-    passed: bool
-    failure: str = ""
-
-    def cells(self) -> dict[str, str]:
-        """Return what a table of rows shows, by heading."""
-        return {
-            "setting": self.setting if self.setting in _NAMES else f"{self.setting:<36}",
-            "preference": self.preference or "none",
-            "rule": self.rule,
-            "alpha": f"{self.bluff:.4f}",
-            "5 % to 95 %": f"{self.bluff_low:.4f} to {self.bluff_high:.4f}",
-            "exploitability": f"{self.worst_exploitability:.5f}",
-            "allowed": f"{self.allowed_low:.3f} to {self.allowed_high:.3f}",
-            "efficiency": "" if self.efficiency is None else f"{self.efficiency:.3f}",
-        }
 
 
-def bluff_row(setting: Setting, runs: Sequence[Run], failures: Sequence[str] = ()) -> BluffRow:
-    """Summarise and judge the runs of a setting; what else is wrong is said by the caller."""
-    curve = exact_range(GAME, *BLUFF)
-    nash_convs = np.array([run.nash_convs for run in runs])
-    losses = np.maximum(0.0, curve.game_value - np.array([run.guarantees for run in runs]))
-    bluffs = np.array([run.values[0] for run in runs])
-    found = [
-        [efficiency_at(curve, *numbers, setting.towards) for numbers in zip(*columns, strict=True)]
-        for columns in zip(bluffs.tolist(), nash_convs.tolist(), losses.tolist(), strict=True)
-    ]
-    excess = max(one.excess for own in found for one in own)
-    lows = np.array([[one.allowed[0] for one in own] for own in found]).mean(axis=0)
-    highs = np.array([[one.allowed[1] for one in own] for own in found]).mean(axis=0)
-    bluff, exploitability = Band.of(bluffs), Band.of(nash_convs / 2)
-    worst = float(nash_convs[:, -1].max() / 2)
-    said = [*failures]
-    low, high = setting.expected or (None, None)
-    if low is not None and high is not None:
-        if not low - SLACK <= bluff.mean[-1] <= high + SLACK:
-            said.append(f"alpha {bluff.mean[-1]:.4f} is not within {SLACK:g} of {low:g} to {high:g}")
-        if not worst < EXPLOITABILITY:
-            said.append(f"exploitability {worst:.2g}, expected below {EXPLOITABILITY:g}")
-    if not excess <= ROUNDING:
-        said.append(f"alpha is {excess:.1e} outside of what the linear program allows")
-    last = [own[-1] for own in found] if setting.preference else []
+def bluff_row(setting: Setting, runs: Sequence[Run]) -> BluffRow:
+    """Summarise and judge the runs of a setting."""
+    found = Measured.of(exact_range(GAME, *BLUFF), runs, 0, setting.towards)
+    exploitabilities = np.array([run.nash_convs for run in runs]) / 2
+    bluffs, worst = [float(run.values[0][-1]) for run in runs], float(exploitabilities[:, -1].max())
+    low, high = setting.expected or (0.0, 1.0)
+    far = not low - SLACK <= found.values.end <= high + SLACK
+    loose = setting.expected is not None and not worst < EXPLOITABILITY
     return BluffRow(
         setting=setting.name,
         preference=setting.preference,
         rule=setting.rule,
         runs=len(runs),
         iterations=int(runs[0].work[-1]),
-        bluff=bluff.mean[-1],
-        bluff_low=bluff.low[-1],
-        bluff_high=bluff.high[-1],
-        bluff_least=float(bluffs[:, -1].min()),
-        bluff_most=float(bluffs[:, -1].max()),
-        expected_low=low,
-        expected_high=high,
-        exploitability=exploitability.mean[-1],
+        bluff=found.values,
+        bluff_least=min(bluffs),
+        bluff_most=max(bluffs),
+        expected_low=low if setting.expected else None,
+        expected_high=high if setting.expected else None,
+        exploitability=Band.of(exploitabilities),
         worst_exploitability=worst,
-        allowed_low=float(lows[-1]),
-        allowed_high=float(highs[-1]),
-        excess=excess,
-        efficiency=mean_of([one.ratio for one in last]),
-        efficiency_by_loss=mean_of([one.ratio_by_loss for one in last]),
+        allowed=found.allowed,
+        excess=found.excess,
+        efficiency=found.ratio,
+        efficiency_by_loss=found.ratio_by_loss,
         off_table=float(np.mean([off_table(run) for run in runs])),
         points=tuple(map(int, runs[0].work)),
-        bluff_curve=bluff.mean,
-        bluff_low_curve=bluff.low,
-        bluff_high_curve=bluff.high,
-        exploitability_curve=exploitability.mean,
-        exploitability_low_curve=exploitability.low,
-        exploitability_high_curve=exploitability.high,
-        allowed_low_curve=numbers_of(lows),
-        allowed_high_curve=numbers_of(highs),
-        passed=not said,
-        failure="; ".join(said),
+        failure=verdict(
+            (far, f"alpha {found.values:.4f} is not within {SLACK:g} of {low:g} to {high:g}"),
+            (loose, f"exploitability {worst:.2g}, expected below {EXPLOITABILITY:g}"),
+            (not found.excess <= ROUNDING, f"alpha is {found.excess:.1e} outside of what the linear program allows"),
+        ),
     )
 
 
@@ -241,17 +207,275 @@ def off_table(run: Run) -> float:
     return max(abs(bets[label] - entry(alpha)) for label, entry in TABLE_1.items())
 
 
-def mean_of(ratios: Sequence[float | None]) -> float | None:
-    """Return the mean of what there is; ``None`` if there is nothing."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    return float(np.mean(known)) if known else None
+@dataclass(frozen=True)
+class KuhnRuns(Experiment[BluffRow]):
+    """Convergence, and the frequency of the bluff, by iteration, of several settings in Kuhn poker.
+
+    Parameters
+    ----------
+    runs : int
+        Of each setting, with different random first regrets.
+    iterations : int
+        Of each run.
+    seed : int
+        Of the first run; the others have the next ones.
+    jobs : int, optional
+        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+    """
+
+    runs: Annotated[int, Limits(1)] = 30
+    iterations: Annotated[int, Limits(1)] = 10_000
+    seed: Annotated[int, Limits(0)] = 0
+    jobs: int | None = None
+
+    paper = PREFERENCE_CFR
+    legend_columns: ClassVar[int]
+
+    @property
+    def settings_of_runs(self) -> Sequence[Setting]:
+        """What is run, in the order of the rows."""
+        raise NotImplementedError
+
+    def panel_of(self, setting: Setting) -> str:
+        """Return the title of the panel that α of a setting is drawn in."""
+        return ""
+
+    @property
+    def num_rows(self) -> int:
+        """One a setting."""
+        return len(self.settings_of_runs)
+
+    def rows(self, tell: Tell) -> Iterator[BluffRow]:
+        """Yield a row a setting."""
+        points = points_up_to(self.iterations, 10, 8)
+        groups = [
+            (setting.label, [(GAME, setting.method, (BLUFF,), points, self.seed + run) for run in range(self.runs)])
+            for setting in self.settings_of_runs
+        ]
+        for setting, runs in zip(self.settings_of_runs, sweep_groups(full_run, groups, tell, self.jobs), strict=True):
+            yield bluff_row(setting, runs)
+
+    def draw(self, rows: Sequence[BluffRow]) -> "Figure":
+        """Draw exploitability and α by iteration, a curve a row, with the exact range of α behind."""
+        settings = {setting.name: setting for setting in self.settings_of_runs}
+        titles = list(dict.fromkeys(map(self.panel_of, settings.values())))
+        figure, (errors, *panes) = panels(1, 1 + len(titles), (6.6 + 3.6 * len(titles), 4.7))
+        for row in rows:
+            look, loss = settings[row.setting].look, row.exploitability
+            look.plot(errors, row.points, loss.mean, label=settings[row.setting].label)
+            look.shade(errors, row.points, loss.low, loss.high, alpha=0.12)
+        for title, bluffs in zip(titles, panes, strict=True):
+            own = [row for row in rows if self.panel_of(settings[row.setting]) == title]
+            for row in own:
+                look = settings[row.setting].look
+                # Ranges differ by little: where all agree the grey is darkest.
+                Look("grey").shade(
+                    bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0
+                )
+                look.plot(bluffs, row.points, row.bluff.mean)
+                look.shade(bluffs, row.points, row.bluff.low, row.bluff.high)
+            Look("black", line=":").level(bluffs, 1 / 3)
+            bluffs.set(title=title, ylim=(0.0, 0.7), ylabel="α: probability of a bet with the jack")
+        for axes in (errors, *panes):
+            axes.set(xlabel="iterations", xscale="log")
+            if rows:
+                axes.set_xlim(rows[0].points[0], rows[0].points[-1])
+        Look("black", line="--").level(errors, EXPLOITABILITY, label=f"exploitability {EXPLOITABILITY:g}")
+        errors.set_ylabel("exploitability (NashConv / 2)")
+        log_scale_of_few(errors)
+        last = panes[-1]
+        Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")
+        Look("black", line=":").plot(last, [], [], linewidth=1.0, label="largest α of an equilibrium, 1/3")
+        legend_below(figure, self.legend_columns, errors, last)
+        return figure
 
 
-def numbers_of(vector: Floats) -> tuple[float, ...]:
-    """Return a vector as a tuple of floats."""
-    return tuple(map(float, vector))
+#: The paper's start, and where it says that α ends, with the room that 10,000 iterations leave.
+PAPER_START, EXPECTED = 1.0, (0.18, 0.22)
+_WORDS: dict[Updates, str] = {"simultaneous": "both at once", "alternating": "in turn"}
 
 
-def kuhn_points(iterations: int) -> list[int]:
-    """Return after how many iterations runs are looked at."""
-    return points_up_to(iterations, 10, 8)
+@dataclass(frozen=True)
+class PrefCFRFigure1(KuhnRuns):
+    """Convergence of CFR in Kuhn poker, and the frequency of the bluff, by iteration, from random first regrets.
+
+    Parameters
+    ----------
+    runs, iterations, seed, jobs
+        As :class:`KuhnRuns` has them.
+    starts : tuple of float
+        Up to what the first regrets are random, in payoff units; the paper's are up to 1.
+
+    Notes
+    -----
+    Player 0's equilibrium strategies form a family with one parameter, the probability α of a bet holding the jack,
+    from 0 to 1/3; the other player has one alone. The paper finds that CFR ends at α = 0.2 "irrespective of the initial
+    strategy", and conjectures that regret matching has one limit always (conjecture 3.1).
+
+    References
+    ----------
+    Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, figure 1, table 1 and section 5.1.
+    """
+
+    starts: Annotated[tuple[float, ...], Limits(0)] = (PAPER_START, 10.0)
+
+    name = "pref-cfr-figure-1"
+    title = "how often player 0 of Kuhn poker bluffs by CFR, from random starts"
+    figure = "1"
+    legend_columns = 2
+    criterion = (
+        "alpha always within what the linear program allows at the run's own NashConv and at the strategy's own loss; "
+        f"from first regrets up to 1, with both players at once, its mean within {SLACK:g} of {EXPECTED[0]:g} to "
+        f"{EXPECTED[1]:g} and exploitability below {EXPLOITABILITY:g} in every run"
+    )
+
+    @classmethod
+    def quick(cls) -> "PrefCFRFigure1":
+        """Return it with 10 runs of each start."""
+        return cls(10)
+
+    @classmethod
+    def full(cls) -> "PrefCFRFigure1":
+        """Return it with the paper's 30 runs, ten times as long as the paper's, and a process a core."""
+        return cls(iterations=100_000, jobs=-1)
+
+    @property
+    def settings_of_runs(self) -> list[Setting]:
+        """Each start with both players at once, and in turn."""
+        colours = cycle(("blue", "red", "green", "orange", "pink", "sky"))
+        return [
+            Setting(
+                f"{words}, first regrets up to {start:g}",
+                "",
+                "rm",
+                EXPECTED if updates == "simultaneous" and start == PAPER_START else None,
+                Look(next(colours)),
+                start,
+                updates,
+            )
+            for updates, words in _WORDS.items()
+            for start in self.starts
+        ]
+
+    def panel_of(self, setting: Setting) -> str:
+        """Return the order of updates in words."""
+        return _WORDS[setting.updates]
+
+    def claims(self, rows: Sequence[BluffRow]) -> list[Claim]:
+        """Return what the paper says of CFR's limit and of the equilibria."""
+        free = exact_range(GAME, *BLUFF).free
+        ends = f"{free[0] + 0.0:.6g} to {free[1]:.6g}" if rows else None
+        found = [
+            Claim("least and greatest alpha of equilibria", "0 to 1/3", ends),
+            Claim(
+                "largest difference of a run's behaviour from table 1 at its own alpha, on the average of runs",
+                None,
+                largest(row.off_table for row in rows),
+            ),
+        ]
+        for setting in self.settings_of_runs:
+            row = next((row for row in rows if row.setting == setting.name), None)
+            found.append(Claim(f"alpha, {setting.name}: mean", 0.2, None if row is None else row.bluff.end))
+            found.append(
+                Claim(
+                    f"alpha, {setting.name}: least and most of all runs",
+                    "0.2 irrespective of the start",
+                    None if row is None else f"{row.bluff_least:.4f} to {row.bluff_most:.4f}",
+                )
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class PrefCFRFigure2(KuhnRuns):
+    """Convergence, and the frequency of the bluff, by iteration: six settings of Preference-CFR and CFR, Kuhn poker.
+
+    Parameters
+    ----------
+    runs, iterations, seed, jobs
+        As :class:`KuhnRuns` has them; both players are updated at once.
+
+    Notes
+    -----
+    The degrees are of player 0's first decisions; by the rule ``br`` all infosets play one action alone. The
+    equilibrium strategies of player 0 form a family with one parameter, the probability α of a bet holding the jack,
+    from 0 to 1/3 (the paper's table 1). What linear programs allow α to be at a run's own NashConv is 0 to
+    1/3 + 3 NashConv as long as that is small.
+
+    References
+    ----------
+    Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, figure 2 and appendix C.
+    """
+
+    name = "pref-cfr-figure-2"
+    title = "how often player 0 of Kuhn poker bluffs by six settings of Preference-CFR, and at what cost"
+    figure = "2"
+    legend_columns = 4
+    criterion = (
+        f"the mean of alpha within {SLACK:g} of the range expected for the setting, (1) >= (2) > CFR > (4) > (5) > "
+        f"(6), exploitability below {EXPLOITABILITY:g} in every run, and alpha always within what the linear program "
+        "allows at the run's own NashConv and at the strategy's own loss"
+    )
+
+    @classmethod
+    def quick(cls) -> "PrefCFRFigure2":
+        """Return it with 10 runs of each setting."""
+        return cls(10)
+
+    @classmethod
+    def full(cls) -> "PrefCFRFigure2":
+        """Return it with the paper's 30 runs of 10,000 iterations, and a process a core."""
+        return cls(jobs=-1)
+
+    @property
+    def settings_of_runs(self) -> Sequence[Setting]:
+        """Those of the paper's appendix C, in the order in which the mean of α is to fall."""
+        return SETTINGS
+
+    def rows(self, tell: Tell) -> Iterator[BluffRow]:
+        """Yield a row a setting, judged beside the one above it."""
+        above: BluffRow | None = None
+        for row in super().rows(tell):
+            if row.setting in UNORDERED:
+                yield row
+                continue
+            yield row.failing("" if above is None else _not_below(row, above))
+            above = row
+
+    def claims(self, rows: Sequence[BluffRow]) -> list[Claim]:
+        """Return what the paper says of the settings."""
+        by_name = {row.setting: row for row in rows}
+        plain = by_name.get("CFR")
+        preferring = [row for row in rows if row.preference]
+        return [
+            Claim("alpha that CFR ends at", 0.2, None if plain is None else plain.bluff.end),
+            *(
+                Claim(
+                    f"alpha of {row.setting}: {row.preference}, {row.rule}",
+                    "deviates from 0.2, the more the higher the degree",
+                    row.bluff.end,
+                )
+                for row in preferring
+            ),
+            Claim(
+                "largest exploitability of a run of Preference-CFR in the end; of CFR it is "
+                + ("not known" if plain is None else f"{plain.worst_exploitability:.5f}"),
+                "comparable to that of CFR",
+                largest(row.worst_exploitability for row in preferring),
+            ),
+            Claim(
+                "by how much alpha is outside of what linear programs allow",
+                None,
+                largest(row.excess for row in rows),
+            ),
+        ]
+
+
+def _not_below(row: BluffRow, above: BluffRow) -> str:
+    """Say that α is not below that of another setting; (1) and (2) may be equal."""
+    equal = above.setting == "(1)" and row.bluff.end == above.bluff.end
+    if equal or row.bluff.end < above.bluff.end:
+        return ""
+    return f"alpha is not below that of {above.setting}, {above.bluff:.4f}"

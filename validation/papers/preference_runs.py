@@ -16,8 +16,10 @@ from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
 from ...solvers import Solution
 from ...solvers.parametric.trade_off import TradeOff, trade_off
+from ...solvers.style.efficiency import Towards, efficiency_at
+from ..table import Curve
 from .experiment import Paper
-from .transit import completed
+from .runs import completed
 
 PREFERENCE_CFR = Paper(
     'Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies", '
@@ -58,8 +60,12 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
-    """Means of a number over all runs, and between which quantiles most of them are."""
+class Band(Curve):
+    """Means of a number over all runs, and between which quantiles most of them are, at each point.
+
+    In a row's dictionary the field ``raises`` is ``raises``, ``raises_low`` and ``raises_high`` in the end, and
+    ``raises_curve``, ``raises_low_curve`` and ``raises_high_curve`` at all points.
+    """
 
     mean: tuple[float, ...]
     low: tuple[float, ...]
@@ -68,8 +74,100 @@ class Band:
     @classmethod
     def of(cls, numbers: Floats) -> "Band":
         """Summarise an array of shape (runs, k)."""
-        low, high = np.quantile(numbers, QUANTILES, axis=0)
-        return cls(tuple(numbers.mean(axis=0).tolist()), tuple(low.tolist()), tuple(high.tolist()))
+        return cls(*(tuple(one.tolist()) for one in (numbers.mean(axis=0), *np.quantile(numbers, QUANTILES, axis=0))))
+
+    @property
+    def end(self) -> float:
+        """The mean in the end."""
+        return self.mean[-1]
+
+    @property
+    def spread(self) -> "Range":
+        """Between what most runs are."""
+        return Range(self.low, self.high)
+
+    def __format__(self, form: str) -> str:
+        return format(self.end, form)
+
+    def parts(self, name: str) -> dict[str, Any]:
+        """Return the entries of a field of this name."""
+        curves = {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+        return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Range(Curve):
+    """Between which numbers another one is, at each point.
+
+    In a row's dictionary the field ``allowed`` is ``allowed_low`` and ``allowed_high`` in the end, and
+    ``allowed_low_curve`` and ``allowed_high_curve`` at all points.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __format__(self, form: str) -> str:
+        return f"{self.low[-1]:{form}} to {self.high[-1]:{form}}"
+
+    def parts(self, name: str) -> dict[str, Any]:
+        """Return the entries of a field of this name."""
+        curves = {f"{name}_low": self.low, f"{name}_high": self.high}
+        return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What runs do of a style, beside what linear programs allow.
+
+    Attributes
+    ----------
+    values : Band
+    allowed : Range
+    excess : float
+        By how much any run, at any of its points, is outside of what is allowed at its own NashConv, or outside of the
+        narrower range at the own loss of player 0's strategy.
+    bounds_by_loss : tuple of float
+        The furthest that is allowed towards the style at the loss of the runs' own strategies, on the average, at each
+        point; empty where nothing is preferred.
+    ratio, ratio_by_loss : float or None
+        Of the way from the equilibria to the furthest that is allowed, the part that was gone in the end, on the
+        average; ``None`` where nothing is preferred.
+    """
+
+    values: Band
+    allowed: Range
+    excess: float
+    bounds_by_loss: tuple[float, ...]
+    ratio: float | None
+    ratio_by_loss: float | None
+
+    @classmethod
+    def of(cls, curve: TradeOff, runs: Sequence[Run], number: int, towards: Towards | None) -> "Measured":
+        """Hold a number of some runs against what a trade-off allows."""
+        values = np.array([run.values[number] for run in runs])
+        losses = np.maximum(0.0, curve.game_value - np.array([run.guarantees for run in runs]))
+        columns = values.tolist(), [run.nash_convs.tolist() for run in runs], losses.tolist()
+        found = [
+            [efficiency_at(curve, *numbers, towards) for numbers in zip(*own, strict=True)]
+            for own in zip(*columns, strict=True)
+        ]
+        lows, highs = np.array([[one.allowed for one in own] for own in found]).mean(axis=0).T
+        bounds = np.array([[one.bound_by_loss for one in own] for own in found]).mean(axis=0) if towards else ()
+        last = [own[-1] for own in found] if towards else []
+        return cls(
+            values=Band.of(values),
+            allowed=Range(tuple(lows.tolist()), tuple(highs.tolist())),
+            excess=max(one.excess for own in found for one in own),
+            bounds_by_loss=tuple(map(float, bounds)),
+            ratio=_mean_of([one.ratio for one in last]),
+            ratio_by_loss=_mean_of([one.ratio_by_loss for one in last]),
+        )
+
+
+def _mean_of(ratios: Sequence[float | None]) -> float | None:
+    """Return the mean of what there is; ``None`` if there is nothing."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    return float(np.mean(known)) if known else None
 
 
 @lru_cache(maxsize=4)

@@ -1,44 +1,27 @@
-"""The figures and tables of papers by name."""
+"""The figures and tables of papers by name: those of every module of this package."""
 
+import re
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from ...seqform.errors import UnsupportedProblemError, nearest, shown
-from .ccfr_figure_2a import CCFRFigure2a
-from .ccfr_figure_2b import CCFRFigure2b
-from .ccfr_figure_2c import CCFRFigure2c
-from .ccfr_figure_3 import CCFRFigure3
-from .cdrnr_figure_4 import CDRNRFigure4
-from .cdrnr_figure_5 import CDRNRFigure5
-from .cdrnr_figure_6 import CDRNRFigure6
-from .cdrnr_figure_15 import CDRNRFigure15
-from .cdrnr_table_1 import CDRNRTable1
 from .experiment import Experiment
-from .preference_efficiency import PrefCFREfficiency
-from .preference_figure_1 import PrefCFRFigure1
-from .preference_figure_2 import PrefCFRFigure2
-from .preference_figure_3 import PrefCFRFigure3
-from .preference_figure_4 import PrefCFRFigure4
+
+for _module in iter_modules([str(Path(__file__).parent)]):
+    import_module(f"{__package__}.{_module.name}")
+
+
+def _in_order(name: str) -> list[str | int]:
+    """Return a key that sorts figure 15 after figure 4."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+
 
 #: The experiments by name.
 EXPERIMENTS: Mapping[str, type[Experiment[Any]]] = {
-    kind.name: kind
-    for kind in (
-        CCFRFigure2a,
-        CCFRFigure2b,
-        CCFRFigure2c,
-        CCFRFigure3,
-        CDRNRTable1,
-        CDRNRFigure4,
-        CDRNRFigure5,
-        CDRNRFigure6,
-        CDRNRFigure15,
-        PrefCFRFigure1,
-        PrefCFRFigure2,
-        PrefCFRFigure3,
-        PrefCFRFigure4,
-        PrefCFREfficiency,
-    )
+    kind.name: kind for kind in sorted(Experiment.kinds, key=lambda kind: _in_order(kind.name))
 }
 
 

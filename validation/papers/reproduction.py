@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ...seqform.errors import GameFileError
 from ...seqform.interchange.files import reason_of, writing_whole
 from ...seqform.interchange.pictures import write_picture
-from .experiment import Claim, Experiment, Row
+from ..table import Row
+from .experiment import Claim, Experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,12 +1,21 @@
 """A solution as tables: what was asked, how it ended, what is proven, and what constraints cost."""
 
 import re
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..validation.figures import decimals, magnitude
-from .output import console, listed, show_numbers, show_rows
+from ..validation.table import magnitude
+from .tables import (
+    listed,
+    listed_numbers,
+    named,
+    price_text,
+    print_columns,
+    print_facts,
+    seconds_text,
+    shown_exactly,
+    status_facts,
+    ten_decimals,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,7 +32,7 @@ def message_of(solution: "Solution") -> str:
     Examples
     --------
     >>> from treeplex import Nash, load_game, solve
-    >>> from treeplex.cli.solution_table import message_of
+    >>> from treeplex.cli.solution import message_of
     >>> message_of(solve(Nash(load_game("kuhn")), "cfr", tol=1e-9, max_iterations=10))
     'the iteration limit came first: raise --max-iterations, loosen --tol or try another method'
     """
@@ -34,21 +43,12 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
     """Print a solution to what was asked, and the names of files that hold it."""
     from rich.text import Text
 
-    from ..solvers import Status
-
-    colour = "green" if solution.status.is_success else "yellow"
-    if solution.status in (Status.UNCERTIFIED, Status.INFEASIBLE, Status.UNBOUNDED):
-        colour = "red"
+    # Constraints have a table of their own.
+    question = solution.problem.name if getattr(solution.problem, "constraints", ()) else asked
     rows: dict[str, str | Text] = {
-        # Constraints have a table of their own.
-        "problem": Text.assemble(
-            solution.problem.name if getattr(solution.problem, "constraints", ()) else asked,
-            " on ",
-            (solution.problem.game.spec, "bold cyan"),
-        ),
+        "problem": Text.assemble(question, " on ", named(solution.problem.game.spec)),
         "method": solution.method.name,
-        "status": Text(str(solution.status), style=f"bold {colour}"),
-        "": Text(message_of(solution), style="dim"),
+        **status_facts(str(solution.status), message_of(solution)),
     }
     if solution.infeasibility is None:
         rows |= _results(solution)
@@ -61,12 +61,9 @@ def print_solution(solution: "Solution", asked: str, files: dict[str, str | None
         rows["conflict"] = ", ".join(found.conflict)
     rows |= _preferences(solution)
     rows["iterations"] = f"{solution.iterations:,}"
-    rows["seconds"] = f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building"
+    rows["seconds"] = seconds_text(vars(solution))
     rows["sequences"] = listed(treeplex.num_sequences for treeplex in solution.problem.game.sequence_form.treeplexes)
-    for name, path in files.items():
-        if path is not None:
-            rows[f"{name} in"] = path
-    show_rows(console(), rows)
+    print_facts(rows, files)
     if getattr(solution.problem, "constraints", ()):
         _print_constraints(solution)
 
@@ -78,14 +75,16 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     if isinstance(value, tuple):
         rows["values"] = ", ".join(ten_decimals(one) for one in value)
     else:
-        rows["value"] = f"{_both(value, exact.value if exact else None)} to player 0"
+        rows["value"] = f"{shown_exactly(value, exact.value if exact else None)} to player 0"
         if solution.player is not None:
             rows["value"] += ", at worst" if solution.opponent_value is None else ", against the model"
     if solution.player is not None and solution.objective is not None:
         rows["player"] = str(solution.player)
-        rows["objective"] = _both(solution.objective, exact.objective if exact else None) + _meaning(solution.problem)
+        rows["objective"] = shown_exactly(solution.objective, exact.objective if exact else None) + _meaning(
+            solution.problem
+        )
     if solution.gain is not None:
-        gain = _both(solution.gain, exact.gain if exact else None)
+        gain = shown_exactly(solution.gain, exact.gain if exact else None)
         rows["gain"] = f"{gain} beyond the value of the game, {ten_decimals(solution.game_value or 0.0)}"
     if solution.slack is not None:
         rows["slack"] = f"{magnitude(solution.slack)} less than that value may be guaranteed, for round-off"
@@ -145,7 +144,7 @@ def _exploitability(solution: "Solution") -> str:
         aside = ", constraints left aside" if getattr(solution.problem, "constraints", ()) else ""
         return f"{0 if exact == 0 else number + 0.0:.3g}{aside}"
     tiny = exact is None and abs(number) < 1e-9
-    return f"{magnitude(number) if tiny else _both(number, exact)} of the value of the game may be lost"
+    return f"{magnitude(number) if tiny else shown_exactly(number, exact)} of the value of the game may be lost"
 
 
 def _meaning(problem: Any) -> str:
@@ -167,25 +166,16 @@ def _meaning(problem: Any) -> str:
 
 def _print_constraints(solution: "Solution") -> None:
     """Print a line a constraint: whose it is, by how much it is violated, and its price to that player."""
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    table.add_column("constraint", overflow="fold")
-    table.add_column("player", justify="right", no_wrap=True)
-    table.add_column("violation", justify="right", no_wrap=True)
     infeasibility = solution.infeasibility
     feasible = infeasibility is None
-    if feasible:
-        table.add_column("price", justify="right", no_wrap=True)
     violations = solution.certificate.violations if infeasibility is None else infeasibility.violations
+    rows = []
     for constraint in solution.problem.constraints:
         name = constraint.name
         if name in violations:
             price = [price_text(solution.multipliers.get(name, 0.0))] if feasible else []
-            table.add_row(name, str(constraint.player), f"{max(0.0, violations[name]):.3g}", *price)
-    out.print()
-    show_numbers(out, table)
+            rows.append([name, str(constraint.player), f"{max(0.0, violations[name]):.3g}", *price])
+    print_columns(["constraint", "player", "violation", *(["price"] if feasible else [])], rows, names=True)
 
 
 def _judged(solution: "Solution") -> str:
@@ -197,49 +187,3 @@ def _judged(solution: "Solution") -> str:
     if solution.status is Status.OPTIMAL:
         return ", at round-off"
     return f", above the tolerance of {solution.tolerance:.3g}" if solution.tolerance else ""
-
-
-def listed_numbers(numbers: "Sequence[float]", most: int = 8) -> str:
-    """Return numbers with six digits; of many the first and the last.
-
-    Examples
-    --------
-    >>> from treeplex.cli.solution_table import listed_numbers
-    >>> listed_numbers([0.5, 1.0]), listed_numbers(range(10), most=4)
-    ('0.5, 1', '0, 1, 2, …, 9')
-    """
-    texts = [f"{float(number) + 0.0:.6g}" for number in numbers]
-    return ", ".join(texts if len(texts) <= most else [*texts[: most - 1], "…", texts[-1]])
-
-
-def _both(number: float, exact: Fraction | None) -> str:
-    """Return a number, and the fraction that it is where that is known."""
-    from ..seqform.rationals import fraction_text
-    from ..solvers.solution import SHOWN_DIGITS
-
-    shown = ten_decimals(number)
-    return shown if exact is None else f"{fraction_text(exact, SHOWN_DIGITS)} = {shown}"
-
-
-def price_text(number: float) -> str:
-    """Return a price: ten decimals, fewer for large ones, which are not known to more than twelve digits.
-
-    Examples
-    --------
-    >>> from treeplex.cli.solution_table import price_text
-    >>> price_text(1 / 3), price_text(4400.726016227312), price_text(-10101010.101001486)
-    ('0.3333333333', '4400.72601623', '-10101010.1010')
-    """
-    return decimals(float(number), min(10, max(0, 12 - len(str(int(abs(number)))))))
-
-
-def ten_decimals(number: float | Fraction) -> str:
-    """Return ten decimals; what is zero but for round-off is zero.
-
-    Examples
-    --------
-    >>> from treeplex.cli.solution_table import ten_decimals
-    >>> ten_decimals(-1e-17), ten_decimals(-1 / 18)
-    ('0.0000000000', '-0.0555555556')
-    """
-    return decimals(float(number), 10)

@@ -18,7 +18,7 @@ from .problem import Certificate, SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)
-class LeastViolation(SaddleProblem):
+class FeasibilityRelaxation(SaddleProblem):
     """A strategy that violates constraints as little as can be: min over x of Σ f(x)⁺, or of the largest f(x)⁺.
 
     Parameters
@@ -54,12 +54,12 @@ class LeastViolation(SaddleProblem):
     --------
     >>> from treeplex import load_game, solve
     >>> from treeplex.models.constraints import behaviour_bound
-    >>> from treeplex.models.problems import LeastViolation
+    >>> from treeplex.models.problems import FeasibilityRelaxation
     >>> game = load_game("kuhn")
     >>> bets = [behaviour_bound(game, 0, "J_", "b", at_least=0.7), behaviour_bound(game, 0, "J_", "b", at_most=0.4)]
-    >>> round(solve(LeastViolation(game, 0, bets)).objective, 9)
+    >>> round(solve(FeasibilityRelaxation(game, 0, bets)).objective, 9)
     0.3
-    >>> round(solve(LeastViolation(game, 0, bets, measure="largest")).objective, 9)
+    >>> round(solve(FeasibilityRelaxation(game, 0, bets, measure="largest")).objective, 9)
     0.15
     """
 

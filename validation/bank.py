@@ -1,0 +1,324 @@
+"""The bank of cases: questions about games, by which methods they are solved, and how closely answers have to agree."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..models.constraints import distance_bound
+from ..models.distances import L2Distance
+from ..seqform.errors import UnsupportedProblemError
+from ..seqform.strategy import Strategy
+from .questions import Question, Words
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+
+Role = Literal["exact", "compared", "alone"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a suite, before it is run.
+
+    Parameters
+    ----------
+    game : str
+        As :func:`treeplex.load_game` reads it.
+    method : str
+    tolerance : float
+        What the certificate has to prove, and how closely objectives have to agree, in payoff units.
+    role : {"exact", "compared", "alone"}
+        The ``exact`` solution of a question is held to the known objective, if there is one; what is ``compared`` is
+        held to the exact solution, which comes before it; what stands ``alone`` is held to its certificate.
+    options : mapping of str to str
+        Hyper-parameters that differ from the method's defaults.
+    problem : str
+    question : mapping of str to str or tuple of str
+        What the problem needs beside the game, in the words of ``treeplex solve``: ``opponent``, ``p``, ``constrain``
+        and so on; see :class:`~treeplex.validation.questions.Question`.
+    reference : float, optional
+        The known objective; by default the game's reference value for ``nash``, and none for other problems.
+    digits : float
+        How far the known objective itself may be off: half a unit of its last digit.
+    near : float, optional
+        Of ``constrained``, beside what the question says: how far player 0's plan may be from uniform play's at most,
+        in Euclidean distance. The command line has no words for that.
+    """
+
+    game: str
+    method: str
+    tolerance: float
+    role: Role = "compared"
+    options: Mapping[str, str] = field(default_factory=dict)
+    problem: str = "nash"
+    question: Words = field(default_factory=dict)
+    reference: float | None = None
+    digits: float = 0.0
+    near: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The method with its options, as rows show it.
+
+        Examples
+        --------
+        >>> from treeplex.validation import Case
+        >>> Case("kuhn", "cfr+", 1e-3, options={"updates": "simultaneous"}).label
+        'cfr+ simultaneous'
+        """
+        return " ".join([self.method, *self.options.values()])
+
+    @property
+    def asked(self) -> str:
+        """The problem with what it needs, as it follows ``--problem`` on the command line.
+
+        Examples
+        --------
+        >>> from treeplex.validation import Case
+        >>> Case("kuhn", "highs", 1e-9, problem="rnr", question={"opponent": "uniform", "p": "1/2"}).asked
+        'rnr --opponent uniform --p 1/2'
+        """
+        text = Question(self.problem, **self.question).text
+        return text if self.near is None else f"{text}, and player 0 at most {self.near:g} from uniform play"
+
+    def pose(self, game: "Game") -> Any:
+        """Return the problem on the case's game."""
+        problem = Question(self.problem, **self.question).pose(game)
+        if self.near is None:
+            return problem
+        ball = distance_bound(L2Distance(Strategy.uniform(game, 0)), at_most=self.near, name="near uniform play")
+        return replace(problem, constraints=(*problem.constraints, ball))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named list of cases.
+
+    Parameters
+    ----------
+    name : str
+    summary : str
+        What it is for, in a few words.
+    cases : tuple of Case
+        Those of a game stand together, and among them those of a question, its exact one first.
+    """
+
+    name: str
+    summary: str
+    cases: tuple[Case, ...]
+
+
+def ask(
+    game: str,
+    question: str,
+    methods: str,
+    *,
+    known: str = "",
+    off: float | None = None,
+    near: float | None = None,
+    alone: bool = False,
+) -> tuple[Case, ...]:
+    """List the cases of one question about a game.
+
+    Parameters
+    ----------
+    game : str
+    question : str
+        What follows ``--problem`` on the command line.
+    methods : str
+        Names, each with its hyper-parameters and tolerance if they are not the usual ones, such as ``highs rational
+        cfr:updates=simultaneous@1e-3``. The first one is exact, and the others are compared with it.
+    known : str
+        The objective, if it is known, as a fraction, which is exact, or in decimals; for ``nash`` the game's reference
+        value by default.
+    off : float, optional
+        How far that may be off; by default half a unit of its last decimal.
+    near : float, optional
+        As in :class:`Case`.
+    alone : bool
+        Whether no method is exact, and each is held to its own certificate.
+
+    Examples
+    --------
+    >>> from treeplex.validation.bank import ask
+    >>> [(case.label, case.tolerance, case.role) for case in ask("kuhn", "nash", "highs cfr:updates=simultaneous@1e-3")]
+    [('highs', 1e-09, 'exact'), ('cfr simultaneous', 0.001, 'compared')]
+    """
+    problem, *words = shlex.split(question)
+    said: dict[str, str | tuple[str, ...]] = {}
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        name = option.removeprefix("--")
+        said[name] = (*said.get(name, ()), value) if name == "constrain" else value
+    digits = 0.0 if "/" in known else 0.5 * 10.0 ** -len(known.partition(".")[2])
+    cases = []
+    for number, text in enumerate(methods.split()):
+        spec, _, tolerance = text.partition("@")
+        method, _, parameters = spec.partition(":")
+        role: Role = "alone" if alone else "compared" if number else "exact"
+        options = dict(pair.split("=") for pair in parameters.split(",") if pair)
+        held = float(tolerance) if tolerance else USUAL_TOLERANCES.get(method, 1e-9)
+        case = Case(game, method, held, role, options, problem, said, near=near)
+        if known and not number:
+            case = replace(case, reference=float(Fraction(known)), digits=digits if off is None else off)
+        cases.append(case)
+    return tuple(cases)
+
+
+#: What exact methods are held to where 1e-9 is not it: interior point methods without crossover, HiGHS's default
+#: tolerance through cvxpy, and fractions.
+USUAL_TOLERANCES: Mapping[str, float] = {"highs-ipm": 1e-6, "cvxpy": 1e-6, "rational": 1e-12}
+
+# References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and an independent computation for Leduc
+# poker and the transit game, to the digits that are given.
+
+QUICK = Suite(
+    name="quick",
+    summary="every method on small games, in well under a minute",
+    cases=(
+        *ask("matching_pennies", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("rps:rock=3", "nash", "highs-simplex highs-ipm cfr@1e-3 pcfr+@1e-5"),
+        *ask("repeated_rps:rock=3", "nash", "highs-simplex dcfr@1e-4"),
+        *ask(
+            "kuhn",
+            "nash",
+            "highs-simplex highs-ipm cvxpy rational cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-5 cfvfp@1e-2 "
+            "es-mccfr@1e-2 os-mccfr@1e-2 es-pref-cfr@1e-2 cfr:updates=simultaneous@1e-3 "
+            "cfr+:updates=simultaneous@1e-3 pref-cfr:updates=simultaneous@1e-3",
+        ),
+        *ask(
+            "kuhn",
+            "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'",
+            "highs-simplex cvxpy rational highs-ipm ccfr@1e-4",
+            known="-1/10",
+        ),
+        *ask(
+            "kuhn",
+            "constrained --constrain '0/Q_:b>=0.4' --constrain 'plan(0/Q_pb:b)<=0.1'",
+            "highs-simplex cvxpy rational ccfr@1e-4",
+            known="-7/90",
+        ),
+        *ask(
+            "kuhn", "constrained --constrain '0/K_:b<=0.5' --constrain '1/K_p:b<=1/2'", "highs-simplex cvxpy rational"
+        ),
+        *ask("kuhn", "constrained --constrain '0/J_:b>=0.5' --penalty 1/20", "highs-simplex cvxpy ccfr@1e-4"),
+        # Convex, and so a cone program.
+        *ask("kuhn", "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'", "cvxpy ccfr@1e-4", near=0.5),
+        *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
+        *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
+        *ask("kuhn", "rnr --opponent uniform --p 1/4 --player 1", "highs-simplex cvxpy rational"),
+        *ask("kuhn", "data-biased --opponent uniform --p 1/2", "highs-simplex cvxpy"),
+        *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
+        *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
+        # Whoever looks ahead to the end plays a best response, or a restricted Nash response.
+        *ask("kuhn", "cdbr --opponent uniform --lookahead 3", "lp", known="1/2"),
+        *ask("kuhn", "cdrnr --opponent uniform --p 1/2 --lookahead 3", "lp", known="5/36"),
+        *ask("kuhn", "style --maximise 0/J_:b", "highs-simplex cvxpy rational", known="1/3"),
+        *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
+        # NashConv, three times the exploitability, below 1e-3: with three players not promised, but proven.
+        *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
+        *ask(
+            "leduc",
+            "nash",
+            "highs-simplex highs-ipm highs-ipm-crossover cvxpy cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4 "
+            "cfvfp@1e-2 pcfr+:updates=simultaneous@1e-3",
+        ),
+        *ask("leduc", "best-response --opponent uniform", "highs-simplex cvxpy", known="167/80"),
+        *ask("leduc", "rnr --opponent uniform --p 1/2", "highs-simplex highs-ipm cvxpy", known="0.492451"),
+        *ask("leduc", "epsilon-safe --opponent uniform --epsilon 1/10", "highs-simplex cvxpy"),
+        *ask("leduc", "best-nash --opponent uniform", "highs-simplex cvxpy", known="0.622079816"),
+        *ask("leduc", "best-nash --opponent uniform --player 1", "highs-simplex cvxpy", known="0.870854868"),
+        *ask("leduc", "cdbr --opponent uniform --lookahead 1", "lp", known="1.53056", off=2e-5),
+        *ask("leduc", "cdbr --opponent uniform --lookahead 3", "lp", known="2.00156", off=2e-5),
+        *ask("leduc", "cdrnr --opponent uniform --p 1/2 --lookahead 3", "lp"),
+        *ask("leduc", "cdbr-ne --opponent uniform --p 1/2 --lookahead 1", "lp"),
+        *ask("leduc", "lbr --opponent uniform", "lp"),
+        *ask("leduc", "ses --opponent uniform --p 1/2", "lp"),
+        *ask(
+            "leduc",
+            "style --maximise 0/Js_:r+0/Jh_:r+0/Qs_:r+0/Qh_:r+0/Ks_:r+0/Kh_:r --epsilon 1/100",
+            "highs-simplex cvxpy",
+            known="3.67656",
+            off=3e-5,
+        ),
+        *ask("leduc:merge_suits=true", "nash", "highs-simplex highs-pdlp@1e-4 cvxpy rational dcfr@1e-4 pcfr+@1e-5"),
+        *ask("leduc:ranks=6,merge_suits=true", "nash", "highs-simplex highs-ipm cfr+@1e-4 dcfr@1e-4"),
+        *ask("leduc:suits=4,merge_suits=true", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
+        *ask("liars_dice", "nash", "highs-simplex highs-ipm cfr@1e-3 dcfr@1e-4 pcfr+@1e-5"),
+        *ask("liars_dice:wild=false", "nash", "highs-simplex cvxpy cfr+@1e-4"),
+        *ask("goofspiel:cards=4", "nash", "highs-simplex cvxpy cfr+@1e-4 pcfr+@1e-4"),
+        *ask("goofspiel:cards=5", "nash", "highs-simplex highs-ipm dcfr@1e-4 pcfr+@1e-4"),
+        *ask("transit:width=2", "nash", "highs-simplex highs-ipm cvxpy cfr@1e-2 cfr+@1e-4"),
+        *ask(
+            "transit:width=2",
+            "constrained --constrain 'risk<=0.1'",
+            "highs-simplex cvxpy rational ccfr@1e-4",
+            known="0.020351",
+        ),
+        *ask("transit:width=2,model=A", "nash", "highs-simplex dcfr@1e-4 pcfr+@1e-4"),
+        *ask(
+            "transit:width=2,model=A",
+            "constrained --constrain 'risk<=0.1'",
+            "highs-simplex cvxpy ccfr@1e-4",
+            known="-0.783558",
+        ),
+        *ask("transit:width=3", "nash", "highs-simplex highs-ipm dcfr@1e-3 pcfr+@1e-3"),
+        *ask(
+            "transit:width=3",
+            "constrained --constrain 'risk<=0.1'",
+            "highs-simplex highs-ipm ccfr@1e-3",
+            known="0.278538",
+        ),
+        *ask("depth_limited_figure_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("coin", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("depth_limited_figure_10", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("gadget_trap_1", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("gadget_trap_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+    ),
+)
+
+FULL = Suite(
+    name="full",
+    summary="the quick suite, and games of up to 37,039 sequences a player, in minutes",
+    cases=(
+        *QUICK.cases,
+        *ask("kuhn:cards=13", "nash", "highs-simplex cfr@1e-4 cfr+@1e-5 dcfr@1e-5 pcfr+@1e-6"),
+        *ask("goofspiel:order=random", "nash", "highs-ipm pcfr+@1e-4"),
+        *ask("liars_dice:sides=5", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-5"),
+        *ask("leduc:ranks=6", "nash", "highs-ipm cfr+@1e-4 dcfr@1e-4"),
+        *ask("leduc:suits=4", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-4"),
+        *ask("leduc:players=3,ranks=4,merge_suits=true", "nash", "cfr+@1e-2 dcfr@1e-2", alone=True),
+        *ask("liars_dice:sides=6", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-4"),
+        *ask("goofspiel:cards=6", "nash", "highs-ipm dcfr@1e-3 pcfr+@1e-3"),
+        *ask("transit:width=3,model=A", "nash", "highs-simplex cfr+@1e-3 dcfr@1e-3"),
+        *ask(
+            "transit:width=3,model=A",
+            "constrained --constrain 'risk<=0.1'",
+            "highs-simplex highs-ipm ccfr@1e-3",
+            known="-0.176445",
+        ),
+        *ask("transit:width=4", "nash", "highs-ipm-crossover dcfr@1e-3 pcfr+@1e-4"),
+        *ask(
+            "transit:width=4", "constrained --constrain 'risk<=0.1'", "highs-ipm ccfr@1e-3", known="0.35596", off=5e-7
+        ),
+        *ask("transit:width=4,model=A", "nash", "highs-ipm-crossover dcfr@1e-3 pcfr+@1e-3"),
+        *ask("transit:width=6", "nash", "highs-ipm dcfr@1e-3 pcfr+@1e-3"),
+    ),
+)
+
+#: The suites by name.
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (QUICK, FULL)}
+
+
+def find_suite(name: str) -> Suite:
+    """Return a suite by its name.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such suite.
+    """
+    if name not in SUITES:
+        raise UnsupportedProblemError(f"unknown suite {name!r}; expected one of {', '.join(SUITES)}")
+    return SUITES[name]

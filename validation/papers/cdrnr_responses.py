@@ -1,0 +1,536 @@
+"""Figures 5 and 6 of the paper on depth-limited responses: what responses to weak opponents gain and lose."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from ...models.games import load_game
+from ...models.problems import CDBR, CDBRNE, CDRNR, LBR, SES, BestNash, BestResponse, Nash, RestrictedNash
+from ...seqform.errors import SolverError
+from ...seqform.interchange.pictures import Look, legend, legend_below, panels
+from ...seqform.strategy import Strategy
+from ...solvers import Solution, solve
+from ...solvers.opponents.strategies import opponent_strategy
+from ..table import Column, Row, verdict
+from .experiment import Claim, Experiment, Limits, Paper, largest
+from .runs import Tell, completed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...seqform.game import Game
+
+CONTINUAL_RESPONSES = Paper(
+    citation='D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in '
+    'sequential games", ALA 2024 (arXiv:2112.12594)',
+    url="https://arxiv.org/abs/2112.12594",
+)
+#: How far numbers of linear programs may be off, in payoff units.
+ROUND_OFF = 1e-6
+#: How each method looks.
+LOOKS = {
+    "RNR": Look("black", "."),
+    "CDRNR1": Look("sky", "v"),
+    "CDRNR3": Look("blue", "o"),
+    "CDRNR5": Look("green", "s"),
+    "CDBR3-NE": Look("red", "x", "--"),
+    "SES": Look("pink", "^", ":"),
+    "BNE": Look("orange", "*", ""),
+    "full": Look("blue", "o"),
+    "none": Look("sky", "v"),
+    "resolving": Look("green", "s"),
+    "max-margin": Look("orange", "d"),
+    "reach-max-margin": Look("purple", "p"),
+    "CDBR-NE": Look("red", "x", "--"),
+    "second round only": Look("grey", "P", "-."),
+    "best response": Look("black", "."),
+    "CDBR1": Look("sky", "v"),
+    "CDBR3": Look("blue", "o"),
+    "CDBR5": Look("green", "s"),
+    "LBR": Look("red", "x", "--"),
+}
+#: How a response is posed: its problem, and what that takes beside the opponent and p.
+Response = tuple[Any, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ResponseRow(Row):
+    """One response to one opponent.
+
+    Attributes
+    ----------
+    game : str
+    opponent : str
+        Its text.
+    method : str
+    p : float or None
+        How far the model is believed; ``None`` where a method has no such number.
+    gain : float
+        Against the opponent, over the value of the game, payoff units.
+    exploitability : float
+        Payoff units.
+    bound : float or None
+        What is proven of the exploitability, p / (1 − p) times the gain; ``None`` where nothing is.
+    seconds : float
+        Of solving.
+    """
+
+    game: Annotated[str, Column("game")]
+    opponent: Annotated[str, Column("opponent", width=16)]
+    method: Annotated[str, Column("method", width=8)]
+    p: Annotated[float | None, Column("p", "g")]
+    gain: Annotated[float, Column("gain", ".4f")]
+    exploitability: Annotated[float, Column("exploitability", ".4f")]
+    bound: Annotated[float | None, Column("bound", ".4f")]
+    seconds: Annotated[float, Column("seconds", ".2g")]
+
+
+def response_row(
+    game: str, opponent: str, method: str, p: float | None, solution: Solution, bounded: bool = False
+) -> ResponseRow:
+    """Return the row of a solved response, not judged yet.
+
+    Parameters
+    ----------
+    game, opponent, method : str
+    p : float, optional
+    solution : Solution
+    bounded : bool
+        Whether p / (1 − p) times the gain bounds the exploitability.
+
+    Raises
+    ------
+    SolverError
+        If there is no answer.
+    """
+    gain, exploitability = solution.gain, solution.exploitability
+    if gain is None or exploitability is None:
+        raise SolverError(f"{solution.problem.name} on {solution.problem.game.spec}: {solution.message}")
+    bound = p / (1.0 - p) * gain if bounded and p is not None and p < 1.0 else None
+    return ResponseRow(game, opponent, method, p, gain, exploitability, bound, solution.seconds)
+
+
+@dataclass(frozen=True)
+class Exploiter:
+    """Player 0 of a game, who has a model of the opponent.
+
+    Attributes
+    ----------
+    label : str
+        What rows call the game.
+    game : Game
+    opponent : str
+        The opponent's text.
+    model : Strategy
+    value : float
+        Of the game, to player 0.
+    """
+
+    label: str
+    game: "Game"
+    opponent: str
+    model: Strategy
+    value: float
+
+    @classmethod
+    def against(cls, label: str, game: "Game", opponent: str, value: float) -> "Exploiter":
+        """Make the model from the opponent's text."""
+        return cls(label, game, opponent, opponent_strategy(opponent, game, 1), value)
+
+    def row(self, method: str, response: Response, p: float | None = None, bounded: bool = False) -> ResponseRow:
+        """Solve for a response, and return its row, not judged yet."""
+        problem, words = response
+        given = dict(words) if p is None else {"p": p, **words}
+        solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
+        solution = completed(problem(self.game, self.model, game_value=self.value, **given), solver)
+        return response_row(self.label, self.opponent, method, p, solution, bounded)
+
+    def rows(
+        self, methods: Mapping[str, Response], ps: Sequence[float], bounded: Sequence[str], tell: Tell
+    ) -> Iterator[tuple[ResponseRow, list[ResponseRow]]]:
+        """Yield the rows of methods, restricted Nash responses first, each beside all of those."""
+        best: list[ResponseRow] = []
+        for method, response in methods.items():
+            tell(f"{self.label}, {self.opponent}: {method}")
+            own = (self.row(method, response, p, method in bounded) for p in ps)
+            if method == "RNR":
+                best = list(own)
+            yield from ((row, best) for row in (best if method == "RNR" else own))
+
+
+def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
+    """Return by how much a response beats the most that restricted Nash responses show to be possible; at most 0.
+
+    No response has more of p times the gain less (1 − p) times the exploitability than the restricted Nash response
+    with that p.
+    """
+    excess = [
+        p * (row.gain - one.gain) - (1.0 - p) * (row.exploitability - one.exploitability)
+        for one in best
+        if (p := one.p) is not None
+    ]
+    return max(excess, default=0.0)
+
+
+def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
+    """Return how a response breaks what is proven: its bound, and that nothing is above the frontier."""
+    failures = []
+    if row.bound is not None and row.exploitability > row.bound + ROUND_OFF:
+        failures.append(f"exploitability {row.exploitability:.6f} is above its bound {row.bound:.6f}")
+    excess = above_frontier(row, best)
+    if excess > ROUND_OFF:
+        failures.append(f"it is {excess:.2g} above the frontier of restricted Nash responses")
+    return failures
+
+
+def attainable(rows: Sequence[ResponseRow], exploitability: float) -> float:
+    """Return the most that mixtures of responses gain with so much exploitability; NaN if all of them have more.
+
+    A mixture of plans gains the mean, and can lose at most the mean of what its parts can.
+    """
+    hull: list[tuple[float, float]] = []
+    for point in sorted((row.exploitability, row.gain) for row in rows):
+        if hull and point[1] <= hull[-1][1]:
+            continue
+        while len(hull) > 1 and _left_turn(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    if not hull or exploitability < hull[0][0] - ROUND_OFF:
+        return float("nan")
+    return float(np.interp(exploitability, [point[0] for point in hull], [point[1] for point in hull]))
+
+
+def _left_turn(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
+    """Whether the middle point is on or below the chord."""
+    return (middle[1] - first[1]) * (last[0] - first[0]) <= (last[1] - first[1]) * (middle[0] - first[0])
+
+
+#: The games, and at which level subgames of the search begin: after the board card, the first round, the first bid.
+GAMES: Mapping[str, tuple[str, int | None]] = {
+    "Leduc": ("leduc", None),
+    "IIGS4": ("goofspiel:cards=4", 2),
+    "IIGS5": ("goofspiel:cards=5", 2),
+    "Liar's dice": ("liars_dice:sides=4", 2),
+}
+#: How far the mixed response looks.
+MIXED = 3
+_MIXTURE = f"CDBR{MIXED}-NE"
+
+
+@dataclass(frozen=True)
+class CDRNRFigure5(Experiment[ResponseRow]):
+    """Gain and exploitability of robust responses against weak opponents, by how far the model is believed.
+
+    Parameters
+    ----------
+    games : tuple of str
+        ``Leduc``, ``IIGS4``, ``IIGS5``, ``Liar's dice``.
+    opponents : tuple of str
+        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Those of the same kind, which is what
+        stands before the colon, are averaged in the picture.
+    ps : tuple of float
+        From above 0 to 1.
+    lookaheads : tuple of int
+        Of CDRNR.
+
+    Notes
+    -----
+    Player 0 responds, as in table 1, and the value function is exact. The paper does not say which opponents it has,
+    beside "few CFR iterations" and "random strategies with different seeds". A response that is as good as the
+    restricted Nash response with its p is on the frontier: nothing may be above it. CDBR-NE is drawn with a lookahead
+    of 3, the search with the subgames after the board card.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), figure 5 and appendix G.
+    """
+
+    games: Annotated[tuple[str, ...], Limits(choices=GAMES)] = ("Leduc",)
+    opponents: Annotated[tuple[str, ...], Limits()] = ("cfr:iterations=5", "random:seed=1")
+    ps: Annotated[tuple[float, ...], Limits(1e-9, 1.0)] = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+    lookaheads: Annotated[tuple[int, ...], Limits(1)] = (1, 3)
+
+    name = "cdrnr-figure-5"
+    title = "gain and exploitability of robust responses to weak opponents, by p"
+    figure = "5"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
+        "no response is above the frontier of restricted Nash responses; but for the search none loses anything to the "
+        "opponent; the exploitability of restricted Nash responses and of CDRNR is at most p / (1 - p) times the gain, "
+        "that of the best equilibrium 0; and, measured and not proven, CDRNR3 gains at least what CDBR3-NE does with "
+        "the same exploitability"
+    )
+
+    @classmethod
+    def quick(cls) -> "CDRNRFigure5":
+        """Return it with one opponent of each kind in Leduc poker."""
+        return cls()
+
+    @classmethod
+    def full(cls) -> "CDRNRFigure5":
+        """Return it with several, in goofspiel and liar's dice too."""
+        return cls(
+            games=("Leduc", "IIGS5", "Liar's dice"),
+            opponents=tuple(f"cfr:iterations={n}" for n in (3, 10, 34)) + tuple(f"random:seed={n}" for n in (1, 2, 3)),
+            ps=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
+            lookaheads=(1, 3, 5),
+        )
+
+    @property
+    def num_rows(self) -> int:
+        """One a response."""
+        return len(self.games) * len(self.opponents) * (1 + len(self._methods(None)) * len(self.ps))
+
+    def _methods(self, level: int | None) -> dict[str, Response]:
+        continual: dict[str, Response] = {f"CDRNR{one}": (CDRNR, {"lookahead": one}) for one in self.lookaheads}
+        mixture: Response = (CDBRNE, {"lookahead": MIXED})
+        return {"RNR": (RestrictedNash, {}), **continual, _MIXTURE: mixture, "SES": (SES, {"level": level})}
+
+    def rows(self, tell: Tell) -> Iterator[ResponseRow]:
+        """Yield the rows game by game, opponent by opponent and method by method."""
+        for name in self.games:
+            spec, level = GAMES[name]
+            tell(f"{name}: the game")
+            game = load_game(spec)
+            value = float(solve(Nash(game), "highs-simplex").value)
+            methods = self._methods(level)
+            bounded = [method for method in methods if method.startswith(("RNR", "CDRNR"))]
+            for opponent in self.opponents:
+                tell(f"{name}, {opponent}")
+                exploiter = Exploiter.against(name, game, opponent, value)
+                equilibrium: ResponseRow | None = exploiter.row("BNE", (BestNash, {}))
+                robust: list[ResponseRow] = []
+                for row, best in exploiter.rows(methods, self.ps, bounded, tell):
+                    if equilibrium is not None:
+                        yield judged_robust(equilibrium, best)
+                        equilibrium = None
+                    if row.method == f"CDRNR{MIXED}":
+                        robust.append(row)
+                    yield judged_robust(row, best, robust if row.method == _MIXTURE else [])
+
+    def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
+        """Return what the paper's text says of the figure beside what the rows do."""
+        claims: list[Claim] = []
+        for game in dict.fromkeys(row.game for row in rows):
+            for opponent in dict.fromkeys(row.opponent for row in rows if row.game == game):
+                own = [row for row in rows if (row.game, row.opponent) == (game, opponent)]
+                lookahead = MIXED if MIXED in self.lookaheads else max(self.lookaheads)
+                claims += _claims(f"{game}, {opponent}", own, lookahead)
+        return claims
+
+    def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
+        """Draw a row of panels a game and kind of opponent: gain by p, exploitability by p, one against the other."""
+        groups = list(dict.fromkeys((row.game, row.opponent.partition(":")[0]) for row in rows)) or [("", "")]
+        figure, axes = panels(len(groups), 3, (10.4, 0.7 + 2.7 * len(groups)), squeeze=False)
+        methods = list(dict.fromkeys(row.method for row in rows))
+        for (game, kind), (gains, losses, curve) in zip(groups, axes, strict=True):
+            own = [row for row in rows if (row.game, row.opponent.partition(":")[0]) == (game, kind)]
+            for method in methods:
+                look = LOOKS[method]
+                points = _averages([row for row in own if row.method == method])
+                if method == "BNE":
+                    for _, gain, loss in points:
+                        replace(look, line=(0, (4, 2))).level(gains, gain, linewidth=1.2)
+                        look.plot(curve, [loss], [gain], markersize=11, label=method, zorder=3)
+                    continue
+                ps, found, lost = ([point[part] for point in points] for part in range(3))
+                look.plot(gains, ps, found)
+                look.plot(losses, ps, lost)
+                look.plot(curve, lost, found, label=method)
+                if method.startswith("CDRNR") and method == max(name for name in methods if name.startswith("CDRNR")):
+                    bounds = [(p, p / (1.0 - p) * gain) for p, gain in zip(ps, found, strict=True) if p < 1.0]
+                    Look("silver").plot(losses, *zip(*bounds, strict=True), label=f"bound of {method}")
+            opponents = list(dict.fromkeys(row.opponent for row in own))
+            named = opponents[0] if len(opponents) == 1 else f"{kind}, mean of {len(opponents)}"
+            gains.set(title=f"{game}: {named}", xlabel="p", ylabel="gain", xlim=(0.0, 1.03))
+            losses.set(xlabel="p", ylabel="exploitability", xlim=(0.0, 1.03))
+            most = max((row.exploitability for row in own), default=1.0)
+            losses.set_ylim(-0.04 * most, 1.08 * most)
+            curve.set(xlabel="exploitability", ylabel="gain")
+            legend(losses, "upper left", fontsize="small")
+        legend_below(figure, len(methods), axes[0][2], fontsize="small")
+        return figure
+
+
+def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
+    """Return p, mean gain and mean exploitability over opponents, in rising p."""
+    return [
+        (
+            0.0 if p is None else p,
+            float(np.mean([row.gain for row in rows if row.p == p])),
+            float(np.mean([row.exploitability for row in rows if row.p == p])),
+        )
+        for p in sorted({row.p for row in rows}, key=lambda p: -1.0 if p is None else p)
+    ]
+
+
+def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequence[ResponseRow] = ()) -> ResponseRow:
+    """Return a row of figure 5 with what is wrong with it, by the frontier and by the rows of CDRNR3."""
+    gain, loss = row.gain, row.exploitability
+    # Without its response of p = 1 too little is known of what the robust ones gain where much may be lost.
+    less = any(one.p == 1.0 for one in robust) and attainable(robust, loss) < gain - ROUND_OFF
+    return row.failing(
+        *failures_of(row, best),
+        verdict(
+            (less, f"CDRNR{MIXED} gains less than {gain:.6f} with an exploitability of {loss:.6f}"),
+            (row.method != "SES" and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
+            (row.method == "BNE" and loss > ROUND_OFF, f"exploitability {loss:.6f} of an equilibrium"),
+        ),
+    )
+
+
+def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Claim]:
+    by = {method: [row for row in rows if row.method == method] for method in dict.fromkeys(row.method for row in rows)}
+    robust, search, mixed = by.get(f"CDRNR{lookahead}", []), by.get("SES", []), by.get(_MIXTURE, [])
+    equilibrium = by["BNE"][0].gain if "BNE" in by else None
+    even = [row.exploitability / row.gain for row in robust if row.p == 0.5 and row.gain > 0.0]
+    claims = [
+        Claim(
+            f"{where}: exploitability over gain of CDRNR{lookahead} with p = 0.5",
+            "at most 1, and rarely even 0.1",
+            even[0] if even else None,
+        )
+    ]
+    if robust and equilibrium:
+        gain = attainable([*robust, *by["BNE"]], 0.05)
+        words = f"{where}: gain of CDRNR{lookahead} with an exploitability of 0.05, over that of the best equilibrium"
+        claims.append(Claim(words, "more than 2, almost zero exploitability", gain / equilibrium))
+    if robust and mixed:
+        better = [attainable(robust, row.exploitability) - row.gain for row in mixed]
+        least = min((one for one in better if not math.isnan(one)), default=None)
+        words = f"{where}: gain of CDRNR{lookahead} over {_MIXTURE} at equal exploitability, at least"
+        claims.append(Claim(words, None, least))
+    if search and equilibrium:
+        most = max(row.gain for row in search) / equilibrium
+        claims.append(
+            Claim(f"{where}: gain of SES over that of the best equilibrium, at most", "slightly above 1", most)
+        )
+        lost = largest(row.exploitability for row in search if row.p != 1.0)
+        claims.append(Claim(f"{where}: exploitability of SES with p below 1, at most", "almost none", lost))
+    return claims
+
+
+@dataclass(frozen=True)
+class CDRNRFigure6(Experiment[ResponseRow]):
+    """What local and continual depth-limited best responses gain in Leduc poker.
+
+    Parameters
+    ----------
+    iterations : tuple of int
+        Of CFR, whose average strategies are opponents.
+    seeds : tuple of int
+        Of random opponents.
+
+    Notes
+    -----
+    Player 0 responds, as in table 1, and the value function of CDBR is exact.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), figures 6 and 7.
+    """
+
+    iterations: Annotated[tuple[int, ...], Limits(1)] = (3, 10, 34, 100, 300)
+    seeds: Annotated[tuple[int, ...], Limits(0)] = (1, 2, 3)
+
+    name = "cdrnr-figure-6"
+    title = "gains of local best responses and of continual depth-limited ones, in Leduc poker"
+    figure = "6"
+    paper = CONTINUAL_RESPONSES
+    criterion = "no response gains more than the best response, and no CDBR gains less than 0"
+
+    @classmethod
+    def quick(cls) -> "CDRNRFigure6":
+        """Return it with few opponents."""
+        return cls()
+
+    @classmethod
+    def full(cls) -> "CDRNRFigure6":
+        """Return it with many."""
+        return cls((1, 2, 3, 5, 10, 20, 34, 60, 100, 200, 300, 600, 1_000, 3_000), tuple(range(1, 11)))
+
+    @property
+    def num_rows(self) -> int:
+        """One a response."""
+        return (len(self.iterations) + len(self.seeds)) * len(_LOCAL)
+
+    def rows(self, tell: Tell) -> Iterator[ResponseRow]:
+        """Yield the rows opponent by opponent."""
+        game = load_game("leduc")
+        value = float(solve(Nash(game), "highs-simplex").value)
+        opponents = [f"cfr:iterations={number}" for number in self.iterations]
+        for opponent in [*opponents, *(f"random:seed={seed}" for seed in self.seeds)]:
+            tell(opponent)
+            exploiter = Exploiter.against("Leduc", game, opponent, value)
+            best = 0.0
+            for method, response in _LOCAL.items():
+                row = exploiter.row(method, response)
+                best = row.gain if method == "best response" else best
+                yield judged_by_gain(row, best)
+
+    def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
+        """Return what each method gains of a best response on average, and where LBR gains nothing any more."""
+        best = {row.opponent: row.gain for row in rows if row.method == "best response" and row.gain > 0.0}
+        claims = []
+        for method in list(_LOCAL)[1:]:
+            for kind in ("cfr", "random"):
+                shares = [
+                    row.gain / best[row.opponent]
+                    for row in rows
+                    if row.method == method and row.opponent.startswith(kind) and row.opponent in best
+                ]
+                mean = sum(shares) / len(shares) if shares else None
+                claims.append(Claim(f"{method}: gain over a best response's, mean over {kind} opponents", None, mean))
+        without = [int(row.opponent.partition("=")[2]) for row in rows if row.method == "LBR" and row.gain <= 0.0]
+        words = "iterations of CFR from which LBR gains nothing"
+        claims.append(Claim(words, 34, min(without, default=None)))
+        return claims
+
+    def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
+        """Draw gains against opponents of more and more iterations, and against random ones."""
+        figure, axes = panels(1, 2, (9.6, 3.8), width_ratios=(3, 2), sharey=True)
+        best = {row.opponent: row.gain for row in rows if row.method == "best response"}
+        for one, kind in zip(axes, ("cfr", "random"), strict=True):
+            chosen = [row for row in rows if row.opponent.startswith(kind) and best.get(row.opponent, 0.0) > 0.0]
+            for method in dict.fromkeys(row.method for row in rows):
+                look = LOOKS[method] if kind == "cfr" else replace(LOOKS[method], line="")
+                own = [row for row in chosen if row.method == method]
+                places = [int(row.opponent.partition("=")[2]) for row in own]
+                shares = [100.0 * row.gain / best[row.opponent] for row in own]
+                look.plot(one, places, shares, markersize=6, label=method)
+            Look("slate").level(one, 0.0)
+        axes[0].set(xlabel="iterations of CFR of the opponent", title="opponents from CFR")
+        axes[0].set_ylabel("gain, percent of a best response's")
+        if any(row.opponent.startswith("cfr") for row in rows):
+            axes[0].set_xscale("log")
+        axes[1].set(xlabel="seed of the opponent", title="random opponents")
+        axes[1].set_xticks(
+            sorted({int(row.opponent.partition("=")[2]) for row in rows if row.opponent[:6] == "random"})
+        )
+        axes[1].margins(x=0.1)
+        legend(axes[0], "lower left", fontsize="small")
+        return figure
+
+
+#: The best response comes first, which the others are held against.
+_LOCAL: Mapping[str, Response] = {
+    "best response": (BestResponse, {}),
+    "LBR": (LBR, {}),
+    **{f"CDBR{lookahead}": (CDBR, {"lookahead": lookahead}) for lookahead in (1, 3, 5)},
+}
+
+
+def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
+    """Return a row of figure 6 with what is wrong with it, by what a best response gains."""
+    lost = row.method.startswith("CDBR") and row.gain < -ROUND_OFF
+    return row.failing(
+        verdict(
+            (row.gain > best + ROUND_OFF, f"it gains {row.gain:.6f}, and a best response {best:.6f}"),
+            (lost, f"gain {row.gain:.6f} is negative"),
+        )
+    )

@@ -1,0 +1,164 @@
+"""Tables: rows of plain numbers whose fields say how they are shown, and what becomes of them as text and JSON."""
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+#: The fewest characters that a column of a table has.
+_NARROWEST = 7
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a field of a row is shown: ``gain: Annotated[float, Column("gain", ".4f")]``.
+
+    Parameters
+    ----------
+    heading : str
+    form : str
+        A format such as ``.4f``; or, with braces, a template such as ``{low:.3f} to {high:.3f}`` of the row's fields.
+    missing : str
+        What is shown for ``None`` and for empty text.
+    width : int
+        How many characters it takes at least.
+    """
+
+    heading: str
+    form: str = ""
+    missing: str = ""
+    width: int = _NARROWEST
+
+    def text(self, row: "Row", value: object) -> str:
+        """Return what is shown of a row's value."""
+        if value is None or value == "":
+            return self.missing
+        return self.form.format(**vars(row)) if "{" in self.form else format(value, self.form)
+
+
+def verdict(*checks: tuple[bool, str]) -> str:
+    """Return the words of those checks of a row that found something wrong."""
+    return "; ".join(words for wrong, words in checks if wrong)
+
+
+def fields(rows: Iterable["Row"], *names: str) -> list[list[Any]]:
+    """Return fields of rows, a list each."""
+    rows = list(rows)
+    return [[getattr(row, name) for row in rows] for name in names]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: a frozen dataclass of plain numbers and strings, shown by its fields' :class:`Column`.
+
+    Attributes
+    ----------
+    failure : str
+        What is wrong, in words; empty if the row meets its criterion.
+    """
+
+    failure: str = dataclasses.field(default="", kw_only=True)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the row meets its own criterion."""
+        return not self.failure
+
+    def failing(self, *words: str) -> Self:
+        """Return the row with what else is wrong with it; nothing is said by empty words."""
+        return dataclasses.replace(self, failure="; ".join(filter(None, (self.failure, *words))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain numbers and strings, curves last; NaN and infinity are ``None``."""
+        from ..solvers.solution import json_ready  # slow: the command line's help formats numbers without it
+
+        flat: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            flat |= value.parts(name) if isinstance(value, Curve) else {name: value}
+        del flat["failure"]
+        ordered = {name: flat[name] for name in sorted(flat, key=lambda name: name.endswith("_curve"))}
+
+        return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
+
+    def cells(self) -> dict[str, str]:
+        """Return what a table shows of the row, by heading."""
+        return {column.heading: column.text(self, getattr(self, name)) for name, column, _ in columns_of(type(self))}
+
+
+class Curve:
+    """A field that is a curve or a band of them: several entries of a row's dictionary."""
+
+    def parts(self, name: str) -> Mapping[str, Any]:
+        """Return the entries of a field of this name; those that end with ``_curve`` are tuples."""
+        raise NotImplementedError
+
+
+def columns_of(kind: type[Row]) -> list[tuple[str, Column, bool]]:
+    """Return the fields of a kind of rows that tables show: name, column, and whether they are text."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return [
+        (name, column, hint.__origin__ is str)
+        for name, hint in hints.items()
+        for column in getattr(hint, "__metadata__", ())
+    ]
+
+
+class TableLines:
+    """Lays out rows in lines as they come: text to the left, numbers to the right.
+
+    Parameters
+    ----------
+    first : Row
+        Columns are as wide as the headings and this row need, with room for one more letter of text.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from typing import Annotated
+    >>> from treeplex.validation.table import Column, Row, TableLines
+    >>> @dataclass(frozen=True)
+    ... class Price(Row):
+    ...     of: Annotated[str, Column("thing")]
+    ...     price: Annotated[float, Column("price", ".2f")]
+    >>> lines = TableLines(Price("bread", 2.5))
+    >>> lines.headings, lines.line(Price("wine", 12.0))
+    ('thing     price', 'wine      12.00')
+    """
+
+    def __init__(self, first: Row) -> None:
+        columns = columns_of(type(first))
+        shown = first.cells()
+        self._signs = ["<" if text else ">" for _, _, text in columns]
+        self._widths = [
+            max(len(column.heading), len(shown[column.heading]) + text, column.width) for _, column, text in columns
+        ]
+        self.headings = self._joined([column.heading for _, column, _ in columns])
+
+    def line(self, row: Row) -> str:
+        """Return the line of a row."""
+        return self._joined(list(row.cells().values()))
+
+    def _joined(self, texts: list[str]) -> str:
+        parts = zip(texts, self._signs, self._widths, strict=True)
+        return " ".join(f"{text:{sign}{width}}" for text, sign, width in parts)
+
+
+def decimals(number: float, digits: int) -> str:
+    """Return a number with so many decimals, no minus before a zero.
+
+    Examples
+    --------
+    >>> from treeplex.validation.table import decimals
+    >>> decimals(-1e-12, 3), decimals(-1 / 18, 3)
+    ('0.000', '-0.056')
+    """
+    text = f"{number:.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def magnitude(number: float | None) -> str:
+    """Return a number's order of size in two digits; nothing for ``None``."""
+    if number is None:
+        return ""
+    return "0" if number == 0.0 else f"{number:.1e}"
