@@ -39,11 +39,11 @@ def test_no_trust_gives_an_equilibrium_and_full_trust_a_best_response(game, meth
 
 @pytest.mark.parametrize("method", ["highs", "cvxpy", "cfr+"])
 def test_a_fully_trusted_model_leaves_infosets_unreached(method):
-    # It always bets in the first round of Leduc poker, so that nobody learns how it answers a bet after a check.
-    model = Strategy.from_dict(LEDUC, 0, {f"{card}_": {"r": 1.0} for card in "JQK"})
-    solution = solve(DataBiasedResponse(LEDUC, model, p=1.0), method, **({"tol": 1e-3} if method == "cfr+" else {}))
+    # It always bets at once in Kuhn poker, so that nobody learns how it answers a bet after it passed.
+    model = Strategy.from_dict(KUHN, 0, {f"{card}_": {"b": 1.0} for card in "JQK"})
+    solution = solve(DataBiasedResponse(KUHN, model, p=1.0), method, **({"tol": 1e-3} if method == "cfr+" else {}))
     assert solution.status.is_success
-    assert solution.objective == pytest.approx(solve(BestResponse(LEDUC, model)).objective, abs=2e-3)
+    assert solution.objective == pytest.approx(solve(BestResponse(KUHN, model)).objective, abs=2e-3)
 
 
 @examples(40)
