@@ -242,7 +242,7 @@ def test_plans_have_a_tolerance(kuhn):
     assert taken.treeplex.residual(taken.plan) <= 1e-15
     np.testing.assert_allclose(taken.plan, plan, atol=1e-6)
     with pytest.raises(
-        InvalidStrategyError, match=r"no realization plan of player 0: .* is 7e-07, expected at most 1e-09"
+        InvalidStrategyError, match=r"not a realization plan of player 0: .* is 7e-07, expected at most 1e-09"
     ):
         Strategy.from_plan(kuhn, 0, plan, tolerance=1e-9)
     plan[5] += 2e-6
