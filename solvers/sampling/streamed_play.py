@@ -389,7 +389,7 @@ def streamed_gain(
     rules, _, _ = rules_of(game)
     _check_profile(rules, profile)
     if isinstance(player, bool) or player not in range(len(profile)):
-        raise InvalidGameError(f"player {shown(player)} is none of the game's: it has players 0 to {len(profile) - 1}")
+        raise InvalidGameError(f"player is {shown(player)}, expected one from 0 to {len(profile) - 1}")
     if sampling not in ("external", "outcome"):
         raise UnknownMethodError(f"sampling is {shown(sampling)}, expected external or outcome")
     if iterations is None and seconds is None:

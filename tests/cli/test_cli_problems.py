@@ -486,7 +486,7 @@ def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureF
         (RNR, "rnr needs --p, a number from 0 to 1"),
         (CONSTRAINED, 'constrained needs --constrain "TERM <= NUMBER"'),
         (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
-        ((*RNR, "--player", "one"), "'one', expected 0 or 1"),
+        ((*RNR, "--player", "one"), "'one': expected 0 or 1"),
         ((*STYLE, "--eps", "1"), "no such option: --eps (did you mean --epsilon?)"),
     ):
         assert main(list(arguments)) == 2

@@ -340,7 +340,7 @@ def test_games_without_an_opponent_or_without_views_are_refused() -> None:
         Observations(load_game("coin"), 0, [])
     with pytest.raises(InvalidGameError, match="game is 'kuhn', expected a Game"):
         Observations("kuhn", 0, [])  # type: ignore[arg-type]
-    with pytest.raises(InvalidStrategyError, match="player 2"):
+    with pytest.raises(InvalidStrategyError, match="player is 2"):
         Observations(load_game("kuhn"), 2, [])
 
 

@@ -554,7 +554,7 @@ def test_a_bad_line_of_a_file_is_named_with_the_file(tmp_path):
 def test_the_view_has_to_be_of_the_seat():
     with pytest.raises(InvalidGameError, match="expected observer_tree"):
         read(text_of(), seat=1, view=VIEW)
-    with pytest.raises(InvalidStrategyError, match="none of the game's"):
+    with pytest.raises(InvalidStrategyError, match="player is 2, expected one from 0 to 1"):
         read(text_of(), seat=2)
 
 

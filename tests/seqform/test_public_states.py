@@ -582,7 +582,7 @@ def test_ancestors_are_roots_of_subgames():
 def test_questions_out_of_range_are_refused():
     public = load_game("kuhn").public_tree
     for player in (2, -1, True, "0", None):
-        with pytest.raises(InvalidGameError, match="it has players 0 to 1"):
+        with pytest.raises(InvalidGameError, match="expected one from 0 to 1"):
             public.infoset_levels(player)
     for level in (-1, True, 0.5, "1"):
         with pytest.raises(InvalidGameError, match="expected a whole number of at least 0"):
@@ -642,7 +642,7 @@ def test_waits_that_do_not_fit_are_refused(monkeypatch):
     times = [2 * time for time in times_of(histories)]  # everybody waits at every second time
     places = 2 * len(times) - 1
     monkeypatch.setenv("TREEPLEX_MEMORY", str(PLACE_BYTES * places - 1))
-    with pytest.raises(GameTooLargeError, match="public states of 3,195 histories"):
+    with pytest.raises(GameTooLargeError, match="public states of 3,195 inner histories"):
         with_waits(histories, times)
     monkeypatch.setenv("TREEPLEX_MEMORY", str(PLACE_BYTES * places))
     assert len(with_waits(histories, times).before) == places

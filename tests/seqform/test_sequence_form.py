@@ -903,10 +903,10 @@ def test_labels_of_many_digits_have_a_fingerprint():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["a"], [2]), r"parents is \['a'\]: a vector of integers"),
+        ((["a"], [2]), r"parents is \['a'\]: expected a vector of integers"),
         (([2**40], [2]), "of at most 32 bits"),
         (([2**80], [2]), "a vector of integers"),
-        (([0.9], [2.7]), r"parents is \[0.9\]: a vector of integers"),
+        (([0.9], [2.7]), r"parents is \[0.9\]: expected a vector of integers"),
         (([True], [2]), "a vector of integers"),
         (([0, [1]], [2]), "expected a vector of integers"),
         (([0], None), r"num_actions has shape \(\)"),

@@ -312,10 +312,10 @@ def test_games_that_do_not_say_what_is_observed_are_refused():
     for game in (without, load_game("coin"), Game.from_tree(GameTree.from_rules(Kuhn())), load_game("transit:width=2")):
         with pytest.raises(UnsupportedProblemError, match="does not say what players observe: expected rules with"):
             observer_tree(game, player=0)
-    with pytest.raises(InvalidGameError, match="is not a game"):
+    with pytest.raises(InvalidGameError, match="expected a Game"):
         observer_tree("kuhn", player=0)
     for player in (2, -1, "0", True):
-        with pytest.raises(InvalidStrategyError, match="none of the game's"):
+        with pytest.raises(InvalidStrategyError, match="expected one from 0 to 1"):
             observer_tree(load_game("kuhn"), player)
 
 
