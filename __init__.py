@@ -6,7 +6,8 @@ are what most users type; each is imported when it is first used, so that ``impo
 
 import lazy_loader
 
-from .seqform.deprecation import deprecated_names
+# By its full name: pytest imports this file on its own where the checkout's folder is no package name.
+from treeplex.seqform.deprecation import deprecated_names
 
 __version__ = "0.1.0"
 
