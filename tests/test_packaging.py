@@ -117,6 +117,8 @@ def test_imports_run_one_way() -> None:
 def test_imports_inside_the_library_are_relative() -> None:
     wrong = []
     for file in library_files():
+        if str(file) == "__init__.py":  # says why it takes the full name
+            continue
         for node in ast.walk(syntax(file)):
             names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
