@@ -119,6 +119,11 @@ class Drawn:
         write_picture(self.figure, path)
 
 
+def dot_size(count: int) -> float:
+    """Return the size of a curve's dots, in points: smaller where there are many."""
+    return 4.5 if count <= 30 else 2.5
+
+
 def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "tuple[Figure, Any]":
     """Return a figure that belongs to no window, and its axes, with a pale grid and no frame.
 

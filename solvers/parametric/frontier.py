@@ -1,7 +1,7 @@
 """The whole frontier of restricted Nash responses: every p at which the response changes, without a grid."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ...models.problems import RestrictedNash
 from ...seqform.arrays import Floats
 from ...seqform.errors import SolverError
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import Drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, legend, panels
 from ...seqform.strategy import Strategy
 from ..outcome import checked_number
 from ..solve import with_game_value
@@ -61,9 +61,17 @@ class Frontier(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from ..pictures import draw_frontier
-
-        return draw_frontier(self)
+        figure, (curve, steps) = panels(1, 2, (8.6, 3.6))
+        size = dot_size(len(self.gains))
+        curve.plot(self.exploitabilities, self.gains, "o-", color=COLOURS["blue"], markersize=size, linewidth=1.4)
+        curve.set(xlabel="exploitability", ylabel="gain against the model")
+        knots = np.concatenate([[0.0], self.breakpoints, [1.0]])
+        look: dict[str, Any] = {"baseline": None, "linewidth": 1.6}
+        steps.stairs(self.gains, knots, color=COLOURS["blue"], label="gain", **look)
+        steps.stairs(self.exploitabilities, knots, color=COLOURS["red"], linestyle="--", label="exploitability", **look)
+        steps.set(xlabel="p", xlim=(0.0, 1.0))
+        legend(steps, "upper left")
+        return figure
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} responses, gap={self.gap:.3g}, solves={self.solves})"

@@ -12,7 +12,7 @@ from ...models.problems import Certificate, SaddleProblem
 from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
-from ...seqform.interchange.pictures import Drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
 from ..outcome import checked_number, nearest_profile
 from ..solve import with_game_value
 from .envelope import Envelope, Line, find_envelope
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Pieces whose values differ by less than this part of the largest payoff are one.
 _SAME = 1e-9
+# Prices that differ by a larger factor are drawn on a logarithmic axis.
+_STEEP = 100.0
 # How far inside the feasible bounds the program is solved, as a part of the interval, where it fails at their end.
 _INSIDE = 1e-9
 
@@ -113,7 +115,7 @@ class ParametricValue(Drawn):
         return float(self.prices[np.searchsorted(self.breakpoints, bound, side="right")])
 
     def figure(self) -> "Figure":
-        """Draw the function, and the price below it.
+        """Draw the function with its breakpoints, and the price below it; bounds that are infeasible are shaded.
 
         Returns
         -------
@@ -124,9 +126,31 @@ class ParametricValue(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from ..pictures import draw_value_function
-
-        return draw_value_function(self)
+        figure, (values, prices) = panels(2, 1, (5.6, 5.0), sharex=True, height_ratios=(3, 2))
+        size = dot_size(len(self.values))
+        values.plot(self.knots, self.values, "o-", color=COLOURS["blue"], markersize=size, linewidth=1.4, clip_on=False)
+        values.set(ylabel="objective", xlim=(self.lower, self.upper))
+        prices.stairs(self.prices, self.knots, baseline=None, color=COLOURS["red"], linewidth=1.6)
+        prices.set(xlabel=f"bound of {self.name}", ylabel="price")
+        sizes = np.abs(self.prices[self.prices != 0.0])
+        if len(sizes) and sizes.max() > _STEEP * sizes.min():
+            prices.set_yscale("symlog", linthresh=float(sizes.min()))
+        prices.margins(y=0.1)
+        first, last = self.feasible
+        for start, end in ((self.lower, first), (last, self.upper)):
+            if end > start:
+                for axes in (values, prices):
+                    axes.axvspan(start, end, color=COLOURS["pale"], linewidth=0)
+                values.annotate(
+                    "infeasible",
+                    ((start + end) / 2, 0.5),
+                    xycoords=("data", "axes fraction"),
+                    ha="center",
+                    va="center",
+                    rotation=90,
+                    color=COLOURS["slate"],
+                )
+        return figure
 
     def __repr__(self) -> str:
         return (

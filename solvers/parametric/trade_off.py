@@ -13,7 +13,7 @@ from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import Drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
 from ..outcome import checked_number
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
@@ -116,8 +116,25 @@ class TradeOff(Drawn):
         high = np.interp(allowed, self.losses[right], self.knots[right])
         return float(low), float(high)
 
-    def figure(self) -> "Figure":
-        """Draw the least loss against the functional's value.
+    def figure(
+        self,
+        target: str = "",
+        asked: float | None = None,
+        max_loss: float | None = None,
+        reached: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the least loss against the functional's value, with its breakpoints; equilibria are shaded.
+
+        Parameters
+        ----------
+        target : str
+            What is asked for.
+        asked : float, optional
+            The value that is asked for, as an upright line.
+        max_loss : float, optional
+            What may be lost, as a level line.
+        reached : tuple of float, optional
+            A strategy's value and loss, as a dot.
 
         Returns
         -------
@@ -128,9 +145,27 @@ class TradeOff(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from ..pictures import draw_trade_off
-
-        return draw_trade_off(self)
+        figure, axes = panels(1, 1, (5.6, 3.8))
+        size = dot_size(len(self.knots))
+        axes.plot(self.knots, self.losses, "o-", color=COLOURS["blue"], markersize=size, linewidth=1.4, clip_on=False)
+        low, high = self.free
+        axes.axvspan(low, high, color=COLOURS["pale"], linewidth=1.0)
+        middle = ((low + high) / 2, 0.98)
+        axes.annotate(
+            "equilibria", middle, xycoords=("data", "axes fraction"), ha="center", va="top", color=COLOURS["slate"]
+        )
+        if max_loss is not None:
+            axes.axhline(max_loss, color=COLOURS["slate"], linestyle=":", linewidth=1.2, label=f"loss {max_loss:g}")
+        if asked is not None:
+            axes.axvline(asked, color=COLOURS["red"], linestyle="--", linewidth=1.2, label=target)
+        if reached is not None:
+            label = f"{reached[0]:.4g} for {reached[1]:.4g}"
+            axes.plot(*reached, "o", color=COLOURS["red"], markersize=8, zorder=3, clip_on=False, label=label)
+        if asked is not None or max_loss is not None:
+            figure.legend(loc="outside upper center", ncols=3, frameon=False)
+        axes.set(xlabel=self.description, ylabel="least loss", xlim=(self.knots[0], self.knots[-1]))
+        axes.set_ylim(bottom=0.0)
+        return figure
 
     def __repr__(self) -> str:
         low, high = (end + 0.0 for end in self.free)

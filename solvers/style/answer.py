@@ -169,11 +169,9 @@ class StyleAnswer:
         MissingExtraError
             If matplotlib is not installed.
         """
-        from ..pictures import draw_trade_off
-
         target = self.targets[0]
         reached = None if target.reached is None else (target.reached, self.loss)
-        return draw_trade_off(curve or self.trade_off(), target.name, target.asked, self.max_loss, reached)
+        return (curve or self.trade_off()).figure(target.name, target.asked, self.max_loss, reached)
 
     def plot(self, path: str | Path, curve: TradeOff | None = None) -> None:
         """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
