@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, in_words, resident_memory
-from ...seqform.checks import check_player
+from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
     GameTooLargeError,
     InvalidGameError,
@@ -28,7 +28,7 @@ from ...seqform.interchange.files import read_archive, reason_of, write_archive
 from ...seqform.rules import Rules
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
-from ..outcome import Options, Progress, checked_number, checked_seed, checked_whole
+from ..outcome import Options, Progress, checked_seed
 from ..status import Status
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
@@ -212,7 +212,7 @@ class StreamedMCCFR:
         """
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
-        limit = float("inf") if seconds is None else checked_number(seconds, "seconds")
+        limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self._walker.deadline = time.perf_counter() + limit
         self._before = self._resident() - self.memory  # what else grows between runs is none of their infosets
         first = self.iterations
@@ -223,11 +223,11 @@ class StreamedMCCFR:
         options = Options(
             tol=0.0,
             violation=0.0,
-            max_iterations=NEVER if iterations is None else checked_whole(iterations, "iterations"),
+            max_iterations=NEVER if iterations is None else check_whole(iterations, "iterations", UnknownMethodError),
             time_limit=limit,
             callback=None if progress is None else tell,
         )
-        most = NEVER if touched is None else self.touched + checked_whole(touched, "touched")
+        most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
         run = iterate(work, options)
         if self._pending is not None:  # Ctrl-C came while it was written

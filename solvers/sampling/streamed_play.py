@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, overload
 import numpy as np
 
 from ...models.play import MeanResult
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
@@ -30,7 +31,6 @@ from ...seqform.interchange.encoding import decode, encode, from_json
 from ...seqform.interchange.files import check_memory, reason_of, regular_size, writing_whole
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
-from ..outcome import checked_number, checked_whole
 from .splitmix import SplitMix64, first_random_state
 from .walks import Infosets, OutOfTimeError, Settings, Walker
 
@@ -394,7 +394,9 @@ def streamed_gain(
         raise UnknownMethodError(f"sampling is {shown(sampling)}, expected external or outcome")
     if iterations is None and seconds is None:
         raise UnknownMethodError("a response is learned without a limit, expected iterations or seconds")
-    response = _learned(rules, profile, int(player), iterations, seconds, sampling, checked_whole(seed, "seed"))
+    response = _learned(
+        rules, profile, int(player), iterations, seconds, sampling, check_whole(seed, "seed", UnknownMethodError)
+    )
     responding = StreamedProfile([response if each.player == player else each for each in profile])
     with_it = _played(rules, responding, _games(games), seed + 1)
     without = _played(rules, profile, games, seed + 2)
@@ -430,8 +432,12 @@ def _learned(
     settings = Settings(sampling == "outcome", False, float("-inf"), 0.6, None)
     walker = _Responding(rules, tables, settings, SplitMix64(first_random_state(seed)))
     walker.fixed, walker.player = profile, player
-    walker.deadline = math.inf if seconds is None else time.perf_counter() + checked_number(seconds, "seconds")
-    most = math.inf if iterations is None else checked_whole(iterations, "iterations")
+    walker.deadline = (
+        math.inf
+        if seconds is None
+        else time.perf_counter() + check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+    )
+    most = math.inf if iterations is None else check_whole(iterations, "iterations", UnknownMethodError)
     try:
         while walker.turns[player] < most and time.perf_counter() < walker.deadline:
             walker.apply(walker.learn(player))
@@ -472,7 +478,7 @@ def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> _S
     """Play games at random."""
     players = len(profile)
     tables = [Infosets(player, players) for player in range(players)]
-    numbers = SplitMix64(first_random_state(checked_whole(seed, "seed")))
+    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError)))
     walker = Walker(rules, tables, Settings(True, False, 0.0, 0.0, None), numbers)
     sums = _Sums(players)
     for _ in range(games):
@@ -501,7 +507,7 @@ def _check_profile(rules: Rules, profile: Any) -> None:
 
 
 def _games(games: Any) -> int:
-    number = checked_whole(games, "games")
+    number = check_whole(games, "games", UnknownMethodError)
     if number < 2:
         raise InvalidStrategyError(f"games are {number}, expected 2 at least: one has no spread")
     return number
