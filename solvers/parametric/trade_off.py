@@ -167,6 +167,18 @@ class TradeOff(Drawn):
         axes.set_ylim(bottom=0.0)
         return figure
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as ``treeplex style`` writes it: its pieces, with the least loss at both ends of each."""
+        knots, losses = self.knots.tolist(), self.losses.tolist()
+        columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], self.slopes.tolist())
+        names = ("from", "to", "loss_from", "loss_to", "slope")
+        return {
+            "functional": self.description,
+            "free": list(self.free),
+            "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+            "gap": self.gap,
+        }
+
     def __repr__(self) -> str:
         low, high = (end + 0.0 for end in self.free)
         return (
