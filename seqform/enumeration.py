@@ -1,7 +1,7 @@
 """The walk from rules to arrays: treeplexes and a table of leaves, of every game, streamed or a tree."""
 
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Integers
-from .budget import Budget, Watch, stride
+from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
+from .histories import name_history, name_leaf
 from .polytope import Treeplex, is_hashable
 from .rationals import to_fraction
-from .rules import CHANCE, TERMINAL, Rules, check_rules
+from .rules import CHANCE, TERMINAL, GameSize, Rules, check_rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +210,6 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     num_players = check_whole(rules.num_players, "num_players", InvalidGameError, "[1, inf)")
     budget = Budget(memory)
     budget.admit(rules, exact)
-    watch = Watch(budget, exact)
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
 
@@ -219,19 +219,25 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     exact_chance: list[Fraction] = []
     exact_payoffs: list[tuple[Fraction, ...]] = []
     visited = 0  # inner nodes taken from the stack
-    num_leaves = 0
+
+    def taken() -> int:
+        size = GameSize(0, len(leaf_chance), tuple(next_sequence), tuple(map(len, infosets)))
+        return sequence_form_bytes(size, exact)
+
+    watch = Watch(budget, taken)
 
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
-        nonlocal num_leaves
         payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
             if not in_order(payoffs):
-                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number per player")
+                _refuse(
+                    rules, visited + len(leaf_chance), f"has payoffs {shown(payoffs)}, expected one number per player"
+                )
             payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
             _refuse(
                 rules,
-                visited + num_leaves,
+                visited + len(leaf_chance),
                 f"has {len(payoffs)} payoffs, expected {num_players}: one per player",
             )
         leaf_sequences.extend(sequences)
@@ -239,15 +245,14 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
             try:
                 fractions = tuple(map(to_fraction, payoffs))
             except (TypeError, ValueError, OverflowError):
-                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
+                _refuse(rules, visited + len(leaf_chance), f"has payoffs {shown(payoffs)}, expected finite numbers")
             exact_payoffs.append(fractions)
             exact_chance.append(reach)
         try:
-            leaf_chance.append(reach)
             leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
+            leaf_chance.append(reach)
         except (TypeError, OverflowError):
-            _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
-        num_leaves += 1
+            _refuse(rules, visited + len(leaf_chance), f"has payoffs {shown(payoffs)}, expected finite numbers")
 
     root = rules.initial_state()
     who = player(root)
@@ -258,45 +263,40 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     else:
         stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
     push, pop = stack.append, stack.pop
-    step, next_look = stride(1), 1
-    widest = 256  # more actions make steps smaller
     entry_of = [table.get for table in infosets]
 
     while stack:
-        if visited >= next_look:
-            watch.look_at_form(visited, num_leaves, len(stack), infosets, next_sequence)
-            next_look = visited + watch.pause(step)
+        number = visited + len(leaf_chance)
+        if number + len(stack) >= watch.next:
+            watch.look(number, len(stack), len(leaf_chance), next_sequence)
         state, who, sequences, reach = pop()
         if who.__class__ is not int:
             if not is_whole(who):
-                _refuse_player(rules, visited + num_leaves, who)
+                _refuse_player(rules, number, who)
             who = int(who)
         if who >= 0:
             if who >= num_players:
-                _refuse_player(rules, visited + num_leaves, who)
+                _refuse_player(rules, number, who)
             label = infoset_of(state)
             actions = actions_at(state)
             try:
                 known = entry_of[who](label)
             except TypeError:
                 if not is_hashable(label):
-                    _refuse(rules, visited + num_leaves, f"has infoset {shown(label)}, expected a hashable label")
+                    _refuse(rules, number, f"has infoset {shown(label)}, expected a hashable label")
                 raise
             parent = sequences[who]
             if known is None:
-                number = visited + num_leaves
                 actions = _checked_actions(rules, number, label, actions, watch)
-                if len(actions) > widest:
-                    widest, step, next_look = len(actions), stride(len(actions)), visited
                 sequence = next_sequence[who]
                 infosets[who][label] = (sequence, parent, actions, number)
                 next_sequence[who] = sequence + len(actions)
             else:
                 sequence = known[0]
                 if parent != known[1]:
-                    _refuse_recall(rules, who, label, known[3], visited + num_leaves)
+                    _refuse_recall(rules, who, label, known[3], number)
                 if actions is not known[2] and (actions.__class__ is not tuple or actions != known[2]):
-                    _check_agreement(rules, visited + num_leaves, who, label, actions, known[2])
+                    _check_agreement(rules, number, who, label, actions, known[2])
                     actions = known[2]
             visited += 1
             left, right = sequences[:who], sequences[who + 1 :]
@@ -310,9 +310,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                 else:
                     push((follower, next_player, (*left, sequence, *right), reach))
         elif who == CHANCE:
-            outcomes = _checked_outcomes(rules, visited + num_leaves, outcomes_at(state), exact, watch)
-            if len(outcomes) > widest:
-                widest, step, next_look = len(outcomes), stride(len(outcomes)), visited
+            outcomes = _checked_outcomes(rules, number, outcomes_at(state), exact, watch)
             visited += 1
             for action, probability in reversed(outcomes):
                 follower = child(state, action)
@@ -322,12 +320,14 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                 else:
                     push((follower, next_player, sequences, reach * probability))
         else:
-            _refuse_player(rules, visited + num_leaves, who)
+            _refuse_player(rules, number, who)
 
     payoff_table = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
     if not np.isfinite(payoff_table).all():
         wrong = int(np.argmin(np.isfinite(payoff_table).all(axis=1)))
-        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers")
+        raise InvalidGameError(
+            f"{name_leaf(rules, wrong)} has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers"
+        )
     sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
     for table in (sequence_table, chance, payoff_table):
@@ -348,7 +348,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         )
         for table in infosets
     )
-    return Enumeration(treeplexes, leaves, visited + num_leaves)
+    return Enumeration(treeplexes, leaves, visited + len(leaf_chance))
 
 
 def in_order(payoffs: Any) -> bool:
@@ -439,69 +439,16 @@ def _checked_outcomes(
     return [(action, probability / scale) for action, probability in fractions]
 
 
-# A path is a chain (path of the parent, action); the root's is None. The walk above keeps none: an error repeats the
-# walk, in the same order, up to the node that it is about.
-_Path = tuple[Any, Hashable] | None
-
-
-def _histories(rules: Rules) -> Iterator[tuple[_Path, bool]]:
-    """Yield every node's path and whether it is a leaf, in the order in which :func:`enumerate_game` numbers them."""
-    root = rules.initial_state()
-    if rules.player(root) == TERMINAL:
-        yield None, True
-        return
-    stack: list[tuple[Any, _Path]] = [(root, None)]
-    while stack:
-        state, path = stack.pop()
-        yield path, False
-        chance = rules.player(state) == CHANCE
-        actions = [action for action, _ in rules.chance_outcomes(state)] if chance else list(rules.actions(state))
-        for action in reversed(actions):
-            follower = rules.child(state, action)
-            if rules.player(follower) == TERMINAL:
-                yield (path, action), True
-            else:
-                stack.append((follower, (path, action)))
-
-
-def describe_path(actions: Sequence[Hashable]) -> str:
-    """Name a history by its action path, ``the root`` if it is empty; the middle of a long one is left out."""
-    actions = list(actions)
-    names = [one_line(str(action), 40) for action in (actions if len(actions) <= 20 else actions[:10] + actions[-10:])]
-    if len(actions) > 20:
-        names.insert(10, f"… {len(actions) - 20} more …")
-    return "history " + "/".join(names) if names else "the root"
-
-
-def _describe(path: _Path) -> str:
-    actions: list[Hashable] = []
-    while path is not None:
-        path, action = path
-        actions.append(action)
-    return describe_path(actions[::-1])
-
-
-def name_node(rules: Rules, number: int) -> str:
-    """Name a history by its number in the order of :func:`enumerate_game`, by its action path."""
-    return next(_describe(path) for i, (path, _) in enumerate(_histories(rules)) if i == number)
-
-
 def _refuse(rules: Rules, number: int, message: str) -> NoReturn:
-    raise InvalidGameError(f"{name_node(rules, number)} {message}")
+    raise InvalidGameError(f"{name_history(rules, number)} {message}")
 
 
 def _refuse_player(rules: Rules, number: int, player: Any) -> NoReturn:
     _refuse(rules, number, f"has player {shown(player)}, expected 0 to {rules.num_players - 1}, or chance (-1)")
 
 
-def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:
-    paths = (path for path, terminal in _histories(rules) if terminal)
-    name = next(_describe(path) for i, path in enumerate(paths) if i == leaf)
-    raise InvalidGameError(f"{name} {message}")
-
-
 def _refuse_recall(rules: Rules, player: int, label: Hashable, first: int, second: int) -> NoReturn:
     raise ImperfectRecallError(
-        f"infoset {shown(label)} of player {player} has imperfect recall: {name_node(rules, first)} and "
-        f"{name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
+        f"infoset {shown(label)} of player {player} has imperfect recall: {name_history(rules, first)} and "
+        f"{name_history(rules, second)} are in it, but the player's own past differs; give them different infosets"
     )

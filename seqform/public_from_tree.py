@@ -14,6 +14,7 @@ import numpy as np
 from .arrays import Integers
 from .budget import Budget
 from .errors import UnsupportedProblemError, shown
+from .histories import walk
 from .public_tree import PublicTree, check_order, contracted
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
@@ -85,41 +86,29 @@ class Timed:
 
 def collect_histories(rules: Rules) -> Histories:
     """Walk a game once, in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`."""
-    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     found = Histories([], [], [], [], [], [[] for _ in range(rules.num_players)], array("i"))
     numbers: list[dict[Hashable, int]] = [{} for _ in range(rules.num_players)]
     event_numbers: dict[tuple[int, Hashable], int] = {}
-    root = rules.initial_state()
-    who = player(root)
-    stack: list[tuple[Any, int, int, int]] = []
-    if who == TERMINAL:
-        found.leaf_parents.append(-1)
-    else:
-        stack.append((root, who, -1, NO_EVENT))
-    while stack:
-        state, who, before, event = stack.pop()
-        here = len(found.parents)
+    for history in walk(rules):
+        before, event = -1, NO_EVENT
+        if history.before is not None:
+            before = history.before.data
+            if history.player != TERMINAL:
+                event = event_numbers.setdefault((history.before.player, history.action), len(event_numbers))
+        if history.player == TERMINAL:
+            found.leaf_parents.append(before)
+            continue
+        history.data = here = len(found.parents)
         found.parents.append(before)
-        found.movers.append(who)
+        found.movers.append(history.player)
         found.events.append(event)
-        if who == CHANCE:
-            found.infosets.append(-1)
-            labels = [label for label, _ in rules.chance_outcomes(state)]
-        else:
-            known = numbers[who]
-            infoset = known.setdefault(infoset_of(state), len(known))
-            found.infosets.append(infoset)
-            if infoset == len(found.infoset_histories[who]):
-                found.infoset_histories[who].append(here)
-            labels = list(actions_at(state))
-        for label in reversed(labels):
-            follower = child(state, label)
-            next_player = player(follower)
-            if next_player == TERMINAL:
-                found.leaf_parents.append(here)
-            else:
-                event = event_numbers.setdefault((who, label), len(event_numbers))
-                stack.append((follower, next_player, here, event))
+        infoset = -1
+        if history.player != CHANCE:
+            known = numbers[history.player]
+            infoset = known.setdefault(rules.infoset(history.state), len(known))
+            if infoset == len(found.infoset_histories[history.player]):
+                found.infoset_histories[history.player].append(here)
+        found.infosets.append(infoset)
     found.infoset_labels.extend(list(known) for known in numbers)
     return found
 
