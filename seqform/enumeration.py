@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats, Integers
+from .arrays import Floats, Integers, ReadOnly, frozen
 from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
@@ -22,7 +22,7 @@ from .rules import CHANCE, TERMINAL, GameSize, Rules, check_rules
 
 
 @dataclass(frozen=True, eq=False)
-class LeafTable:
+class LeafTable(ReadOnly):
     """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
 
     Arrays that can still be written to are copied.
@@ -81,11 +81,6 @@ class LeafTable:
                     f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
                     f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
                 )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for each in (self.sequences, self.chance, self.payoffs):
-            each.flags.writeable = False  # stored arrays come back writeable
 
     def __len__(self) -> int:
         return len(self.chance)
@@ -146,8 +141,7 @@ def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.
         raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
     if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
         raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
 #: How far the probabilities of a chance node may sum from one.
@@ -330,12 +324,10 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         )
     sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    for table in (sequence_table, chance, payoff_table):
-        table.flags.writeable = False  # so that none is copied
-    leaves = LeafTable(
-        sequence_table,
-        chance,
-        payoff_table,
+    leaves = LeafTable(  # which copies none that is read-only
+        frozen(sequence_table),
+        frozen(chance),
+        frozen(payoff_table),
         tuple(exact_chance) if exact else None,
         tuple(exact_payoffs) if exact else None,
     )

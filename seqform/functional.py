@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import Floats
-from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from .arrays import Floats, ReadOnly, floats, frozen
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
 from .game import Game
 from .polytope import is_hashable
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
 @dataclass(frozen=True, eq=False)
-class Functional:
+class Functional(ReadOnly):
     """A number that is linear in one player's realization plan: constant + coefficients · x.
 
     Attributes
@@ -57,24 +57,13 @@ class Functional:
     fingerprint: str | None = None
 
     def __post_init__(self) -> None:
-        try:
-            vector = np.array(self.coefficients, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidGameError(f"{self._named} are not a vector of numbers: {one_line(str(error))}") from None
+        named = f"the coefficients of the functional {shown(self.description)}"
+        vector = floats(self.coefficients, f"{named} are not a vector of numbers")
         if vector.ndim != 1 or not np.isfinite(vector).all():
             raise InvalidGameError(
-                f"{self._named} have shape {vector.shape}, or are not finite: expected a vector of finite numbers"
+                f"{named} have shape {vector.shape}, or are not finite: expected a vector of finite numbers"
             )
-        vector.flags.writeable = False
-        object.__setattr__(self, "coefficients", vector)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.coefficients.flags.writeable = False  # stored arrays come back writeable
-
-    @property
-    def _named(self) -> str:
-        return f"the coefficients of the functional {shown(self.description)}"
+        object.__setattr__(self, "coefficients", frozen(vector))
 
     def value(self, strategy: Strategy | Profile) -> float:
         """Return the number at a strategy, or at the player's strategy in a profile.

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats, Integers
+from .arrays import Floats, Integers, ReadOnly, frozen
 from .budget import Budget, Watch, view_bytes
 from .checks import check_type
 from .errors import InvalidGameError, UnsupportedProblemError, shown
@@ -23,7 +23,7 @@ from .strategy import checked_player
 
 
 @dataclass(frozen=True, eq=False)
-class ObserverTree:
+class ObserverTree(ReadOnly):
     """The histories of a game in the classes that one player, the observer, can tell apart; arrays are read-only.
 
     Two inner histories are in one *class* if the observer's private information and the public history
@@ -97,18 +97,6 @@ class ObserverTree:
     leaf_classes: Integers
     sequence_form: SequenceForm
 
-    def __post_init__(self) -> None:
-        for array_ in self._arrays():
-            array_.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for array_ in self._arrays():
-            array_.flags.writeable = False  # stored arrays come back writeable
-
-    def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [value for value in self.__dict__.values() if isinstance(value, np.ndarray)]
-
     def __repr__(self) -> str:
         return (
             f"ObserverTree(player={self.player}, classes={self.num_classes}, terminal={int(self.terminal.sum())}, "
@@ -133,9 +121,7 @@ class ObserverTree:
     @cached_property
     def history_classes(self) -> Integers:
         """The class that is entered at each listed history, in rising order, shape (num_histories,)."""
-        classes = np.repeat(np.arange(self.num_classes, dtype=np.int32), np.diff(self.starts))
-        classes.flags.writeable = False
-        return classes
+        return frozen(np.repeat(np.arange(self.num_classes, dtype=np.int32), np.diff(self.starts)))
 
     def histories(self, number: int) -> slice:
         """Return where the histories stand at which a class is entered, as a slice of ``chance`` and ``sequences``."""

@@ -5,12 +5,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Integers
+from .arrays import Integers, ReadOnly, frozen
 from .checks import check_player, check_whole
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .histories import name_history, walk
@@ -20,7 +19,7 @@ from .sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, eq=False)
-class PublicTree:
+class PublicTree(ReadOnly):
     """The public states of a game, which form a tree; all arrays are read-only.
 
     A *public state* is a class of histories that all players can tell from every other class, and know of each other
@@ -80,20 +79,8 @@ class PublicTree:
     leaf_states: Integers
     labels: tuple[Hashable, ...] | None = None
 
-    def __post_init__(self) -> None:
-        for each in self._arrays():
-            each.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for each in self._arrays():
-            each.flags.writeable = False  # stored arrays come back writeable
-
     def __repr__(self) -> str:
         return f"PublicTree(states={self.num_states}, levels={self.num_levels})"
-
-    def _arrays(self) -> tuple[Integers, ...]:
-        return self.parents, self.levels, self.leaf_states, *self.infoset_states
 
     @property
     def num_states(self) -> int:
@@ -122,7 +109,7 @@ class PublicTree:
             If there is no such player.
         """
         player = check_player(player, len(self.infoset_states), InvalidGameError)
-        return _frozen(self.levels[self.infoset_states[player]])
+        return frozen(self.levels[self.infoset_states[player]])
 
     def ancestors_at(self, level: int) -> Integers:
         """Return the public state of a level that each public state lies in or below: the root of its subgame.
@@ -156,7 +143,7 @@ class PublicTree:
         for start, end in pairwise(bounds.tolist()):
             below = order[start:end]
             ancestors[below] = ancestors[self.parents[below]]
-        return _frozen(ancestors)
+        return frozen(ancestors)
 
 
 def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None) -> None:
@@ -232,11 +219,6 @@ def contracted(
         leaf_states=numbers[np.asarray(leaf_states, dtype=np.int32)],
         labels=None if labels is None else tuple(labels[state] for state in kept),
     )
-
-
-def _frozen(array: Integers) -> Integers:
-    array.flags.writeable = False
-    return array
 
 
 def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> PublicTree:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats
+from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
 from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
@@ -24,7 +24,7 @@ _FILE_FORMAT = "treeplex strategies"
 _FILE_VERSION = 1
 
 
-class Strategy:
+class Strategy(ReadOnly):
     """One player's strategy in a game: a realization plan, with a behaviour at every infoset.
 
     Use :meth:`from_plan`, :meth:`from_behaviour`, :meth:`from_dict`, :meth:`uniform` or :meth:`load` to make one.
@@ -63,14 +63,8 @@ class Strategy:
         self.sequence_form = sequence_form_of(game)
         self.player = checked_player(game, player)
         self.game_name = game.spec if isinstance(game, Game) else ""
-        self.behaviour: Floats = _checked_behaviour(self.treeplex, behaviour)
-        self.plan: Floats = self.treeplex.plan(self.behaviour)
-        self.__setstate__({})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.behaviour.flags.writeable = False  # stored arrays come back writeable
-        self.plan.flags.writeable = False
+        self.behaviour: Floats = frozen(_checked_behaviour(self.treeplex, behaviour))
+        self.plan: Floats = frozen(self.treeplex.plan(self.behaviour))
 
     @property
     def treeplex(self) -> Treeplex:
