@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import networkx as nx
 import numpy as np
 
 from .arrays import Integers
@@ -147,26 +148,17 @@ def times_of(histories: Histories) -> list[int]:
             if not waiting_for[follower]:
                 ready.append(follower)
     if any(waiting_for):
-        _refuse_cycle(histories, vertices, offsets, tails, heads, np.array(waiting_for) > 0)
+        _refuse_cycle(histories, offsets, tails, heads)
     return [times[vertex] for vertex in vertices.tolist()]
 
 
-def _refuse_cycle(histories: Histories, vertices: Any, offsets: Any, tails: Any, heads: Any, left: Any) -> NoReturn:
-    """Name two infosets on a cycle of the graph; every vertex that is left has a predecessor that is left too."""
-    inside = left[tails] & left[heads]
-    predecessor = dict(zip(heads[inside].tolist(), tails[inside].tolist(), strict=True))
-    vertex = next(iter(predecessor))
-    path: dict[int, None] = {}
-    while vertex not in path:
-        path[vertex] = None
-        vertex = predecessor[vertex]
-    passed = list(path)
-    cycle = passed[passed.index(vertex) :]
+def _refuse_cycle(histories: Histories, offsets: Any, tails: Any, heads: Any) -> NoReturn:
+    """Name two infosets on a cycle of the graph."""
     names = []
-    for on_cycle in cycle:
-        player = int(np.searchsorted(offsets, on_cycle, side="right")) - 1
+    for vertex, _ in nx.find_cycle(nx.DiGraph(zip(tails.tolist(), heads.tolist(), strict=True))):
+        player = int(np.searchsorted(offsets, vertex, side="right")) - 1
         if player < len(histories.infoset_labels):
-            label = histories.infoset_labels[player][on_cycle - int(offsets[player])]
+            label = histories.infoset_labels[player][vertex - int(offsets[player])]
             names.append(f"infoset {shown(label)} of player {player}")
     raise UnsupportedProblemError(
         f"{names[0]} lies both before and after {names[1]}: a game whose moves have no order in time has no public "
@@ -290,12 +282,21 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     return _public_states(histories, timed, knowledge)
 
 
+# Classes of numbers that are joined: ``links`` leads from each number to another one of its class, and in the end to
+# the one that stands for the class, which is linked to itself.
+
+
 def _root_of(links: list[int], one: int) -> int:
     """Return the representative of an element's class, halving the way to it."""
     while links[one] != one:
         links[one] = links[links[one]]
         one = links[one]
     return one
+
+
+def _join(links: list[int], one: int, other: int) -> None:
+    """Make one class of those of two elements."""
+    links[_root_of(links, one)] = _root_of(links, other)
 
 
 def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
@@ -320,9 +321,7 @@ def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
             if known[parent] < 0:
                 known[parent] = known[one]
             else:
-                first, second = _root_of(links, known[parent]), _root_of(links, known[one])
-                if first != second:
-                    links[first] = second
+                _join(links, known[parent], known[one])
     return known
 
 
@@ -389,9 +388,5 @@ def _components(here: list[int], knowledge: list[list[int]]) -> list[int]:
     for known in knowledge:
         first: dict[int, int] = {}
         for place, one in enumerate(here):
-            other = first.setdefault(known[one], place)
-            if other != place:
-                one_root, other_root = _root_of(links, place), _root_of(links, other)
-                if one_root != other_root:
-                    links[one_root] = other_root
+            _join(links, place, first.setdefault(known[one], place))
     return [_root_of(links, place) for place in range(len(here))]
