@@ -348,9 +348,7 @@ class EmpiricalPlay:
         InvalidStrategyError
             If it is not a profile of the game, or the weight is not a positive number.
         """
-        check_type(profile, "profile", InvalidStrategyError, Profile)
-        check_same_game(profile[0], self._form)
-        self.add_plans(profile.plans, weight)
+        self.add_plans(_plans(self._form, profile), weight)
 
     def add_plans(self, plans: Sequence[Floats], weight: float = 1.0) -> None:
         """Add a profile by its realization plans, one per player, which are not checked."""
