@@ -148,19 +148,15 @@ class Strategy(ReadOnly):
             infoset = treeplex.find_infoset(label)
             if infoset is None:
                 raise InvalidStrategyError(f"player {player} has no infoset {shown(label)}")
-            actions = treeplex.action_labels[infoset]
             if not isinstance(probabilities, Mapping):
                 raise InvalidStrategyError(
                     f"infoset {shown(label)} has {shown(probabilities)}, expected a mapping of actions to probabilities"
                 )
-            for action in probabilities:
-                if action not in actions:
-                    raise InvalidStrategyError(
-                        f"infoset {shown(label)} has no action {shown(action)}: it has {shown(actions)}"
-                    )
-            first = int(treeplex.offsets[infoset])
+            sequences = [treeplex.sequence(label, action) for action in probabilities]
+            first, last = treeplex.offsets[infoset : infoset + 2].tolist()
+            vector[first:last] = 0.0
             try:
-                vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
+                vector[sequences] = list(probabilities.values())
             except (TypeError, ValueError, OverflowError):
                 raise InvalidStrategyError(
                     f"infoset {shown(label)} has probabilities {shown(dict(probabilities))}, expected numbers"
