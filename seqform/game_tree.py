@@ -307,39 +307,30 @@ def _find_root(graph: Any) -> Hashable:
     if not len(graph):
         raise InvalidGameError("the tree is empty: expected at least a root with payoffs")
     roots = [node for node, degree in graph.in_degree() if degree == 0]
-    for node, degree in graph.in_degree():
-        if degree > 1:
-            parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
-            raise InvalidGameError(
-                f"node {shown(node)} lies on a cycle: a tree has none"
-                if _on_cycle(graph, node)
-                else f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
-            )
-    if not roots:
-        cyclic = _ancestor_on_cycle(graph, next(iter(graph)))
-        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: a tree has a root, without parents")
-    if len(roots) > 1:
-        raise InvalidGameError(
-            f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
-            "parents"
-        )
-    reached = {roots[0], *nx.descendants(graph, roots[0])}
-    if len(reached) < len(graph):
-        cyclic = _ancestor_on_cycle(graph, next(node for node in graph if node not in reached))
-        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
+    if not nx.is_arborescence(graph):
+        _refuse_graph(graph, roots)
     root: Hashable = roots[0]
     return root
 
 
-def _on_cycle(graph: Any, node: Hashable) -> bool:
-    reached = {node, *nx.descendants(graph, node)}
-    return any(parent in reached for parent in graph.predecessors(node))
-
-
-def _ancestor_on_cycle(graph: Any, node: Hashable) -> Hashable:
-    """Go up from a node, where every node on the way has one parent, until a node comes again."""
-    seen = set()
-    while node not in seen:
-        seen.add(node)
-        (node,) = graph.predecessors(node)
-    return node
+def _refuse_graph(graph: Any, roots: list[Hashable]) -> NoReturn:
+    """Say at which node a graph is not an arborescence."""
+    try:
+        cyclic = nx.find_cycle(graph)[0][0]
+    except nx.NetworkXNoCycle:
+        for node, degree in graph.in_degree():
+            if degree > 1:
+                parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
+                raise InvalidGameError(
+                    f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
+                ) from None
+        raise InvalidGameError(
+            f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
+            "parents"
+        ) from None
+    which = "a tree has none"
+    if not roots:
+        which = "a tree has a root, without parents"
+    elif cyclic not in nx.descendants(graph, roots[0]):
+        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
+    raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: {which}")
