@@ -96,7 +96,7 @@ class GameTree(Drawable):
     def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
         """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
 
-        It takes about a kilobyte a node; a sequence form alone is built from rules directly with much less.
+        It takes about a kilobyte a node; a sequence form is built from rules directly with much less.
 
         Parameters
         ----------

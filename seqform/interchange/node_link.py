@@ -206,7 +206,7 @@ class GraphBuilder:
         self._alike: dict[int, list[Hashable]] = {}  # and the others
 
     def add_node(self, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
-        """Add a node that a file has, or refuse one that stands there twice."""
+        """Add a node that a file has, or refuse one that is there already."""
         if node is None:  # which networkx does not take
             raise GameFileError(f"{where}: a node is called null", line)
         for label in (node, attributes.get("infoset"), attributes.get("public")):
@@ -218,7 +218,7 @@ class GraphBuilder:
     def add_edge(
         self, source: Hashable, target: Hashable, attributes: dict[str, Any], where: str, line: int | None = None
     ) -> None:
-        """Add an edge that a file has, or refuse one that stands there twice or has no nodes to join."""
+        """Add an edge that a file has, or refuse one that is there already or has no nodes to join."""
         self._check_hash(attributes.get("action"), where, line)
         for node in (source, target):
             if node not in self.graph:
