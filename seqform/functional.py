@@ -357,7 +357,7 @@ def _chosen(game: Game, player: int, infosets: Any) -> Any:
     return mask
 
 
-def _labels(given: Any, known: Collection[Hashable]) -> list[Any]:
+def _labels(given: Any, known: Collection[Any]) -> list[Any]:
     """Return a label, or several in a collection, as a list; a tuple can be a label itself."""
     single = isinstance(given, str) or not isinstance(given, Collection) or (is_hashable(given) and given in known)
     return [given] if single else list(given)

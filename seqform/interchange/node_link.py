@@ -38,21 +38,13 @@ _FORMAT, _VERSION = "treeplex game", 1
 EXPANSION = 64
 
 
-def _as_it_is(value: Any) -> Any:
-    return value  # GameTree checks it
-
-
 def _encode_payoffs(payoffs: Any) -> list[Any]:
     return [encode_number(number) for number in payoffs]
 
 
-def _encode_player(player: Any) -> int:
-    return int(player)
-
-
 #: The attributes that belong to the game, in the order in which files have them, and how each is written and read.
 NODE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "player": (_encode_player, _as_it_is),
+    "player": (int, lambda player: player),  # GameTree checks it
     "infoset": (encode, decode),
     "payoffs": (_encode_payoffs, decode_payoffs),
     "public": (encode, decode),
