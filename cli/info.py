@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .files import STANDARD_OUTPUT, check_files, write_json
-from .options import GameArgument, JsonOption, load
+from .options import GameArgument, JsonOption
 from .progress import waiting
 from .tables import listed, named, print_facts
 
@@ -32,10 +32,11 @@ def info(
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
     check_files({}, json=json)
+    from ..models.games import load_game
     from ..seqform.game import sequence_form_of
 
     begun = time.perf_counter()
-    loaded = load(game)
+    loaded = load_game(game)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
     seconds = time.perf_counter() - begun

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
-from .options import OPPONENT_HELP, GameArgument, JsonOption, load, seat, whole
+from .files import STANDARD_OUTPUT, Record, check_files
+from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .progress import filling, waiting
 from .tables import print_facts
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ..models.play import PlayLogWriter, Results
     from ..seqform.arrays import Integers
-    from ..seqform.game import Game
-    from ..seqform.strategy import Profile
 
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
@@ -61,22 +59,18 @@ def play(
     shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
         from ..models.play import PlayLogWriter, Results, simulate
+        from ..seqform.evaluate import expected_payoffs
         from ..seqform.observer import observer_tree
         from ..seqform.strategy import Profile
         from ..solvers.opponents.strategies import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
-    known: dict[str, Any] = {
-        "game": game,
-        "seats": [seat0, seat1],
-        "seed": seed,
-        "observer": observer,
-        "log": out,
-        "interrupted": True,
-    }
-    with interruptible(json, lambda: _record(known)):
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+    record = Record(
+        json, _KEYS, game=game, seats=[seat0, seat1], seed=seed, observer=observer, log=out, interrupted=True,
+        games=0, confidence=_CONFIDENCE,
+    )  # fmt: skip
+    with record.interruptible(interrupted=True):
+        loaded = record.load(game)
         if loaded.num_players != 2:
             raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
         with waiting(f"building {loaded.spec}"):
@@ -88,7 +82,7 @@ def play(
             profile = Profile([opponent_strategy(name, loaded, player) for player, name in enumerate((seat0, seat1))])
     results = Results(form.leaves)
     begun = time.perf_counter()
-    known["interrupted"] = False
+    record["interrupted"] = False
     try:
         with contextlib.ExitStack() as stack:
             writer = None
@@ -100,13 +94,21 @@ def play(
             quiet = out == STANDARD_OUTPUT and sys.stdout.isatty()  # the log would run through the bar
             _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
     except KeyboardInterrupt:
-        known["interrupted"] = True
+        record["interrupted"] = True
         print_error("interrupted")
-    record = _record(known, loaded, profile, results, time.perf_counter() - begun)
-    write_json(record, json)
+    seconds = time.perf_counter() - begun
+    means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
+    record.write(
+        games=results.num_games,
+        mean=[None if each is None else each.mean for each in means],
+        interval=[None if each is None else [each.lower, each.upper] for each in means],
+        expected=expected_payoffs(loaded, profile).tolist(),
+        seconds=seconds,
+        games_per_second=results.num_games / seconds if seconds > 0.0 else None,
+    )
     if shown:
         _print(record)
-    return ExitStatus.INTERRUPTED if known["interrupted"] else ExitStatus.SUCCESS
+    return ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS
 
 
 def _play(
@@ -123,30 +125,6 @@ def _play(
             done += len(leaves)
             if progress is not None:
                 progress(done, done / games)
-
-
-def _record(
-    known: dict[str, Any],
-    game: "Game | None" = None,
-    profile: "Profile | None" = None,
-    results: "Results | None" = None,
-    seconds: float | None = None,
-) -> dict[str, Any]:
-    """Return the results, ready for JSON; what is not known is null."""
-    from ..seqform.evaluate import expected_payoffs
-
-    found: dict[str, Any] = {"games": 0, "confidence": _CONFIDENCE}
-    if game is not None and profile is not None and results is not None and seconds is not None:
-        means = [results.of_player(player, _CONFIDENCE) for player in range(game.num_players)]
-        found |= {
-            "games": results.num_games,
-            "mean": [None if each is None else each.mean for each in means],
-            "interval": [None if each is None else [each.lower, each.upper] for each in means],
-            "expected": expected_payoffs(game, profile).tolist(),
-            "seconds": seconds,
-            "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
-        }
-    return record_of(_KEYS, known | found)
 
 
 def _print(record: dict[str, Any]) -> None:

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
+from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
     GameArgument,
     IterationsOption,
     JsonOption,
     choose_method,
     declared,
-    load,
     method_options,
     seconds,
     whole,
@@ -80,37 +79,44 @@ def sample(
     check_files({"GAME": game}, out=out, json=json)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
-    shown = json != STANDARD_OUTPUT
-    known: dict[str, Any] = {"game": game, "method": method, "seed": seed or 0}
-    with interruptible(json, lambda: _record(known | {"stopped": "interrupted"})):
+    record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
+    shown = record.shown
+    with record.interruptible(stopped="interrupted"):
         with deferring_interrupts():
             from ..solvers.sampling.streamed import StreamedMCCFR
             from ..solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
 
         chosen = _method(method, options)
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+        loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
         run = _run(sampler, loaded, max_iterations, time_limit, shown)
         interrupted = run.stopped == "interrupted"
         profile = sampler.profile
         if out is not None:
             profile.save(out, loaded.spec)
-        found: dict[str, Any] = {"payoffs": None, "gains": None}
         if not interrupted and games:
             with waiting(f"playing {games:,} games", shown=shown):
-                found["payoffs"] = [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))]
+                record["payoffs"] = [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))]
         if not interrupted and respond is not None:
-            found["gains"] = []
+            record["gains"] = []
             for player in range(sampler.num_players):
                 with waiting(f"a response of player {player}", shown=shown):
                     gain = streamed_gain(
                         loaded, profile, player, seconds=respond, games=max(games or 10_000, 2), seed=1,
                         sampling="outcome" if method == "os-mccfr" else "external",
                     ).gain  # fmt: skip
-                    found["gains"].append(_interval(gain))
-    record = _record(known | found, sampler, run)
-    write_json(record, json)
+                    record["gains"].append(_interval(gain))
+    record.write(
+        stopped=run.stopped,
+        message=run.message,
+        iterations=run.iterations,
+        touched=run.touched,
+        infosets=list(sampler.infosets),
+        memory=sampler.memory,
+        seconds=run.seconds,
+        regret_estimates=list(sampler.regret_estimates()),
+        unmatched=[str(preference) for preference in sampler.unmatched],
+    )
     if shown:
         _print(record, {"strategies": out, "JSON": json})
     return ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS
@@ -144,26 +150,6 @@ def _interval(result: "MeanResult") -> dict[str, float]:
     return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
-def _record(
-    known: dict[str, Any], sampler: "StreamedMCCFR | None" = None, run: "StreamedRun | None" = None
-) -> dict[str, Any]:
-    """Return what was found, ready for JSON; what is not known is null."""
-    found: dict[str, Any] = {"confidence": _CONFIDENCE}
-    if sampler is not None and run is not None:
-        found |= {
-            "stopped": run.stopped,
-            "message": run.message,
-            "iterations": run.iterations,
-            "touched": run.touched,
-            "infosets": list(sampler.infosets),
-            "memory": sampler.memory,
-            "seconds": run.seconds,
-            "regret_estimates": list(sampler.regret_estimates()),
-            "unmatched": [str(wish) for wish in sampler.unmatched],
-        }
-    return record_of(_KEYS, known | found)
-
-
 def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
     from ..seqform.budget import in_words
 
@@ -176,8 +162,8 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
         "infosets": f"{listed(record['infosets'])}, about {in_words(record['memory'])}",
         "seconds": f"{record['seconds']:.3g}",
     }
-    for wish in record["unmatched"]:
-        rows[f"preference {wish}"] = "is about no infoset that walks have met"
+    for preference in record["unmatched"]:
+        rows[f"preference {preference}"] = "matches no infoset that walks have met"
     for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player")):
         for player, found in enumerate(record[name] or []):
             rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"

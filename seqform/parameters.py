@@ -9,12 +9,13 @@ import dataclasses
 import functools
 import math
 import operator
+import shlex
 import types
 import typing
 from fractions import Fraction
 from typing import Any
 
-from .errors import InvalidGameError, TreeplexError, one_line, shown
+from .errors import InvalidGameError, TreeplexError, nearest, one_line, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,6 +207,14 @@ class Parameter:
             return self.convert(value)
         except (ValueError, OverflowError, ZeroDivisionError):
             raise self.failure(owner, value, error) from None
+
+    def from_option(self, flag: str, text: object, error: type[Exception]) -> Any:
+        """Return :meth:`convert` of what an option of the command line says, and name its flag if that is wrong."""
+        try:
+            return self.convert(text)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            received, hint = one_line(shlex.quote(str(text)), 60), nearest(str(text), self.choices)
+            raise error(f"{flag} {received}{hint}: expected {self.expected}") from None
 
 
 def _integer(value: object) -> int:

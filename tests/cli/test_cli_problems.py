@@ -10,7 +10,7 @@ import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
-from treeplex.cli.solve import unsolved_record
+from treeplex.cli.solve import KEYS
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
@@ -215,7 +215,7 @@ def test_frontier_lists_every_response(player: int, capsys: pytest.CaptureFixtur
     assert [piece["exploitability"] for piece in pieces] == pytest.approx(expected.exploitabilities.tolist())
     assert [piece["p_from"] for piece in pieces] == pytest.approx([0.0, *expected.breakpoints])
     assert [piece["p_to"] for piece in pieces] == pytest.approx([*expected.breakpoints, 1.0])
-    assert set(record) == {*unsolved_record({}), "frontier"}
+    assert set(record) == {"schema", "version", *KEYS, "frontier"}
     assert (record["status"], record["method"], record["player"]) == ("optimal", "highs-simplex", player)
     assert record["game_value"] == pytest.approx(-1 / 18 * (1 - 2 * player))
     assert 0 <= record["gap"] + 1e-12 <= 1e-9
