@@ -42,41 +42,43 @@ _WITHOUT_TREE = ("npz", *_PROGRAMS)
 
 def export(
     game: GameArgument,
-    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file; - writes text to standard output.")],
+    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file to write; - writes text to standard output.")],
     kind: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="F",
-            help="efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's linear program; "
-            "dot, svg, png or pdf for a picture; gif for an animation of strategies. By default what the suffix of "
-            "FILE says.",
+            help="The format: efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's "
+            "linear program; dot, svg, png or pdf for a picture; gif for an animation of strategies. By default it "
+            "follows from the suffix of FILE.",
         ),
     ] = None,
     problem: Annotated[
         str | None,
         typer.Option(
             metavar="P",
-            help="Whose linear program mps and lp hold: nash by default, or another one with what it needs, such as "
-            "rnr:opponent=uniform,p=1/2.",
+            help="The problem whose linear program is written as mps or lp: nash by default, or another one with what "
+            "it needs, such as rnr:opponent=uniform,p=1/2.",
         ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="For transit: draw where the player is at each time, by a strategy that solve --out wrote (svg, png, "
-            "pdf or gif); may be repeated, to compare.",
+            help="Draw where the player is at each time under a strategy written by solve --out (transit only; svg, "
+            "png, pdf or gif); may be repeated, to compare.",
         ),
     ] = None,
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose strategy is drawn: 1 by default, the patroller's."),
+        typer.Option(
+            metavar="0|1", parser=seat, help="The player whose strategy is drawn; 1 by default, the patroller."
+        ),
     ] = None,
 ) -> int:
-    """Write a game, its matrices, its linear program, its picture or one of its strategies to a file.
+    """Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.
 
-    Trees and matrices can be read again wherever GAME is asked for.
+    Commands take files of trees and matrices in place of GAME.
     """
     name = _format_name(kind, out)
     check_format(name, strategy, player)

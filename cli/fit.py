@@ -52,44 +52,54 @@ def _options() -> list[inspect.Parameter]:
 @declared(_options)
 def fit(
     log: Annotated[
-        str, typer.Argument(metavar="LOG", help="A log as play writes it, compressed or not; - is standard input.")
+        str, typer.Argument(metavar="LOG", help="A log written by play, compressed or not; - reads standard input.")
     ],
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")],
     player: Annotated[
-        int, typer.Option("--seat", metavar="0|1", parser=seat, help="Whose log it is, and whose strategy is sought.")
+        int,
+        typer.Option(
+            "--seat", metavar="0|1", parser=seat, help="The seat whose log it is, and whose strategy is sought."
+        ),
     ],
     confidence: Annotated[
         float,
-        typer.Option(metavar="C", parser=reader(float, above=0, maximum=1), help="Of each interval, between 0 and 1."),
+        typer.Option(
+            metavar="C",
+            parser=reader(float, above=0, maximum=1),
+            help="Confidence level of each interval, between 0 and 1.",
+        ),
     ] = 0.95,
     interval: Annotated[
-        str, typer.Option(metavar="I", help="How intervals are made: wilson or clopper-pearson.")
+        str, typer.Option(metavar="I", help="Kind of confidence interval: wilson or clopper-pearson.")
     ] = "wilson",
     bonferroni: Annotated[
-        bool, typer.Option("--bonferroni", help="Let the confidence be that of all intervals together.")
+        bool, typer.Option("--bonferroni", help="Let --confidence be that of all intervals together.")
     ] = False,
     probe: Annotated[
         str | None,
         typer.Option(
             metavar="OPPONENT",
-            help=f"What SEAT played in these games; estimated from the log if not given: {OPPONENT_HELP}",
+            help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(metavar="M", help=f"How: {', '.join(_METHODS[:-1])} or ccfr.")] = "highs",
+    method: Annotated[
+        str, typer.Option(metavar="M", help=f"The method: {', '.join(_METHODS[:-1])} or ccfr.")
+    ] = "highs",
     penalty: Annotated[
         float | None,
         typer.Option(
             metavar="B",
             parser=tolerance,
-            help="What the opponent pays for each unit by which it misses a bound. By default bounds are met; where "
-            "they exclude each other, it is 100 times the largest payoff.",
+            help="What the opponent pays per unit by which it violates a bound. By default bounds are hard; if they "
+            "exclude each other, the penalty is 100 times the largest payoff.",
         ),
     ] = None,
     tol: TolOption = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Count lines that cannot be read, and go on; the first is an error else.")
+        bool,
+        typer.Option("--skip-bad", help="Skip and count lines that cannot be read, instead of stopping at the first."),
     ] = False,
     out: Annotated[
         str | None,
@@ -100,8 +110,9 @@ def fit(
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 
-    What was seen bounds what the opponent may do: each event, such as a raise while we hold a king, by an interval for
-    its probability. Where no opponent fits all of it, missing a bound is paid for, and what clashes is named.
+    The log bounds what the opponent may do: the probability of each event, such as a raise while we hold a king, lies
+    in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the observations that
+    exclude each other are listed.
     """
     check_files({"LOG": log}, out=out, json=json, profile=True)
     record = Record(

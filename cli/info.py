@@ -23,10 +23,10 @@ _QUICK = 200_000
 def info(
     game: GameArgument,
     infosets: Annotated[
-        bool, typer.Option("--infosets", help="List every infoset, its actions and its parent sequence.")
+        bool, typer.Option("--infosets", help="List every infoset with its actions and its parent sequence.")
     ] = False,
     public: Annotated[
-        bool, typer.Option("--public", help="Count public states however large the game is, or say why there are none.")
+        bool, typer.Option("--public", help="Count public states even in a large game, or say why there are none.")
     ] = False,
     json: JsonOption = None,
 ) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: What an opponent may be, for the help of options that take one.
 OPPONENT_HELP = (
     r"uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W\*O+W\*O, perturbed:O,epsilon=E, "
-    "an agent such as cdrnr:opponent=O,p=P,lookahead=K, or a strategy file."
+    "an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], or a strategy file."
 )
 
 
@@ -68,11 +68,11 @@ def seat(text: str) -> int:
 # What several commands take alike
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as treeplex games lists them; a file (.efg, .graphml, .json, .npz); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json or .npz); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to FILE, or to standard output with -.")
 ]
 TolOption = Annotated[
     float | None,
@@ -80,18 +80,16 @@ TolOption = Annotated[
         metavar="T",
         parser=tolerance,
         help="Tolerance on the certificate, in payoff units: on the exploitability for nash, on the gap and the "
-        "violation for other problems. With 0 iterative methods run exactly --max-iterations. By default what the "
-        "method is good for.",
+        "largest violation for other problems. With 0, iterative methods run for exactly --max-iterations. The default "
+        "depends on the method.",
     ),
 ]
 IterationsOption = Annotated[
     int | None,
-    typer.Option(metavar="N", parser=whole, help="Stop after N iterations; one updates every player."),
+    typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player."),
 ]
 TimeOption = Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds of solving.")]
-SeedOption = Annotated[
-    int | None, typer.Option(metavar="S", parser=whole, help="Seed of methods that draw random numbers.")
-]
+SeedOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.")]
 
 
 # What dataclasses declare

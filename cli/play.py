@@ -27,29 +27,27 @@ _KEYS = ("game", "parameters", "mean", "interval", "expected", "seconds", "games
 def play(
     game: GameArgument,
     seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
-    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, as in seat 0.")],
-    games: Annotated[int, typer.Option(metavar="N", parser=whole, help="How many games.")],
-    seed: Annotated[
-        int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal games; 0 if not given.")
-    ] = None,
+    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, in the same form.")],
+    games: Annotated[int, typer.Option(metavar="N", parser=whole, help="Number of games.")],
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
     observer: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose log it is: what that seat sees; 0 if not given."),
+        typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; 0 by default."),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE|-",
-            help="Write the log, JSON Lines, to FILE, compressed if it ends with .gz. By default to standard output, "
-            "unless --json - is given.",
+            help="Write the log to FILE as JSON Lines, compressed if the name ends with .gz. By default it goes to "
+            "standard output, unless --json - is given.",
         ),
     ] = None,
     json: JsonOption = None,
 ) -> int:
     """Play games between two strategies, and write a log of them.
 
-    The log holds what one seat sees: its own private information, what everybody sees, and of the other's private
-    information what the rules show at the end. After Ctrl-C it ends with a whole line.
+    The log holds what one seat sees: its own private information, public information, and whatever the rules reveal of
+    the other player's at the end. After Ctrl-C it ends with a complete line.
     """
     if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")

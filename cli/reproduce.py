@@ -17,22 +17,26 @@ if TYPE_CHECKING:
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A figure or table as --list names it; without it, the list.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; the list is shown without it."),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="In the paper's size or near it, or in a minute or two (default).")
+        bool,
+        typer.Option(
+            "--full/--quick", help="Run in the paper's size or near it, or in a size that takes a minute or two."
+        ),
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced.")] = False,
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to this folder."),
+        typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to the folder DIR."),
     ] = None,
     json: JsonOption = None,
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
 
-    Every row has a criterion of its own; exit status 1 if one does not meet it. After Ctrl-C the rows so far are
-    written, and the check has not passed. Pictures need matplotlib.
+    Each row has a criterion of its own; the exit status is 1 if a row does not meet it. After Ctrl-C the rows so far
+    are written, and the check has not passed. Pictures need matplotlib.
     """
     check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():

@@ -41,38 +41,38 @@ def sample(
         str,
         typer.Option(
             metavar="M",
-            help="How: es-mccfr takes all actions of a player in a walk, os-mccfr one, which is for games with many in "
-            "a row; es-pref-cfr leans towards preferences.",
+            help="The method: es-mccfr follows all actions of one player in each sample; os-mccfr follows one, for "
+            "games with many decisions in a row; es-pref-cfr leans towards preferred actions.",
         ),
     ] = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal runs; 0 if not given.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
     games: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole, help="Play N games at random afterwards, to estimate payoffs."),
+        typer.Option(metavar="N", parser=whole, help="Then play N games, to estimate the payoffs."),
     ] = None,
     respond: Annotated[
         float | None,
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Learn a response of each player for S seconds afterwards: what it gains is a lower bound on what the "
-            "player could gain.",
+            help="Then learn a response of each player for S seconds; its gain is a lower bound on what the player "
+            "could gain.",
         ),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the average strategies, JSON Lines, an infoset a line.")
+        str | None,
+        typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
-    """Run a game too large to enumerate, by walks that sample it.
+    """Run a sampling method on a game too large to enumerate.
 
-    Infosets take memory when a walk first meets them. Nothing is proven of the strategies: payoffs are those of games
-    that are played, and what a response gains is a lower bound. After Ctrl-C the strategies are the latest.
+    An infoset takes memory when a sample first reaches it. Nothing is proven about the strategies: payoffs are
+    estimated by playing games, and the gain of a response is a lower bound. After Ctrl-C the latest strategies are
+    kept.
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies go to a file; give a file name")

@@ -50,8 +50,8 @@ def solve(
         str,
         typer.Option(
             metavar="P",
-            help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
-            "in depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr. Or NAME:key=value,…, such as "
+            help="The problem: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
+            "with depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr. Or NAME:key=value,…, such as "
             "rnr:opponent=uniform,p=1/2.",
         ),
     ] = "nash",
@@ -59,10 +59,10 @@ def solve(
         str | None,
         typer.Option(
             metavar="M",
-            help="How: highs by default, and lp for depth-limited steps. Exactly by highs, highs-simplex, highs-ipm, "
-            "highs-ipm-crossover, highs-pdlp, cvxpy or rational (in fractions); iteratively by cfr, cfr+, dcfr, pcfr+, "
-            "cfvfp, in a style pref-cfr or, under constraints, ccfr; by random samples of the game by es-mccfr, "
-            "os-mccfr and, in a style, es-pref-cfr. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2.",
+            help="The method: highs by default, lp for depth-limited steps. Exact: highs, highs-simplex, highs-ipm, "
+            "highs-ipm-crossover, highs-pdlp, cvxpy, rational (in fractions). Iterative: cfr, cfr+, dcfr, pcfr+, "
+            "cfvfp, pref-cfr for a style, ccfr for constraints. Sampling: es-mccfr, os-mccfr, es-pref-cfr for a style. "
+            "Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2.",
         ),
     ] = None,
     tol: TolOption = None,
@@ -70,42 +70,42 @@ def solve(
     time_limit: TimeOption = None,
     seed: SeedOption = None,
     start: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
+        str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")
     ] = None,
     value: Annotated[
         str | None,
         typer.Option(
             metavar="V",
-            help="Value function below the depth limit in iterative methods: exact (the default, all that is left of "
-            "the game), cfr+:iterations=N or another method at each query, or a file of a learnt one (.npz).",
+            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
+            "cfr+:iterations=N or another method run at each query, or a file with a learnt one (.npz).",
         ),
     ] = None,
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="Find the responses for all p, for rnr; instead of --p.")
+        bool, typer.Option("--frontier", help="Find the responses for all values of p (rnr only); replaces --p.")
     ] = False,
     sensitivity: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=LOW:HIGH",
-            help="Show the optimum as a function of a constraint's bound too; for epsilon-safe NAME is safety.",
+            help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
         ),
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the profile to FILE (.npz).")] = None,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw what --frontier or --sensitivity finds (.svg, .png or .pdf)."),
+        typer.Option(metavar="FILE", help="Draw the result of --frontier or --sensitivity (.svg, .png or .pdf)."),
     ] = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
     """Solve a game, and prove how good the answer is.
 
-    The certificate is computed from the strategies alone, whatever the solver says of itself. Reaching a limit is a
-    result (exit status 0); strategies that do not prove what an exact method claims are not, nor are constraints that
-    cannot be met (1).
+    The certificate is computed from the strategies alone; nothing that the solver reports is trusted. Reaching a limit
+    is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
+    or if the constraints cannot be met.
     """
     if plot is not None and not frontier and sensitivity is None:
-        raise CommandLineError("--plot draws what --frontier or --sensitivity finds; give one of them")
+        raise CommandLineError("--plot draws the result of --frontier or --sensitivity; give one of them")
     check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown

@@ -38,9 +38,10 @@ def style(
         list[str] | None,
         typer.Option(
             metavar="T",
-            help='What the player is to do, such as "raise@first >= 0.6"; may be repeated: TERM+… >= NUMBER, also <= '
-            "and ==, and 'as NAME' after it. TERM is ACTION@first (how often at the player's first decisions), "
-            "ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain takes.",
+            help='What the player should do, such as "raise@first >= 0.6"; may be repeated. The form is TERM+… >= '
+            "NUMBER, also with <= or ==, optionally followed by 'as NAME'. TERM is ACTION@first (how often at the "
+            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
+            "takes.",
         ),
     ] = None,
     max_loss: Annotated[
@@ -48,27 +49,28 @@ def style(
         typer.Option(
             metavar="E",
             parser=reader(Fraction, minimum=0),
-            help="What the strategy may lose to anyone, compared with the value of the game.",
+            help="How much the strategy may lose to any opponent, relative to the value of the game.",
         ),
     ] = Fraction(0),
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose actions, where a target names no seat: 0 by default."),
+        typer.Option(metavar="0|1", parser=seat, help="The player of targets that name no seat; 0 by default."),
     ] = None,
     reference: Annotated[
         str,
         typer.Option(
             metavar="OPPONENT",
-            help="How the other player plays where it is counted how often an action is taken, and not in what may "
-            f"be lost: {OPPONENT_HELP}",
+            help="How the other player plays when frequencies of actions are counted; it does not affect the loss: "
+            f"{OPPONENT_HELP}",
         ),
     ] = "uniform",
     method: Annotated[
         str,
         typer.Option(
             metavar="M",
-            help=f"How: {', '.join(_METHODS[:-2])}; rational, which decides in fractions; or pref-cfr, for games too "
-            "large for linear programs: it finds vulnerabilities that meet the targets.",
+            help=f"The method: {', '.join(_METHODS[:-2])}; rational, which computes in fractions; or pref-cfr, "
+            "for games "
+            "too large for linear programs, which searches for vulnerabilities that meet the targets.",
         ),
     ] = "highs-simplex",
     degree: Annotated[
@@ -76,37 +78,43 @@ def style(
         typer.Option(
             metavar="D",
             parser=reader(Fraction, above=1),
-            help="Of the preferred actions in pref-cfr, above 1; 10 by default.",
+            help="Degree δ of the preferred actions (pref-cfr only), above 1; 10 by default.",
         ),
     ] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole, help="The most that a run of pref-cfr may take: 100,000.")
+        int | None,
+        typer.Option(
+            metavar="N", parser=whole, help="Iteration limit of each run (pref-cfr only); 100,000 by default."
+        ),
     ] = None,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Find the whole trade-off of one target: what every value of it costs.")
+        bool,
+        typer.Option(
+            "--curve", help="Find the whole trade-off curve of a single target: the loss at each of its values."
+        ),
     ] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the trade-off (.svg, .png or .pdf); with --curve or without."),
+        typer.Option(metavar="FILE", help="Draw the trade-off curve (.svg, .png or .pdf), with or without --curve."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the strategy, in a profile, to FILE (.npz).")
+        str | None, typer.Option(metavar="FILE", help="Write a profile with the strategy to FILE (.npz).")
     ] = None,
     json: JsonOption = None,
 ) -> int:
-    """Find a strategy in a style that loses at most so much to anyone, or prove that there is none.
+    """Find a strategy in a given style that loses little to any opponent, or prove that there is none.
 
-    Targets say how often the player is to do what. If all of them can be met within the loss, the answer is the
-    strategy that loses least; if not (exit status 1), the one that comes nearest within it. Either way the least loss
-    at which the targets hold is proven from both sides. In games that are too large for that --method pref-cfr finds
-    how vulnerable to be for each target, and proves what the strategy may lose.
+    Targets say how often the player should do what. If all of them can be met within --max-loss, the answer is the
+    strategy that loses least; if not (exit status 1), the one that comes closest within it. Either way, lower and upper
+    bounds on the least loss that meets the targets are proven. For games too large for linear programs, --method
+    pref-cfr finds out how vulnerable to be for each target, and proves how much the strategy may lose.
     """
     if not target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
     check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
     whole_curve = "curve" if curve else "plot" if plot else None
     if whole_curve and len(target) > 1:
-        raise CommandLineError(f"--{whole_curve} is of one target, and there are {len(target)}")
+        raise CommandLineError(f"--{whole_curve} takes a single target, got {len(target)}")
     choose_method(method, {}, _METHODS, "style")  # says what is wrong with it before anything is computed
     iterative = method == "pref-cfr"
     given = {"degree": degree, "max_iterations": max_iterations}

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def validate(
     suite: Annotated[
-        str, typer.Option(metavar="quick|full", help="Which suite: quick takes under a minute.")
+        str, typer.Option(metavar="quick|full", help="Suite to run; quick takes under a minute.")
     ] = "quick",
     json: JsonOption = None,
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page that needs no other file.")] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
 ) -> int:
-    """Solve a suite of games exactly and iteratively, answer other questions about them, and compare.
+    """Solve a suite of problems exactly and iteratively, and compare the answers.
 
-    Exit status 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
+    The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
     if html == STANDARD_OUTPUT:
         html = "./-"
