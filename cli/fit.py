@@ -65,7 +65,7 @@ def fit(
         float,
         typer.Option(
             metavar="C",
-            parser=reader(float, above=0, maximum=1),
+            parser=reader(float, "a number between 0 and 1, such as 0.95", above=0, maximum=1),
             help="Confidence level of each interval, between 0 and 1.",
         ),
     ] = 0.95,

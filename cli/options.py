@@ -1,13 +1,12 @@
 """Arguments and options: how they are read, those that several commands share, and those that dataclasses declare."""
 
 import inspect
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.parameters import About, Parameter
+from ..seqform.parameters import About, Parameter, as_typed
 from .errors import CommandLineError, deferring_interrupts
 
 if TYPE_CHECKING:
@@ -20,13 +19,15 @@ OPPONENT_HELP = (
 )
 
 
-def reader(kind: type, **limits: Any) -> Callable[[str], Any]:
+def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any]:
     """Return a function that reads the text of an option as a number.
 
     Parameters
     ----------
     kind : type
         ``int``, ``float`` or ``Fraction``.
+    expected : str
+        What is said to be right; by default the limits.
     **limits
         As :class:`~treeplex.seqform.parameters.About` has them.
 
@@ -42,13 +43,14 @@ def reader(kind: type, **limits: Any) -> Callable[[str], Any]:
         try:
             return parameter.convert(text)
         except (ValueError, OverflowError, ZeroDivisionError):
-            raise typer.BadParameter(f"{shlex.quote(text)}, expected {parameter.expected}") from None
+            raise typer.BadParameter(f"{as_typed(text)}, expected {expected or parameter.expected}") from None
 
     return read
 
 
-tolerance = seconds = reader(float, minimum=0)
-whole = reader(int, minimum=0, maximum=2**53, large=True)
+tolerance = reader(float, "a number of at least 0, such as 1e-4", minimum=0)
+seconds = reader(float, "a number of seconds of at least 0, such as 60", minimum=0)
+whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, maximum=2**53, large=True)
 
 
 def seat(text: str) -> int:
@@ -61,7 +63,7 @@ def seat(text: str) -> int:
     1
     """
     if text.strip() not in ("0", "1"):
-        raise typer.BadParameter(f"{shlex.quote(text)}, expected 0 or 1")
+        raise typer.BadParameter(f"{as_typed(text)}, expected 0 or 1")
     return int(text)
 
 

@@ -213,8 +213,20 @@ class Parameter:
         try:
             return self.convert(text)
         except (ValueError, OverflowError, ZeroDivisionError):
-            received, hint = one_line(shlex.quote(str(text)), 60), nearest(str(text), self.choices)
-            raise error(f"{flag} {received}{hint}: expected {self.expected}") from None
+            hint = nearest(str(text), self.choices)
+            raise error(f"{flag} {as_typed(str(text))}{hint}: expected {self.expected}") from None
+
+
+def as_typed(text: str) -> str:
+    """Return a word of the command line as a message shows it: as one would type it, its end cut off if it is long.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.parameters import as_typed
+    >>> as_typed("2"), as_typed("two words"), as_typed("")
+    ('2', "'two words'", "''")
+    """
+    return one_line(shlex.quote(text), 60)
 
 
 def _integer(value: object) -> int:
