@@ -13,7 +13,7 @@ from ...seqform.factored import FactoredPayoff
 from ...seqform.polytope import Treeplex
 from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
-from .transit import DIRECTIONS, FAILED, Grid, Transit
+from .transit import DIRECTIONS, Grid, Transit
 
 Integers = npt.NDArray[np.int64]
 
@@ -63,12 +63,7 @@ def transit_sequence_form(rules: Transit) -> SequenceForm:
 
 def walkers(rules: Transit) -> tuple[Walker, Walker]:
     """Return the evader and the patroller."""
-    return _walker(rules, rules.start_cells, ends_in_east=True), patroller_of(rules)
-
-
-def patroller_of(rules: Transit) -> Walker:
-    """Return the patroller."""
-    return _walker(rules, [rules.base_cell], ends_in_east=False)
+    return _walker(rules, rules.start_cells, is_evader=True), _walker(rules, (rules.base_cell,), is_evader=False)
 
 
 def targets_of(grid: Grid) -> Integers:
@@ -86,23 +81,38 @@ def east_of(grid: Grid) -> npt.NDArray[np.bool_]:
     return np.array([grid.in_east(cell) for cell in range(grid.num_cells)])
 
 
-def reachable(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> npt.NDArray[np.bool_]:
+def reachable(rules: Transit, starts: Sequence[int], is_evader: bool) -> npt.NDArray[np.bool_]:
     """Return where a player may have to move at each time, shape (horizon, num_cells)."""
     table, in_east = targets_of(rules.grid), east_of(rules.grid)
     mask = np.zeros((rules.steps, rules.grid.num_cells), dtype=bool)
     mask[0, list(starts)] = True
+    fresh = mask[0]
     for time in range(1, rules.steps):
+        # Whoever may stay somewhere was there before: only the border of where it may be grows.
         mask[time] = mask[time - 1]
         if time == 1 or rules.failure < 1:
-            targets = table[mask[time - 1]]
+            targets = table[fresh]
             mask[time, targets[targets >= 0]] = True
-        if ends_in_east:
+        if is_evader:
             mask[time] &= ~in_east
+        fresh = mask[time] & ~mask[time - 1]
     return mask
 
 
-def risk_coefficients(rules: Transit, patroller: Walker) -> Floats:
+def flow_size(rules: Transit) -> GameSize:
+    """Return the size of the flow form, which has no histories."""
+    num_actions = (targets_of(rules.grid) >= 0).sum(axis=1)
+    infosets, sequences = [], []
+    for starts, is_evader in ((rules.start_cells, True), ((rules.base_cell,), False)):
+        times = reachable(rules, starts, is_evader).sum(axis=0)  # how many infosets each cell has
+        infosets.append(int(times.sum()) + is_evader)
+        sequences.append(1 + int(times @ num_actions) + (len(starts) if is_evader else 0))
+    return GameSize(0, 0, tuple(sequences), tuple(infosets))
+
+
+def risk_coefficients(rules: Transit) -> Floats:
     """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    _, patroller = walkers(rules)
     last = patroller.times == rules.steps - 1
     away = np.where(patroller.targets != rules.base_cell, patroller.success, 0.0)
     away += np.where(patroller.cells != rules.base_cell, patroller.failure, 0.0)
@@ -111,31 +121,10 @@ def risk_coefficients(rules: Transit, patroller: Walker) -> Floats:
     return coefficients
 
 
-def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
-    """Return what :func:`risk_coefficients` does, for the tree of histories."""
-    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
-    coefficients = np.zeros(treeplex.num_sequences)
-    for number, label in enumerate(treeplex.infoset_labels):
-        moves = str(label).split("-")[1:]
-        if len(moves) != rules.steps - 1:
-            continue
-        cell, chance = rules.base_cell, 1.0
-        for time, move in enumerate(moves):
-            name = move.removesuffix(FAILED)
-            if time > 0 and name != "stay":
-                chance *= float(rules.failure if move != name else 1 - rules.failure)
-            cell = cell if move != name else steps[cell][name]
-        for place, (name, target) in enumerate(steps[cell].items()):
-            failure = 0.0 if name == "stay" or not moves else float(rules.failure)
-            away = (1.0 - failure) * (target != rules.base_cell) + failure * (cell != rules.base_cell)
-            coefficients[treeplex.offsets[number] + place] = chance * away
-    return coefficients
-
-
-def _walker(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> Walker:
+def _walker(rules: Transit, starts: Sequence[int], is_evader: bool) -> Walker:
     grid = rules.grid
-    choice = ends_in_east  # the evader chooses where to start
-    mask = reachable(rules, starts, ends_in_east)
+    choice = is_evader  # it chooses where to start
+    mask = reachable(rules, starts, is_evader)
     times, cells = np.nonzero(mask)
     numbers = np.full(mask.shape, -1)
     numbers[times, cells] = np.arange(len(times)) + choice
@@ -260,26 +249,3 @@ def _assembled(evader: Walker, patroller: Walker, rewards: Floats, left: _Entrie
             shape=(len(shared) + 1, patroller.treeplex.num_sequences),
         ),
     )
-
-
-def flow_size(rules: Transit) -> GameSize:
-    """Return the size of the flow form, which has no histories."""
-    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
-    infosets, sequences = [], []
-    for starts, is_evader in ((rules.start_cells, True), ((rules.base_cell,), False)):
-        cells = fresh = set(starts)
-        actions = sum(len(steps[cell]) for cell in cells)
-        num_infosets = num_sequences = 0
-        for time in range(rules.steps):
-            num_infosets += len(cells)
-            num_sequences += actions
-            # Whoever may stay somewhere was there before: only the border of where it may be grows.
-            moves = time == 0 or rules.failure < 1
-            fresh = {target for cell in fresh for target in steps[cell].values()} - cells if moves else set()
-            if is_evader:
-                fresh = {cell for cell in fresh if not rules.grid.in_east(cell)}
-            cells = cells | fresh
-            actions += sum(len(steps[cell]) for cell in fresh)
-        infosets.append(num_infosets + is_evader)
-        sequences.append(1 + num_sequences + (len(starts) if is_evader else 0))
-    return GameSize(0, 0, tuple(sequences), tuple(infosets))
