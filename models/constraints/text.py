@@ -1,6 +1,7 @@
 """Constraints and linear functionals as text, as the command line takes them."""
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,14 +12,14 @@ import numpy as np
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
-from ...seqform.names import actions_by_name, quoted_label
+from ...seqform.names import SPECIAL, actions_by_name, quoted_label
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
 from .builders import behaviour_terms
 from .constraint import LinearConstraint, Sense
-from .tokens import Token, Tokens
+from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
 
 def parse_constraint(
@@ -179,8 +180,7 @@ class TermReader(Tokens):
         How the others play where it is asked how often an action is taken; uniformly by default.
     """
 
-    symbols: ClassVar[tuple[str, ...]] = (*Tokens.symbols, "@")
-    plain: ClassVar[str] = ""
+    pattern: ClassVar[re.Pattern[str]] = pattern_of((*SYMBOLS, "@"), SPECIAL)
 
     def __init__(
         self, what: str, text: str, game: Game, player: int = 0, others: Profile | Strategy | None = None
@@ -195,16 +195,14 @@ class TermReader(Tokens):
     def read_sum(self) -> list[Term]:
         """Read terms with plus signs between them."""
         terms = [self._read_term()]
-        while self.follows("+"):
-            self.take()
+        while self.take_if("+"):
             terms.append(self._read_term())
         return terms
 
     def _read_term(self) -> Term:
         start = self.peek().start
         head = self.take_label(f"a term: {_TERMS} or a functional of the game")
-        if head.kind == "word" and head.text in ("plan", "reach") and self.follows("("):
-            self.take()
+        if head.kind == "word" and head.text in ("plan", "reach") and self.take_if("("):
             player = self._read_seat(self.take_label("a seat, 0 or 1"))
             infoset = self._infoset(player, self.take_label("the label of an infoset"))
             treeplex = self._game.sequence_form.treeplexes[player]

@@ -1,6 +1,7 @@
 """Reads convex cvxpy expressions of a plan as convex functions: what is recognised as which term."""
 
 from collections.abc import Sequence
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,19 +233,22 @@ class _Reader:
 
     # The terms.
 
-    def _term_norm1(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(Norm1, expression, weights)
+    def _scalar(self, expression: Any, weights: sp.csr_array, kind: type[Term]) -> None:
+        """Add a function of all entries that is positively homogeneous, or a square."""
+        if expression.size != 1 or getattr(expression, "axis", None) is not None:
+            raise _UnknownTermError
+        inner = expression.args[0]
+        self._put_each(kind, inner, _spread(weights, inner.size))
 
-    def _term_norm_inf(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(NormInfinity, expression, weights)
-
-    def _term_max(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(Maximum, expression, weights)
+    _term_norm1 = partialmethod(_scalar, kind=Norm1)
+    _term_norm_inf = partialmethod(_scalar, kind=NormInfinity)
+    _term_max = partialmethod(_scalar, kind=Maximum)
+    _minus_min = _term_max
 
     def _term_Pnorm(self, expression: Any, weights: sp.csr_array) -> None:
         if not _is_length(expression):
             raise _UnknownTermError
-        self._scalar(Norm2, expression, weights)
+        self._scalar(expression, weights, Norm2)
 
     def _term_abs(self, expression: Any, weights: sp.csr_array) -> None:
         self._put_each(Norm1, expression.args[0], weights)
@@ -252,11 +256,11 @@ class _Reader:
     def _term_power(self, expression: Any, weights: sp.csr_array) -> None:
         if not _is_square(expression):
             raise _UnknownTermError
-        inner = expression.args[0]
+        inner, roots = expression.args[0], weights.sqrt()
         if _is_length(inner):
-            self._scalar(Squares, inner, _root(weights))
+            self._scalar(inner, roots, Squares)
         else:
-            self._put_each(Squares, inner, _root(weights))
+            self._put_each(Squares, inner, roots)
 
     _term_Power = _term_power
 
@@ -264,7 +268,7 @@ class _Reader:
         inner, divisor = expression.args
         if not divisor.is_constant() or expression.size != 1 or divisor.size != 1:
             raise _UnknownTermError
-        scaled = _root(weights / float(_flat(divisor.value)[0]))
+        scaled = (weights / float(_flat(divisor.value)[0])).sqrt()
         self._put_each(Squares, inner, _spread(scaled, inner.size))
 
     def _term_QuadForm(self, expression: Any, weights: sp.csr_array) -> None:
@@ -285,7 +289,7 @@ class _Reader:
         matrix, constants = affine_parts(inner, self.plan)
         factors = sp.diags_array(np.sqrt(np.maximum(squares, 0.0))) @ roots
         rooted, shifts = sp.csr_array(factors @ matrix[used]), -(factors @ constants[used])
-        for row, _, numbers in _by_row(_root(weights)):
+        for row, _, numbers in _by_row(weights.sqrt()):
             self._put(row, Squares, sp.csr_array(numbers[0] * rooted), numbers[0] * shifts)
 
     def _term_maximum(self, expression: Any, weights: sp.csr_array) -> None:
@@ -301,7 +305,6 @@ class _Reader:
                 self._put(row, Maximum, _scaled_rows(matrix, chosen, factors), -number * constants[chosen])
 
     _minus_minimum = _term_maximum
-    _minus_min = _term_max
 
     def _minus_entr(self, expression: Any, weights: sp.csr_array) -> None:
         matrix, constants = affine_parts(expression.args[0], self.plan)
@@ -322,13 +325,6 @@ class _Reader:
         first, second = expression.args
         self.add(first, -weights)
         self.add(second, weights)
-
-    def _scalar(self, kind: type[Term], expression: Any, weights: sp.csr_array) -> None:
-        """Add a function of all entries that is positively homogeneous, or a square."""
-        if expression.size != 1 or getattr(expression, "axis", None) is not None:
-            raise _UnknownTermError
-        inner = expression.args[0]
-        self._put_each(kind, inner, _spread(weights, inner.size))
 
     def _put_each(self, kind: type[Term], inner: "cp.Expression", weights: sp.csr_array) -> None:
         """Add for each row of the weights the term of the entries of an affine expression times its weights."""
@@ -397,12 +393,6 @@ def _summed(weights: sp.csr_array) -> sp.csr_array:
 def _spread(weights: sp.csr_array, size: int) -> sp.csr_array:
     """Return a column so many times."""
     return sp.csr_array(weights @ np.ones((1, size)))
-
-
-def _root(weights: sp.csr_array) -> sp.csr_array:
-    rooted = weights.copy()
-    rooted.data = np.sqrt(rooted.data)
-    return rooted
 
 
 def _flat(value: Any) -> Floats:
@@ -510,7 +500,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
     places = data["param_prob"].var_id_to_col
     of_link, of_heads = (np.arange(places[one.id], places[one.id] + one.size) for one in (link, above))
     links, of_plan = _linked(matrix, of_link)
-    heads = _heads(matrix, of_heads)
+    heads = _rows_of(matrix, of_heads)  # the row of each entry's bound: the only one that holds it
     if of_plan is None or len(heads) != count:
         return None
     auxiliary = np.setdiff1d(np.arange(matrix.shape[1]), np.concatenate([of_link, of_heads, of_plan]))
@@ -548,9 +538,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
 
 def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
     """Return the rows that link a variable to the plan, and the plan's columns; the latter ``None`` if not found."""
-    part = sp.coo_array(matrix[:, of_link])
-    order = np.argsort(part.coords[1])
-    links = part.coords[0][order]
+    links = _rows_of(matrix, of_link)
     linked = matrix[links]
     if len(links) != len(of_link) or (np.diff(linked.indptr) != 2).any():
         return links, None
@@ -558,7 +546,7 @@ def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
     return links, linked.indices.reshape(-1, 2).sum(axis=1) - of_link
 
 
-def _heads(matrix: sp.csr_array, of_heads: Any) -> Any:
-    """Return the row of each entry's bound: the only one that holds it."""
-    part = sp.coo_array(matrix[:, of_heads])
+def _rows_of(matrix: sp.csr_array, columns: Any) -> Any:
+    """Return the rows of the entries in some columns, column by column."""
+    part = sp.coo_array(matrix[:, columns])
     return part.coords[0][np.argsort(part.coords[1])]
