@@ -217,6 +217,8 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     raise@first:5
     """
     whole = _PreferenceText("preference", text)
+    if not text.strip():
+        raise InvalidPreferenceError(f"the preference is {shown(text)}, expected text such as 'raise:5'")
     head, _, number = text.rpartition(":")
     if not head.strip():
         raise whole.error(0, "it has no degree; expected ACTION:DELTA, such as raise:5")
@@ -381,7 +383,7 @@ def preference_on(
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         delta, beta = np.ones(treeplex.num_sequences), np.zeros(treeplex.num_infosets)
         about = np.zeros(treeplex.num_infosets, dtype=bool)
-        first = _first_decisions(treeplex)
+        first = treeplex.depths == 0
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
             start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
             for index, preference in enumerate(stated):
@@ -424,13 +426,6 @@ def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | Pref
             )
         found.append(preference)
     return found
-
-
-def _first_decisions(treeplex: Treeplex) -> Any:
-    """Return which infosets lie below no action of the player's own."""
-    if treeplex.single_parent:
-        return treeplex.parents == 0
-    return np.asarray(treeplex.depths == 0)
 
 
 def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:

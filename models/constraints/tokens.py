@@ -13,9 +13,7 @@ from .constraint import check_name
 _COMPARISONS = ("<=", ">=", "==")
 #: What may stand between terms and bounds, longer ones first.
 SYMBOLS = (*_COMPARISONS, "+", "/", ":", "(", ")", "<", ">", "=")
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)"
-)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
 #: Numbers of more characters, or further from 1 by more powers of ten, are not bounds.
 _LONGEST, _FARTHEST = 1000, 300
 
