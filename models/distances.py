@@ -75,7 +75,7 @@ class Distance(ConvexFunction, ABC):
         try:
             weights = np.ones(count) if self.weights is None else np.array(self.weights, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidStrategyError(f"the weights of a distance are no numbers: {one_line(str(error))}") from None
+            raise InvalidStrategyError(f"the weights of a distance are not numbers: {one_line(str(error))}") from None
         if weights.shape != (count,):
             raise InvalidStrategyError(
                 f"the weights of a distance have shape {weights.shape}, expected ({count},): one an infoset"

@@ -53,7 +53,7 @@ def behaviour_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or it is no number.
+        If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
         If there is no such player, infoset or action.
 
@@ -133,7 +133,7 @@ def reach_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or it is no number.
+        If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
         If there is no such player, infoset or action.
     """
@@ -219,9 +219,9 @@ def payoff_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or the values do not fit the leaves.
+        If not exactly one bound is given, or the values do not fit the leaves.
     InvalidStrategyError
-        If the opponent is no strategy of the game.
+        If the opponent is not a strategy of the game.
     UnsupportedProblemError
         If the game has no leaves, or not two players.
 

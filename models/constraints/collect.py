@@ -125,7 +125,7 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
     title = name or one_line(" ".join(str(constraint).split()), 80)
     if isinstance(constraint, bool | np.bool_) or not isinstance(constraint, CvxpyConstraint):
         raise InvalidConstraintError(
-            f"{shown(constraint)} is no constraint: expected one in cvxpy on game.plan(player), such as "
+            f"{shown(constraint)} is not a constraint: expected one in cvxpy on game.plan(player), such as "
             "game.plan(0)[2] <= 0.5"
         )
     player = _player_of(constraint, game, title)
@@ -173,16 +173,12 @@ def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expre
     from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
     from cvxpy.constraints.zero import Equality, Zero
 
-    if isinstance(constraint, Inequality):
-        return [("", constraint.args[0] - constraint.args[1])]
-    if isinstance(constraint, NonPos):
-        return [("", constraint.args[0])]
+    if isinstance(constraint, Inequality | NonPos):
+        return [("", constraint.expr)]
     if isinstance(constraint, NonNeg):
-        return [("", -constraint.args[0])]
+        return [("", -constraint.expr)]
     if isinstance(constraint, Equality | Zero):
-        first = constraint.args[0]
-        both = first - constraint.args[1] if isinstance(constraint, Equality) else first
-        return [(" (at most)", both), (" (at least)", -both)]
+        return [(" (at most)", constraint.expr), (" (at least)", -constraint.expr)]
     raise InvalidConstraintError(
         f"constraint {shown(title)} is a {type(constraint).__name__}, expected <=, >= or == between expressions, such "
         "as cvxpy.norm(…) <= 0.5"

@@ -36,7 +36,7 @@ def parse_number(text: str) -> Fraction:
         raise ValueError("the number is too long")
     found = _NUMBER.fullmatch(text)
     if found is None:
-        raise ValueError("it is no number")
+        raise ValueError("it is not a number")
     try:
         is_near = abs(int(found["exponent"] or 0)) <= _FARTHEST
         number = Fraction(text) if is_near else Fraction(0)
@@ -191,7 +191,7 @@ class Tokens:
             return parse_number(text)
         except ValueError as error:
             received = shown(text, 60) if text else first.shown
-            reason = "" if "no number" in str(error) else f" ({error})"
+            reason = "" if "not a number" in str(error) else f" ({error})"
             expected = "a number, such as 0.25 or 1/4"
             raise self.error(first.start, f"received {received}{reason}, expected {expected}") from None
 

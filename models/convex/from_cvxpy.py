@@ -98,7 +98,7 @@ def affine_parts(expression: "cp.Expression", plan: "cp.Variable") -> tuple[sp.c
 
 
 class _UnknownTermError(Exception):
-    """An expression is none of the terms that are recognised."""
+    """An expression is not one of the terms that are recognised."""
 
 
 class _Reader:
@@ -154,7 +154,7 @@ class _Reader:
             self._leave(expression, weights)
 
     def _leave(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
-        """Note what is none of the terms."""
+        """Note an expression that is not one of the terms."""
         count, size = weights.shape
         flat = expression if expression.shape == () else expression.flatten(order="F")
         if count == size and not (weights - sp.eye_array(size)).nnz:

@@ -52,7 +52,7 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     Raises
     ------
     UnknownGameError
-        If there is no such game, `spec` is no text, or the game has no such parameter.
+        If there is no such game, `spec` is not text, or the game has no such parameter.
     InvalidGameError
         If `spec` cannot be read, or a value is not what its parameter takes.
     GameFileError

@@ -1,7 +1,8 @@
 """One game a line: how a log of play says in which class of the observer's a game ended."""
 
 import json
-import math
+import sys
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
@@ -91,11 +92,7 @@ def decoded(line: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        left = set(record)
-        for twice, _ in pairs:
-            if twice not in left:
-                break
-            left.remove(twice)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise BadLineError("malformed", f"the key {shown(twice, 60)} stands there twice, expected once")
     return record
 
@@ -216,10 +213,8 @@ class LogLines:
                     "other game", f"the header has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
                 )
             if value.__class__ is not known[key].__class__ or value != known[key]:
-                raise BadLineError(
-                    "other game",
-                    f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}",
-                )
+                wrong = f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}"
+                raise BadLineError("other game", wrong)
 
     def _class_of(self, record: dict[str, Any]) -> int:
         try:
@@ -244,12 +239,16 @@ class LogLines:
         if seat != self.view.player:
             kind = "other seat" if seat in self._seats.values() else "malformed"
             raise BadLineError(kind, f"seat is {shown(seat, 60)}, expected {self.view.player}, whose log it is")
-        if private.__class__ is not str:
-            raise BadLineError("malformed", f"private is {shown(private, 60)}, expected a text")
-        if public.__class__ is not list or not all(event.__class__ is str for event in public):
-            raise BadLineError("malformed", f"public is {shown(public, 60)}, expected a list of texts")
-        if (result.__class__ is not float and result.__class__ is not int) or not _is_finite(result):
-            raise BadLineError("malformed", f"result is {shown(result, 60)}, expected a finite number")
+        texts = public.__class__ is list and all(event.__class__ is str for event in public)
+        # An integer may be larger than all floats.
+        finite = result.__class__ in (float, int) and abs(result) <= sys.float_info.max
+        for key, sound, expected in (
+            ("private", private.__class__ is str, "a text"),
+            ("public", texts, "a list of texts"),
+            ("result", finite, "a finite number"),
+        ):
+            if not sound:
+                raise BadLineError("malformed", f"{key} is {shown(record[key], 60)}, expected {expected}")
         ending = self._endings.get((private, tuple(public)))
         if ending is None:
             self._refuse_history(private, tuple(public))
@@ -344,13 +343,6 @@ class LogLines:
                     f"{where}: expected {_one_of(possible)}",
                 )
         raise BadLineError("contradiction", f"shown is {shown(others)}, which cannot be with {shown(private)} {where}")
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -187,7 +187,7 @@ REFUSED = [
     (lambda: L2Distance(UNIFORM, weights=[1.0]), r"shape \(1,\), expected \(6,\)"),
     (lambda: L2Distance(UNIFORM, weights=[1, 1, -1, 1, 1, 1]), "infoset 'Q_' has weight -1"),
     (lambda: L2Distance(UNIFORM, weights=[1, 1, np.nan, 1, 1, 1]), "infoset 'Q_' has weight nan"),
-    (lambda: L2Distance(UNIFORM, weights="heavy"), "the weights of a distance are no numbers"),
+    (lambda: L2Distance(UNIFORM, weights="heavy"), "the weights of a distance are not numbers"),
     (lambda: L1Distance(UNIFORM).value([1.0]), "shape"),
     (lambda: L1Distance(UNIFORM).minorant(UNIFORM.plan, np.ones(3)), "the slopes of a distance have shape"),
     (
