@@ -168,8 +168,8 @@ def read_play_log(
     else:
         check_view(view, game, seat)
     count = _Count(LogLines(game, view), skip_bad)
-    name, is_file = "the log", hasattr(source, "read")
-    if not is_file:
+    name = "the log"
+    if not hasattr(source, "read"):
         try:
             name = one_line(os.fspath(source))
         except TypeError:
@@ -178,7 +178,7 @@ def read_play_log(
             raise PlayLogError("the log is '', expected a path or a binary file")
     try:
         with ExitStack() as stack:
-            file = source if is_file else _opened(source, stack)
+            file = source if hasattr(source, "read") else _opened(source, stack)
             _read(file, count, progress, stack)
     except PlayLogError as error:
         named = PlayLogError(f"{name}: {error}")
