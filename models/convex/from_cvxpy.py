@@ -198,7 +198,9 @@ class _Reader:
         if count == size and not (weights - sp.eye_array(size)).nnz:
             weighted = flat
         else:
-            weighted = weights.toarray().ravel()[0] * flat if count == size == 1 else weights @ flat
+            weighted = (
+                weights.toarray().item() * flat if count == size == 1 else weights @ expression.flatten(order="F")
+            )
         self.unknown.append((weighted, np.diff(weights.indptr) > 0))
 
     # The terms.
