@@ -303,46 +303,33 @@ class LogLines:
         if private not in known:
             raise BadLineError("unknown label", f"private is {shown(private, 60)}, expected {_one_of(known)}")
         for place, event in enumerate(public):
-            before = public[:place]
-            following = self._followers[before]
+            after, following = f"after {_path(public[:place])}", self._followers[public[:place]]
             if not following:
                 raise BadLineError(
-                    "contradiction",
-                    f"public goes on with {shown(event, 60)} after {_path(before)}, where the game is over",
+                    "contradiction", f"public goes on with {shown(event, 60)} {after}, where the game is over"
                 )
             if event not in following:
                 raise BadLineError(
-                    "unknown label",
-                    f"public has {shown(event, 60)} after {_path(before)}, expected {_one_of(following)}",
+                    "unknown label", f"public has {shown(event, 60)} {after}, expected {_one_of(following)}"
                 )
             if (private, public[: place + 1]) not in self._together:
-                raise BadLineError(
-                    "contradiction",
-                    f"private is {shown(private)}, which cannot be after {_path(public[: place + 1])}",
-                )
-        raise BadLineError(
-            "unfinished game",
-            f"the game is not over after {_path(public)}, expected {_one_of(self._followers[public])} next",
-        )
+                path = _path(public[: place + 1])
+                raise BadLineError("contradiction", f"private is {shown(private)}, which cannot be after {path}")
+        path, following = _path(public), self._followers[public]
+        raise BadLineError("unfinished game", f"the game is not over after {path}, expected {_one_of(following)} next")
 
     def _refuse_shown(self, private: str, public: list[str], others: dict[int, str], ending: _Endings) -> NoReturn:
-        where = f"after {_path(public)}"
-        showing = {seat for seat, _ in next(iter(ending))}
-        for seat in showing - {*others}:
-            raise BadLineError("contradiction", f"shown has nothing of seat {seat}, which shows {where}")
-        for seat in {*others} - showing:
-            raise BadLineError(
-                "contradiction", f"shown has {shown(others[seat], 60)} of seat {seat}, which does not show {where}"
-            )
-        for seat in sorted(others):
+        where, showing = f"after {_path(public)}", {seat for seat, _ in next(iter(ending))}
+        wrong = [f"nothing of seat {seat}, which shows {where}" for seat in showing - {*others}]
+        more = {*others} - showing
+        wrong += [f"{shown(others[seat], 60)} of seat {seat}, which does not show {where}" for seat in more]
+        for seat in sorted({*others} & showing):
             possible = dict.fromkeys(dict(labels)[seat] for labels in ending)
             if others[seat] not in possible:
-                raise BadLineError(
-                    "contradiction",
-                    f"shown has {shown(others[seat], 60)} of seat {seat}, which cannot be with {shown(private)} "
-                    f"{where}: expected {_one_of(possible)}",
-                )
-        raise BadLineError("contradiction", f"shown is {shown(others)}, which cannot be with {shown(private)} {where}")
+                cannot = f"which cannot be with {shown(private)} {where}: expected {_one_of(possible)}"
+                wrong.append(f"{shown(others[seat], 60)} of seat {seat}, {cannot}")
+        together = f"is {shown(others)}, which cannot be with {shown(private)} {where}"
+        raise BadLineError("contradiction", f"shown has {wrong[0]}" if wrong else f"shown {together}")
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
