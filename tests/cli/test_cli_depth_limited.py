@@ -83,7 +83,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
     [
         ((*CDBR, "--lookahead", "0"), "--lookahead 0: expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "two"), "--lookahead two: expected an integer of at least 1"),
-        ((*CDBR, "--lookahead", "9" * 5000), "--lookahead '999"),
+        ((*CDBR, "--lookahead", "9" * 5000), "--lookahead 999"),
         (CDBR, "cdbr needs --lookahead, an integer of at least 1"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),

@@ -266,7 +266,7 @@ def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monk
 MISTAKES = {
     "a picture of nothing": (
         ("solve", "kuhn", "--plot", "x.svg"),
-        "--plot draws what --frontier or --sensitivity finds",
+        "--plot draws the result of --frontier or --sensitivity",
     ),
     "a picture of no kind": (
         ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "x.txt"),
