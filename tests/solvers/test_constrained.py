@@ -381,8 +381,8 @@ def test_bounds_are_moved_by_name():
     [
         (lambda: cp.norm(X) >= 1, InvalidConstraintError, "not convex by cvxpy's rules"),
         (lambda: X[1] * X[2] <= 1, InvalidConstraintError, "not DCP"),
-        (lambda: True, InvalidConstraintError, "True is no constraint"),
-        (lambda: 0.1, InvalidConstraintError, "0.1 is no constraint"),
+        (lambda: True, InvalidConstraintError, "True is not a constraint"),
+        (lambda: 0.1, InvalidConstraintError, "0.1 is not a constraint"),
         (lambda: "0/K_:b <= 1", InvalidConstraintError, r"is text, expected a constraint; parse_constraint\(text"),
         (lambda: X[1] + KUHN.plan(1)[2] <= 1, InvalidConstraintError, "both players' plans"),
         (lambda: cp.Variable(name="mine") <= 1, InvalidConstraintError, "holds the variable mine, expected"),
@@ -403,9 +403,9 @@ def test_bounds_are_moved_by_name():
             "of another game than kuhn",
         ),
         (lambda: LinearConstraint(0, {99: 1}, 1, "far"), InvalidConstraintError, "sequence 99, expected one from 0"),
-        (lambda: LinearConstraint(0, {-1: 1}, 1, "neg"), InvalidConstraintError, "-1 is no sequence"),
+        (lambda: LinearConstraint(0, {-1: 1}, 1, "neg"), InvalidConstraintError, "-1 is not a sequence"),
         (lambda: LinearConstraint(5, {1: 1}, 1, "who"), InvalidConstraintError, "player 5, expected 0 to 1"),
-        (lambda: LinearConstraint(0, {1: 1}, 1, " "), InvalidConstraintError, "no name"),
+        (lambda: LinearConstraint(0, {1: 1}, 1, " "), InvalidConstraintError, "not a name"),
     ],
 )
 def test_what_is_no_constraint_is_refused_in_one_line(make, error, text):
