@@ -9,12 +9,11 @@ import pytest
 
 from treeplex import Game, GameFileError, SequenceForm, UnknownGameError, load_game
 from treeplex.cli import main
-from treeplex.cli.export import FORMATS
+from treeplex.cli.export import BINARY, FORMATS
 from treeplex.models.games.files import SUFFIXES
 from treeplex.seqform.interchange.matrix_file import write_matrices
 
-TEXT = [name for name, each in FORMATS.items() if not each.binary]
-BINARY = [name for name, each in FORMATS.items() if each.binary]
+TEXT = [name for name in FORMATS if name not in BINARY]
 
 
 @pytest.fixture(autouse=True)
