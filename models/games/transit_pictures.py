@@ -345,15 +345,19 @@ def _grid_panels(
     height = top + rows * pitch + _BELOW
     figure = Figure(figsize=(width, height))
 
-    def place(x: float, y: float, wide: float, high: float) -> None:
-        figure.add_axes((x / width, y / height, wide / width, high / height))
-
+    places = figure.add_gridspec(
+        rows,
+        columns,
+        left=(left + _EDGE) / width,
+        right=1.0 - _EDGE / width,
+        top=1.0 - (top + above) / height,
+        bottom=(_BELOW + below) / height,
+        wspace=_GAP / across,
+        hspace=2.0 * (above + below) / across,
+    )
     for number in range(count):
-        row, column = divmod(number, columns)
-        x, y = left + _EDGE + column * (across + _GAP), height - top - row * pitch - above - across / 2
-        place(x, y, across, across / 2)
-    long = 0.6 * width
-    place((width - long) / 2, 0.72, long, 0.1)
+        figure.add_subplot(places[divmod(number, columns)])
+    figure.add_axes((0.2, 0.72 / height, 0.6, 0.1 / height))
     return figure
 
 
