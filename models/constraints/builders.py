@@ -268,7 +268,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
         values = np.zeros(0)
     if values.shape != (len(leaves),) or not np.isfinite(values).all():
         raise InvalidConstraintError(
-            f"the leaf values are {shown(leaf_values)}, expected {len(leaves)} finite numbers, one a leaf"
+            f"the leaf values are {shown(leaf_values)}, expected {len(leaves)} finite numbers, one per leaf"
         )
     player = 1 - opponent.player
     weights = leaves.chance * values * opponent.plan[leaves.sequences[:, opponent.player]]
@@ -297,7 +297,7 @@ def distance_bound(distance: Distance, *, at_most: Number, name: str | None = No
 
 
 def shown_number(number: Any, digits: int = 12) -> str:
-    """Return a number as names show it: exact ones whole, floats to so many digits."""
+    """Return a number as names show it: exact ones in full, floats to a number of digits."""
     return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
 
 

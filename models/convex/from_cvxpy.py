@@ -88,7 +88,7 @@ def affine_parts(expression: "cp.Expression", plan: "cp.Variable") -> tuple[sp.c
 def _parts_by_variable(
     expression: "cp.Expression", variables: "Sequence[cp.Variable]"
 ) -> tuple[list[sp.csr_array], Floats]:
-    """Return the coefficients of each variable, a row each entry of an affine expression, and the constants."""
+    """Return the coefficients of each variable, a row per entry of an affine expression, and the constants."""
     with ExitStack() as stack:
         for one in variables:
             stack.enter_context(valued(one, np.zeros(one.shape)))
@@ -108,7 +108,7 @@ def _parts_by_variable(
 
 
 def _differences(expression: "cp.Expression", variable: "cp.Variable") -> Floats:
-    """Return the values of an expression at the unit vectors of a variable, a row each."""
+    """Return the values of an expression at the unit vectors of a variable, one row per vector."""
     rows = []
     for unit in np.eye(variable.size):
         with valued(variable, unit.reshape(variable.shape, order="F")):

@@ -52,7 +52,7 @@ _PAUSE = 4  # how many steps long an animation rests at its end
 def draw_occupancy(
     game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], *, times: Sequence[int] | None = None
 ) -> "Figure":
-    """Draw where a player of the transit game is, at several times: one grid a time, darker where it is likelier.
+    """Draw where a player of the transit game is, at several times: one grid per time, darker where it is likelier.
 
     The base is framed, and a dashed line separates the eastern column. All grids have one scale, which is
     logarithmic from 0.001 to 1, so that small probabilities show.
@@ -129,7 +129,7 @@ def animate_occupancy(
     *,
     seconds: float = 0.6,
 ) -> None:
-    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame a time.
+    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame per time.
 
     Strategies are side by side; colours and marks are those of :func:`draw_occupancy`. The same strategies give the
     same file, with the same release of matplotlib.
