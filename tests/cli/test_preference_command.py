@@ -85,8 +85,11 @@ MISTAKES = {
     "a contradiction": (("--prefer", "bet:5", "--prefer", "bet:6"), "contradict each other"),
     "a vulnerability below zero": (("--prefer", "bet:5", "--vulnerability", "-1"), "expected a number of at least 0"),
     "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without any preference"),
-    "an unknown rule": (("--prefer", "bet:5", "--rule", "rmm"), "--rule 'rmm': expected one of rm, br"),
-    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units 'chips': expected one of"),
+    "an unknown rule": (
+        ("--prefer", "bet:5", "--rule", "rmm"),
+        "--rule rmm (did you mean rm?): expected one of rm, br",
+    ),
+    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units chips: expected one of"),
     "another method": (("--prefer", "bet:5", "--method", "dcfr"), "--prefer is for --method pref-cfr, es-pref-cfr"),
 }
 
