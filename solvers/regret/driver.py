@@ -6,38 +6,33 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...models.constraints import Constraint, DistanceConstraint
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
-from ...models.problems import ConstrainedNash
+from ...models.problems import Certificate, ConstrainedNash, Problem
 from ...models.saddle import SAFETY
+from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
+from ..methods import RegretMethod
 from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..solution import RunState, Solution
 from ..status import Status
 from ..style.report import preference_record
 from .constraints import KernelConstraints
-from .floors import NEAR as NEAR_STAKE
-from .floors import RAISE
 from .kernel import Kernel, KernelState
 from .layout import build_layout
-from .posing import PosedProblem, posed
+from .posing import NEAR_STAKE, RAISE, PosedProblem, posed
 from .preferences import kernel_preferences
 from .pruning import prune
-
-if TYPE_CHECKING:
-    from ...models.problems import Certificate, Problem
-    from ...seqform.arrays import Floats
-    from ..methods import RegretMethod
 
 #: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
 #: other; then after twice as many each time.
