@@ -90,7 +90,7 @@ def options_of(
 
 
 def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
-    """Return a problem's certified answer as :func:`~treeplex.solve` does, but say nothing of why there is none.
+    """Return a certified answer as :func:`~treeplex.solve` does, without looking for the reason if there is none.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class EmpiricalRun:
     Raises
     ------
     UnknownMethodError
-        If the method is no iterative one.
+        If the method is not an iterative one.
     UnsupportedProblemError
         If the game is not zero-sum.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -130,17 +130,12 @@ class PosedProblem:
 
     Attributes
     ----------
-    game : Game
+    original : Problem
+    options : Options
+        With the tolerances of the error, payoff units, and of constraints, in their own units.
     kernel : Kernel
-    certify : callable
-        From a profile, multipliers and a dual certificate to what they prove.
-    error : callable
-        What the tolerance is held against, from a certificate.
-    tolerance, violation : float
-        Of the error, payoff units; of constraints, in their own units.
     saddle : Saddle, optional
         The canonical program, for two players.
-    constraints : tuple of Constraint
     rows : KernelConstraints, optional
         The constraints in the kernel's layout.
     tilt : ndarray of float64, shape (layout.size,), optional
@@ -152,19 +147,29 @@ class PosedProblem:
     preferences : PreferenceArrays, optional
     """
 
-    game: Game
+    original: Problem
+    options: Options
     kernel: Kernel
-    certify: Callable[..., Certificate]
-    error: Callable[[Certificate], float]
-    tolerance: float
-    violation: float
     saddle: Saddle | None = None
-    constraints: tuple[Constraint, ...] = ()
     rows: KernelConstraints | None = None
     tilt: Floats | None = None
     scales: Floats | None = None
     floor: FloorGame | None = None
     preferences: PreferenceArrays | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game, without a decision about a floor."""
+        return self.original.game
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints whose multipliers the loop learns."""
+        return () if self.rows is None else tuple(self.original.constraints)
+
+    def error(self, certificate: Certificate) -> float:
+        """Return what the tolerance is held against."""
+        return certified_error(self.original, certificate, self.options)
 
     @property
     def is_certified_within(self) -> bool:
@@ -215,17 +220,16 @@ class PosedProblem:
         for player in range(2):
             own = [one for one in self.constraints if one.player == player]
             most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-            # A plan that meets them all says no.
-            if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
-                shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-                weights = [shares[constraint.name] for constraint in own]
-                slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-                if PlayerView(self.game, player).most(-slopes) >= offset:
-                    continue  # a plan exists that these proportions do not exclude
-                profile = nearest_profile(self.game, plans)
-                lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
-                if lower is not None and excluded(own, shares, lower, profile[player].plan):
-                    return True
+            if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
+                continue  # a plan meets them all
+            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+            slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
+            if PlayerView(self.game, player).most(-slopes) >= offset:
+                continue  # a plan exists that these proportions do not exclude
+            profile = nearest_profile(self.game, plans)
+            lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
+            if lower is not None and excluded(own, shares, lower, profile[player].plan):
+                return True
         return False
 
     def initial_state(self, regrets: Floats | None = None) -> KernelState:
@@ -259,19 +263,16 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         If two things bound the multipliers, or cvxpy has no gradient of a constraint.
     """
     game = problem.game
-    saddle: Saddle | None = None
-    constraints: tuple[Constraint, ...] = ()
     rows = tilt = scales = None
-    tolerance = options.tol
+    tolerance, curved = options.tol, False
     if isinstance(problem, ConstrainedNash):
         if method.first_bound is not None and problem.penalty is not None:
             raise UnsupportedProblemError(
                 f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(problem.penalty)}, "
                 "which bounds the multipliers itself: leave out one of the two"
             )
-        constraints = tuple(problem.constraints)
         tolerance = _finest(problem, options)
-    curved = not all(isinstance(one, LinearConstraint) for one in constraints)
+        curved = not all(isinstance(one, LinearConstraint) for one in problem.constraints)
     saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
     floor = None if saddle is None or saddle.floor is None else FloorGame.of(saddle)
     form = game.sequence_form if saddle is None else saddle.view.form if floor is None else floor.form
@@ -286,14 +287,10 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
             scales = np.ones(2)
             scales[saddle.view.player] = saddle.weight
     return PosedProblem(
-        game=game,
-        kernel=kernel,
-        certify=problem.certify,
-        error=lambda certificate: certified_error(problem, certificate, options),
-        tolerance=options.tol,
-        violation=options.violation,
+        problem,
+        options,
+        kernel,
         saddle=saddle,
-        constraints=constraints,
         rows=rows,
         tilt=tilt,
         scales=scales,

@@ -8,7 +8,7 @@ import numpy as np
 from ...seqform.arrays import Floats, Integers
 from ..methods.rules import SamplingRule
 from . import kernel
-from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
+from .kernel import PreferringStateArrays, ScratchArrays, StateArrays
 from .splitmix import first_random_state
 from .tree import HistoryTree
 
@@ -37,13 +37,14 @@ class LocalPreference:
     greedy: bool = False
     conditional: bool = False
 
-    def arrays(self, tree: HistoryTree) -> PreferenceArrays:
-        """Return the numbers on a game's positions, with nothing counted yet."""
+    def added_to(self, state: StateArrays, tree: HistoryTree) -> PreferringStateArrays:
+        """Return a state in which these numbers stand on a game's positions, with nothing counted yet."""
         starts, counts = tree.infosets[:, 0], np.zeros(tree.num_positions)
         vulnerability, divisors = np.zeros(tree.num_positions), np.zeros(tree.num_positions, dtype=np.int64)
         vulnerability[starts] = np.concatenate(self.vulnerability)
         divisors[starts] = starts if self.conditional else np.repeat(tree.bases[:-1], np.diff(tree.ranges))
-        return PreferenceArrays(np.concatenate(self.degrees), vulnerability, divisors, counts, counts, self.greedy)
+        degrees = np.concatenate(self.degrees)
+        return PreferringStateArrays(*state, degrees, vulnerability, divisors, counts, counts, self.greedy)
 
 
 @dataclass(eq=False)
@@ -52,13 +53,11 @@ class SamplerState:
 
     Attributes
     ----------
-    arrays : StateArrays
-    preference : PreferenceArrays, optional
-        What is preferred, and over how many walks or visits regrets are averaged.
+    arrays : StateArrays or PreferringStateArrays
+        The latter say what is preferred too, and over how many walks or visits regrets are averaged.
     """
 
-    arrays: StateArrays
-    preference: PreferenceArrays | None = None
+    arrays: StateArrays | PreferringStateArrays
 
     @property
     def iterations(self) -> int:
@@ -72,11 +71,10 @@ class SamplerState:
 
     def copy(self) -> "SamplerState":
         """Return a state that goes on from here on its own."""
-        preference = self.preference
-        if preference is not None:
-            counts = preference.counts.copy()
-            preference = preference._replace(counts=counts, visits=counts)
-        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), preference)
+        changing = {name: getattr(self.arrays, name).copy() for name in StateArrays._fields}
+        if isinstance(self.arrays, PreferringStateArrays):
+            changing |= dict.fromkeys(("counts", "visits"), self.arrays.counts.copy())
+        return SamplerState(self.arrays._replace(**changing))
 
 
 class Sampler:
@@ -129,15 +127,13 @@ class Sampler:
         places = self.tree.num_nodes if rule.baselines == "history" else size
         clock = np.zeros(3, dtype=np.uint64)
         clock[2] = first_random_state(seed)
-        return SamplerState(
-            StateArrays(
-                regrets=np.zeros(size),
-                sums=np.zeros(size),
-                baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
-                clock=clock,
-            ),
-            preference=None if preference is None else preference.arrays(self.tree),
+        arrays = StateArrays(
+            regrets=np.zeros(size),
+            sums=np.zeros(size),
+            baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
+            clock=clock,
         )
+        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree))
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all.
@@ -149,8 +145,8 @@ class Sampler:
         for base, behaviour in zip(self.tree.bases[:-1].tolist(), behaviours, strict=True):
             regrets[base : base + len(behaviour)] = trust * behaviour
             regrets[base] = 0.0
-        if state.preference is not None:
-            regrets /= state.preference.degrees
+        if isinstance(state.arrays, PreferringStateArrays):
+            regrets /= state.arrays.degrees
             totals = np.repeat(self._totals(regrets), self.tree.infosets[:, 1])
             regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
@@ -203,9 +199,9 @@ class Sampler:
 
     def _sampled(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> tuple[Floats, Floats]:
         target, visits = np.zeros(self.tree.num_positions), np.zeros(self.tree.num_positions)
-        counting = None if state.preference is None else state.preference._replace(visits=visits)
-        unbounded = replace(rule, floor=-np.inf)
-        self._run(replace(state, preference=counting), unbounded, target, samples, None, player)
+        arrays, unbounded = state.arrays, replace(rule, floor=-np.inf)
+        counting = arrays._replace(visits=visits) if isinstance(arrays, PreferringStateArrays) else arrays
+        self._run(SamplerState(counting), unbounded, target, samples, None, player)
         return target / samples, visits / samples
 
     def _run(
@@ -222,7 +218,7 @@ class Sampler:
         kernel.run_samplers(
             self.tree.arrays,
             self.tree.bases,
-            state.arrays if state.preference is None else PreferringStateArrays(*state.arrays, *state.preference),
+            state.arrays,
             target,
             self._scratch,
             np.uint64(iterations),
@@ -237,17 +233,17 @@ class Sampler:
         """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
         counts = self.tree.infosets[:, 1]
         uniform = np.repeat(1.0 / counts, counts)
-        preference = state.preference
-        if preference is None:
-            return self._behaviours(np.maximum(state.arrays.regrets, 0.0), uniform)
+        preferring = state.arrays
+        if isinstance(preferring, StateArrays):
+            return self._behaviours(np.maximum(preferring.regrets, 0.0), uniform)
         starts = self.tree.infosets[:, 0]
         least = np.zeros(self.tree.num_positions)
-        divisors = preference.counts[preference.divisors[starts]]
-        least[self._inside] = np.repeat(preference.vulnerability[starts] * divisors, counts)
-        weights = preference.degrees * np.maximum(state.arrays.regrets - least, 0.0)
-        if preference.greedy:
+        divisors = preferring.counts[preferring.divisors[starts]]
+        least[self._inside] = np.repeat(preferring.vulnerability[starts] * divisors, counts)
+        weights = preferring.degrees * np.maximum(preferring.regrets - least, 0.0)
+        if preferring.greedy:
             weights[self._inside] = _first_largest(weights[self._inside], self._starts, counts)
-        fallback = preference.degrees - 1.0
+        fallback = preferring.degrees - 1.0
         otherwise = np.concatenate([each[1:] for each in self._behaviours(fallback, uniform)])
         return self._behaviours(weights, otherwise)
 
