@@ -21,7 +21,7 @@ _BACKENDS = {
     "cvxpy": ".exact.through_cvxpy",
     "rational": ".exact.rational",
     "regret": ".regret.driver",
-    "sampling": ".sampling.driver",
+    "sampling": ".sampling.sampler",
     "step-programs": ".depth_limited.linear_programs",
     "step-regrets": ".depth_limited.regret_steps",
     "step-values": ".depth_limited.value_steps",

@@ -17,10 +17,10 @@ from .base import (
     Precision,
     PreferenceRule,
     Preferences,
+    PreferringMethod,
     Units,
     Updates,
     Vulnerability,
-    settle_preferences,
 )
 from .rules import DualRule, LocalBias, Rule
 
@@ -79,7 +79,7 @@ class RegretMethod(Method):
     accumulation: ClassVar[Rule] = rules.CFR
 
     def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
+        super().__post_init__()
         # One spelling of each power, so that equal methods compare equal.
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
@@ -346,7 +346,7 @@ class CFVFP(RegretMethod):
 
 
 @dataclass(frozen=True)
-class PrefCFR(BasedMethod):
+class PrefCFR(PreferringMethod, BasedMethod):
     """Preference-CFR: regret minimisation that is biased towards a style, and may pay for it.
 
     With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
@@ -399,12 +399,3 @@ class PrefCFR(BasedMethod):
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     name: ClassVar[str] = "pref-cfr"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        settle_preferences(self)
-
-    @property
-    def bias(self) -> LocalBias:
-        """The preferences."""
-        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")
