@@ -13,15 +13,16 @@ from ...models.problems.problem import Certificate
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
+from ...seqform.checks import check_number
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.kernel import KernelState, kernel_of
+from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
+from ..regret.kernel import KernelState
 from ..solve import with_game_value
 from ..status import Status
 from .linear_programs import ProgramStepSolver
 from .method import DepthLimitedCFR
-from .regret_steps import RegretStepSolver, compile_loop
+from .regret_steps import RegretStepSolver, check_double, compile_loop
 from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
@@ -136,14 +137,17 @@ class Agent:
             )
         found = find_method(method) if isinstance(method, str) else method
         check_served(found, problem)
-        if isinstance(found, RegretMethod) and found.precision == "single":
-            raise UnknownMethodError(f"{found.name} got precision='single' for {problem.name}, expected double")
-        self.seconds = _limit("seconds", seconds)
-        self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
-        self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
+        if isinstance(found, RegretMethod):
+            check_double(found, problem)
+        if tolerance is None:
+            tolerance = TOLERANCE * payoff_range(problem)
+        self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        self.tolerance = check_number(tolerance, "tolerance", UnknownMethodError, "[0, inf]")
+        most = check_number(max_iterations, "max_iterations", UnknownMethodError, "[0, inf]")
+        self.max_iterations = int(min(most, 2**31 - 1))
         self.problem, self.method = problem, found
         self._equilibrium: TrunkSolution | None = None
-        self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
+        self._solver: RegretStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -280,16 +284,50 @@ class Agent:
             answer = self._answers[step.before]
             if step.before in self._states:
                 self._states[number] = self._states[step.before]
-        elif isinstance(self.method, RegretMethod):
-            answer, iterations, warm = self._by_regrets(number, program)
         else:
-            answer, iterations, warm = self._by_linear_program(number, program)
+            answer, iterations, warm = self._answer(number, program)
         seconds = time.perf_counter() - begun
         gap = max(0.0, program.allowed(answer.reply) - program.guaranteed(answer.plan))
         self._keep(number, program, answer)
         self._decisions.append(
             Decision(number, step.level, tuple(step.states.tolist()), seconds, iterations, gap, warm)
         )
+
+    def _answer(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        """Return the answer of a step, the iterations that it took, and whether the solver knew something before."""
+        run = self._started()
+        warm = isinstance(self._solver, ProgramStepSolver)
+        if self._solver is None:
+            self._solver = self._new_solver()
+        solver = self._solver
+        if isinstance(solver, RegretStepSolver):
+            # Regrets go on from the step before on the path; those of a subgame fit no other.
+            before = run.steps[number].before
+            state = self._last_root if before is None else self._states.get(before)
+            warm = run.whole and state is not None
+            solver.begin_with(state if run.whole else None)
+        solver.stopped, done = Status.CONVERGED, solver.iterations
+        answer = solver.solve_step(run, number, program, self.seconds, self.max_iterations)
+        if solver.stopped is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if answer is None:
+            raise SolverError(
+                f"{self.problem.name}: no decision at level {run.steps[number].level} within the limits: "
+                f"{solver.said(0, 1)}"
+            )
+        if isinstance(solver, RegretStepSolver) and run.whole and (number in self._followed or number == 0):
+            assert solver.state is not None
+            self._states[number] = solver.state
+        return answer, solver.iterations - done, warm
+
+    def _new_solver(self) -> RegretStepSolver | ProgramStepSolver:
+        view, method = self.problem.view(), self.method
+        if isinstance(method, DepthLimitedCFR):
+            return ValueStepSolver(method, view, self.tolerance, method.fresh_value())
+        if isinstance(method, RegretMethod):
+            return RegretStepSolver(method, view, self.tolerance)
+        assert isinstance(method, DepthLimitedLP)
+        return ProgramStepSolver.of(method, self.problem.game)
 
     def _keep(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         needed = 8 * (len(answer.plan) + len(answer.reply)) * (len(self._answers) + 1)
@@ -299,88 +337,9 @@ class Agent:
         self._started().decide(number, program, answer)
         self._kept = None
 
-    def _by_regrets(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        assert isinstance(self.method, RegretMethod)
-        if isinstance(self.method, DepthLimitedCFR):
-            return self._by_value(self.method, program)
-        if self._solver is None:
-            self._solver = _WarmSolver(self.method, self.problem.view(), self.tolerance)
-        solver, run = self._solver, self._started()
-        assert isinstance(solver, _WarmSolver)
-        before = run.steps[number].before
-        state = self._last_root if before is None else self._states.get(before)
-        solver.begin_with(state if run.whole else None)
-        done = solver.iterations
-        answer = self._by(solver, program)
-        if run.whole and (number in self._followed or number == 0):
-            self._states[number] = solver.reached()
-        return answer, solver.iterations - done, run.whole and state is not None
-
-    def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        """Decide with a value function below the depth limit, which remembers what it was asked."""
-        if self._solver is None:
-            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, method.fresh_value())
-        solver = self._solver
-        assert isinstance(solver, ValueStepSolver)
-        done = solver.iterations
-        return self._by(solver, program), solver.iterations - done, False
-
-    def _by(self, solver: RegretStepSolver, program: StepProgram) -> StepAnswer:
-        """Return a solver's answer, unless it was interrupted."""
-        solver.stopped = Status.CONVERGED
-        answer = solver.solve(program, self.seconds, self.max_iterations)
-        if solver.stopped is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return answer
-
-    def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        assert isinstance(self.method, DepthLimitedLP)
-        warm = self._solver is not None
-        if self._solver is None:
-            form = self.problem.game.sequence_form
-            large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
-            algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
-            self._solver = ProgramStepSolver(algorithm, interruptible=large)
-        solver = self._solver
-        assert isinstance(solver, ProgramStepSolver)
-        done = solver.iterations
-        answer = solver.solve(program, self.seconds, self.max_iterations)
-        if answer is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        if isinstance(answer, Status):
-            raise SolverError(
-                f"{self.problem.name}: no decision at level {self._started().steps[number].level} within the limits: "
-                f"{solver.detail}"
-            )
-        return answer, solver.iterations - done, warm
-
-
-class _WarmSolver(RegretStepSolver):
-    """The compiled loop on steps that come in any order, each from the state in which another one ended."""
-
-    def begin_with(self, state: KernelState | None) -> None:
-        """Take up a state; without one, the next step begins with nothing."""
-        self._state = None if state is None else state.copy()
-        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
-
-    def reached(self) -> KernelState:
-        """Return the state in which the last step ended."""
-        assert self._state is not None
-        return self._state
-
 
 def payoff_range(problem: SteppedResponse) -> float:
     """Return the difference between the largest and the least payoff of a problem's game."""
     form = problem.game.sequence_form
     values = form.A.data if form.leaves is None else form.leaves.payoffs[:, 0]
     return float(np.ptp(values)) if len(values) else 0.0
-
-
-def _limit(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or not number >= 0.0:
-        raise UnknownMethodError(f"an agent got {name}={shown(value)}, expected a number of at least 0")
-    return number

@@ -2,14 +2,14 @@
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
+from ...models.depth_limited import StepAnswer, StepProgram
 from ...models.games import load_game
 from ...models.problems import CDBR
 from ...models.problems.stepped import SteppedResponse
+from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
 from ...seqform.strategy import Strategy
@@ -21,9 +21,6 @@ from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
 from ..status import Status
 from .resolving import Listener, StepSolver, resolve
-
-if TYPE_CHECKING:
-    from ...models.saddle import PlayerView
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -66,20 +63,21 @@ class RegretStepSolver(StepSolver):
         In all steps.
     stopped : Status
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
+    state : KernelState or None
+        Where the last step ended. The next one begins with its regrets, if that is laid out alike.
     """
 
-    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float) -> None:
+    def __init__(self, method: RegretMethod, view: PlayerView, tolerance: float) -> None:
         self.method, self.view, self.tolerance = method, view, tolerance
         self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
+        self.state: KernelState | None = None
         self._kernel: Kernel | None = None
-        self._state: KernelState | None = None
 
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
-    ) -> StepAnswer:
-        """Solve a step in its share of the time; each step has the limit of iterations for itself."""
-        return self.solve(program, seconds / (len(steps.steps) - number), iterations, listen)
+    def begin_with(self, state: KernelState | None) -> None:
+        """Let the next step begin where a step of the whole game ended, or anew."""
+        self.state = None if state is None else state.copy()
+        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
 
     def said(self, answered: int, steps: int) -> str:
         """Return how many iterations there were."""
@@ -92,18 +90,9 @@ class RegretStepSolver(StepSolver):
         iterations: int,
         listen: Listener | None = None,
     ) -> StepAnswer:
-        """Solve a step, as far as it gets.
-
-        Parameters
-        ----------
-        program : StepProgram
-        seconds, iterations : float, int
-            The most that the step may take.
-        listen : callable, optional
-            Told the step's iterations and its gap whenever that is computed; the step ends when it answers true.
-        """
-        placed = self._place(program)
-        return self.work_on(_StepLoop(self, placed, self._begin(placed)), seconds, iterations, listen)
+        """Solve a step, as far as it gets."""
+        placed = self.place(program)
+        return self.work_on(_StepLoop(self, placed, self.begin(placed)), seconds, iterations, listen)
 
     def work_on(
         self, work: "AnsweringStepper", seconds: float, iterations: int, listen: Listener | None = None
@@ -132,7 +121,7 @@ class RegretStepSolver(StepSolver):
                 part=placed.part,
             )
 
-    def _place(self, program: StepProgram) -> Placed:
+    def place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
         whole = program.reply is self.view.other
         own = self.view.player if whole else 0
@@ -154,16 +143,16 @@ class RegretStepSolver(StepSolver):
         layout.from_user(1 - own, -program.bonus, out=tilt)
         return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
-    def _begin(self, placed: Placed) -> KernelState:
+    def begin(self, placed: Placed) -> KernelState:
         """Return a state that plays what is settled, with the regrets of the step before if they fit."""
         kernel = placed.kernel
-        if self._state is None or kernel is not self._kernel:
-            self._kernel, self._state = kernel, kernel.initial_state()
-        self._play(placed, self._state)
-        return self._state
+        if self.state is None or kernel is not self._kernel:
+            self._kernel, self.state = kernel, kernel.initial_state()
+        self.play(placed, self.state)
+        return self.state
 
     @staticmethod
-    def _play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
+    def play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
         """Let a state play what is settled, and begin its averages anew.
 
         Parameters
@@ -265,4 +254,4 @@ def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Out
     """
     check_double(method, problem)
     compile_loop()
-    return resolve(method, problem, options, lambda steps: RegretStepSolver(method, problem.view(), options.tol))
+    return resolve(method, problem, options, RegretStepSolver(method, problem.view(), options.tol))

@@ -4,7 +4,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, Trunk
 from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
+from ...seqform.budget import Budget
 from ...seqform.errors import SolverError, UnknownMethodError
 from ..certification import certified
 from ..exact.highs import run as run_highs
@@ -36,26 +37,36 @@ class StepSolver(ABC):
     iterations: int = 0
     stopped: Status = Status.CONVERGED
     #: Whether a step that sees what the step before saw has its answer, however that was found.
-    goes_on: bool = True
+    goes_on: ClassVar[bool] = True
+    #: Whether the steps share the time, and each has the limit of iterations for itself; otherwise they share that.
+    is_iterative: ClassVar[bool] = True
 
     @abstractmethod
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
+    def solve(
+        self, program: StepProgram, seconds: float, iterations: int, listen: Listener | None = None
     ) -> StepAnswer | None:
-        """Solve a step, as far as it gets in the time that all steps have left; ``None`` if that is nowhere.
+        """Solve the program of a step, as far as it gets within the limits; ``None`` if that is nowhere.
 
         Parameters
         ----------
-        steps : ResolvingRun
-        number : int
-            Which of the steps it is.
         program : StepProgram
-        seconds : float
-        iterations : int
-            The limit of the solve.
-        listen : callable
+        seconds, iterations : float, int
+            The most that the step may take.
+        listen : callable, optional
             Told the step's iterations and its gap now and then; the step ends when it answers true.
         """
+
+    def solve_step(
+        self,
+        steps: ResolvingRun,
+        number: int,
+        program: StepProgram,
+        seconds: float,
+        iterations: int,
+        listen: Listener | None = None,
+    ) -> StepAnswer | None:
+        """Solve step ``number`` of a run, whose program is given; see :meth:`solve`."""
+        return self.solve(program, seconds, iterations, listen)
 
     @abstractmethod
     def said(self, answered: int, steps: int) -> str:
@@ -67,9 +78,7 @@ class StepSolver(ABC):
         return None
 
 
-def resolve(
-    method: Method, problem: SteppedResponse, options: Options, solver_of: Callable[[ResolvingRun], StepSolver]
-) -> Outcome:
+def resolve(method: Method, problem: SteppedResponse, options: Options, solver: StepSolver) -> Outcome:
     """Solve a response step by step; steps that are not reached play as the last one would have gone on.
 
     Parameters
@@ -78,8 +87,7 @@ def resolve(
     problem : SteppedResponse
     options : Options
         The tolerance is of the gap of each step.
-    solver_of : callable
-        Returns what solves the steps that it is given.
+    solver : StepSolver
 
     Raises
     ------
@@ -93,7 +101,8 @@ def resolve(
     built = time.perf_counter()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
-    solver = solver_of(steps)
+    size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
+    Budget().require(16 * len(steps.steps) * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
     begun = time.perf_counter()
     answers: list[StepAnswer] = []
     stopped: Status | None = None
@@ -109,8 +118,13 @@ def resolve(
                 assert step.before is not None
                 answer = answers[step.before]
             else:
-                left = max(0.0, options.time_limit - (time.perf_counter() - begun))
-                answer = solver.solve_next(steps, number, program, left, options.max_iterations, listen)
+                seconds = max(0.0, options.time_limit - (time.perf_counter() - begun))
+                iterations = options.max_iterations
+                if solver.is_iterative:
+                    seconds /= len(steps.steps) - number
+                else:
+                    iterations = max(0, iterations - solver.iterations)
+                answer = solver.solve_step(steps, number, program, seconds, iterations, listen)
             if answer is None:
                 break
             answers.append(answer)

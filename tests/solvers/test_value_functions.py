@@ -25,7 +25,7 @@ from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValu
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
-from treeplex.solvers.depth_limited.value_steps import ValueStepSolver
+from treeplex.solvers.depth_limited.value_steps import TrunkLoop, ValueStepSolver
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
@@ -227,23 +227,28 @@ def test_a_step_is_as_good_as_its_regrets_and_queries():
         assert (solver.errors[0] > 0.1) == (queried == 3)
 
 
-class Witness(ValueStepSolver):
+class Witness(TrunkLoop):
     """Keeps what each iteration was paid above the limit."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.own, self.reply, self.earned = 0.0, 0.0, 0.0
 
-    def _add(self, trunk, answer, weight):
-        super()._add(trunk, answer, weight)
-        program, layout, limit = trunk.placed.program, trunk.placed.kernel.layout, trunk.limit
-        own = np.where(trunk.below[0], 0.0, layout.to_user(trunk.placed.own, trunk.state.arrays.plan))
-        reply = np.where(trunk.below[1], 0.0, layout.to_user(trunk.placed.reply, trunk.state.arrays.plan))
+    def add(self, answer, weight):
+        super().add(answer, weight)
+        program, limit, placed = self.program, self.limit, self.placed
+        layout, plan = placed.kernel.layout, self.state.arrays.plan
+        below, below_reply = (
+            ~np.append(True, np.repeat(above, treeplex.num_actions))
+            for above, treeplex in ((limit.own, program.own), (limit.reply, program.reply))
+        )
+        own = np.where(below, 0.0, layout.to_user(placed.own, plan))
+        reply = np.where(below_reply, 0.0, layout.to_user(placed.reply, plan))
         reply[0] = 0.0
         # What each sequence is paid, the values of the ways in included; below the limit nothing is.
-        pays = np.where(trunk.below[0], 0.0, program.linear + program.matrix @ reply)
+        pays = np.where(below, 0.0, program.linear + program.matrix @ reply)
         np.add.at(pays, limit.border.way_sequences[limit.player], answer.values[limit.player])
-        costs = np.where(trunk.below[1], 0.0, -(program.matrix.T @ own) - program.bonus)
+        costs = np.where(below_reply, 0.0, -(program.matrix.T @ own) - program.bonus)
         costs[0] = 0.0
         np.add.at(costs, limit.columns, answer.values[1 - limit.player])
         self.own, self.reply = self.own + pays, self.reply + costs
@@ -282,10 +287,12 @@ def check_regrets(problem, queried):
     if limit is None:
         return None
     iterations = 40
-    solver = Witness(find_method("cfr", updates="simultaneous"), problem.view(), 0.0, CFRValue(queried, warm=False))
-    answer = solver.solve_to(limit, program, math.inf, iterations)
+    method = find_method("cfr", updates="simultaneous")
+    solver = ValueStepSolver(method, problem.view(), 0.0, CFRValue(queried, warm=False))
+    witness = Witness(solver, program, limit)
+    answer = solver.work_on(witness, math.inf, iterations)
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
-    assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
+    assert gap <= witness.regrets(program) / iterations + witness.mean_error + 1e-9
     return gap
 
 
