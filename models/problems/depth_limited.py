@@ -80,10 +80,6 @@ class CDBR(DepthLimitedResponse):
 
     name: ClassVar[str] = "cdbr"
 
-    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps, none of them decided yet."""
-        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
-
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
         return certificate.opponent_value, self._last_bound(certificate.opponent_value, steps)
@@ -241,19 +237,11 @@ class CDBRNE(DepthLimitedResponse):
         super().__post_init__()
         object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
 
-    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps of the best response, none of them decided yet."""
-        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
-
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
         assert equilibrium is not None
         p = float(self.p)
         return p * decided + (1.0 - p) * equilibrium.plan
-
-    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        assert certificate.opponent_value is not None
-        return certificate.opponent_value, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,10 +385,6 @@ class LBR(SteppedResponse):
         (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
         steps = decision_steps(self.game.public_tree, self.player, 1)
         return LocalRun(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
-
-    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        assert certificate.opponent_value is not None
-        return certificate.opponent_value, None
 
 
 def find_gadget(problem: str, name: str) -> Gadget:

@@ -14,7 +14,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
-from ..depth_limited import DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
 from .features import Feature
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
@@ -83,9 +83,10 @@ class SteppedResponse(ResponseProblem):
         objective, upper = self._objective(certificate, steps)
         return replace(certificate, objective=objective, lower=objective, upper=upper, steps=steps)
 
-    @abstractmethod
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        """Return what the response optimises, and what is proven not to be exceeded."""
+        """Return what the response optimises, and what is proven not to be exceeded, if anything is."""
+        assert certificate.opponent_value is not None
+        return certificate.opponent_value, None
 
     def _proven_steps(self, plan: Floats, dual_certificate: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
         if "plan 0" not in dual_certificate:
@@ -143,6 +144,10 @@ class DepthLimitedResponse(SteppedResponse):
         object.__setattr__(self, "lookahead", int(number))
         if self.along not in ("levels", "paths"):
             raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
+
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
+        """Return the steps of a best response, none of them decided yet."""
+        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
         """Return what no plan exceeds that agrees with all decisions but the last step's; ``None`` if it is not proven.
