@@ -12,10 +12,10 @@ from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
 from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
-from ..infeasibility import Infeasibility, find_infeasibility
+from ..infeasibility import find_infeasibility
 from ..methods import Method
 from ..outcome import Progress
-from ..solution import Solution
+from ..solution import Infeasibility, Solution
 from ..solve import solve
 from ..status import Status
 
