@@ -1,6 +1,5 @@
 """Responses step by step: one run for all that solves steps, by linear programs or by regret minimisation."""
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,11 +12,10 @@ from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
-from ...seqform.errors import SolverError, UnknownMethodError
-from ..certification import certified
-from ..exact.highs import run as run_highs
-from ..methods import HiGHS, Method
+from ...seqform.errors import UnknownMethodError
+from ..methods import Method
 from ..outcome import Options, Outcome, reported
+from ..solve import solve_part
 from ..status import Status
 
 Listener = Callable[[int, float | None], bool]
@@ -164,14 +162,6 @@ def rest_of(steps: ResolvingRun, answers: list[StepAnswer]) -> Floats:
 
 def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
     """Return the equilibrium that a response needs, from the simplex method."""
-    nash, simplex = Nash(problem.game), HiGHS("simplex")
-    tolerance = simplex.default_tolerance * problem.game.sequence_form.payoff_scale
-    options = Options(tolerance, tolerance, simplex.default_iterations, math.inf)
-    solution = certified(nash, simplex, options, run_highs(simplex, nash, options))
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if not solution.status.is_success:
-        raise SolverError(
-            f"no equilibrium of {problem.game.spec}, which {problem.name} needs, was found: {solution.message}"
-        )
-    return TrunkSolution(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)
+    needed = f"an equilibrium of {problem.game.spec}, which {problem.name} needs,"
+    profile = solve_part(Nash(problem.game), "highs-simplex", needed=needed).profile
+    return TrunkSolution(profile[problem.player].plan, profile[1 - problem.player].plan)
