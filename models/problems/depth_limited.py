@@ -6,7 +6,8 @@ from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Confidence, GadgetName, Level
 from ..depth_limited import (
@@ -23,7 +24,6 @@ from ..depth_limited import (
     roots_at_level,
 )
 from .features import Feature
-from .one_player import checked_number
 from .problem import Certificate, StepBounds
 from .stepped import DepthLimitedResponse, SteppedResponse
 
@@ -156,7 +156,7 @@ class CDRNR(DepthLimitedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         find_gadget(self.name, self.gadget)
         if self.blueprint is not None:
             if not isinstance(self.blueprint, Profile):
@@ -237,7 +237,7 @@ class CDBRNE(DepthLimitedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
@@ -302,7 +302,7 @@ class SES(SteppedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         public, level = self.game.public_tree, self.level
         if level is None:
             if not len(roots_after_chance(public)):

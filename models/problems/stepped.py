@@ -5,13 +5,13 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.checks import check_choice, check_whole
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
 from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
@@ -138,12 +138,9 @@ class DepthLimitedResponse(SteppedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = self.lookahead
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-            raise InvalidGameError(f"{self.name}: lookahead is {shown(number)}, expected a whole number from 1 on")
-        object.__setattr__(self, "lookahead", int(number))
-        if self.along not in ("levels", "paths"):
-            raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
+        lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
+        object.__setattr__(self, "lookahead", lookahead)
+        check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("levels", "paths"))
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps of a best response, none of them decided yet."""

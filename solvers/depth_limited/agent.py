@@ -17,6 +17,7 @@ from ...seqform.checks import check_number
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.strategy import Profile, Strategy
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
+from ..outcome import Options
 from ..regret.kernel import KernelState
 from ..solve import with_game_value
 from ..status import Status
@@ -145,6 +146,7 @@ class Agent:
         self.tolerance = check_number(tolerance, "tolerance", UnknownMethodError, "[0, inf]")
         most = check_number(max_iterations, "max_iterations", UnknownMethodError, "[0, inf]")
         self.max_iterations = int(min(most, 2**31 - 1))
+        self._options = Options(self.tolerance, self.tolerance, self.max_iterations, self.seconds)
         self.problem, self.method = problem, found
         self._equilibrium: TrunkSolution | None = None
         self._solver: RegretStepSolver | ProgramStepSolver | None = None
@@ -307,7 +309,7 @@ class Agent:
             warm = run.whole and state is not None
             solver.begin_with(state if run.whole else None)
         solver.stopped, done = Status.CONVERGED, solver.iterations
-        answer = solver.solve_step(run, number, program, self.seconds, self.max_iterations)
+        answer = solver.solve_step(run, number, program, self._options)
         if solver.stopped is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if answer is None:
@@ -323,9 +325,9 @@ class Agent:
     def _new_solver(self) -> RegretStepSolver | ProgramStepSolver:
         view, method = self.problem.view(), self.method
         if isinstance(method, DepthLimitedCFR):
-            return ValueStepSolver(method, view, self.tolerance, method.fresh_value())
+            return ValueStepSolver(method, view, method.fresh_value())
         if isinstance(method, RegretMethod):
-            return RegretStepSolver(method, view, self.tolerance)
+            return RegretStepSolver(method, view)
         assert isinstance(method, DepthLimitedLP)
         return ProgramStepSolver.of(method, self.problem.game)
 

@@ -14,7 +14,7 @@ from ..exact.highs import load, objective_factor, run_solver
 from ..methods import DepthLimitedLP, HiGHS
 from ..outcome import Options, Outcome
 from ..status import Status
-from .resolving import Listener, StepSolver, resolve
+from .resolving import StepSolver, resolve
 
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
 _LIMITS = {
@@ -62,9 +62,7 @@ class ProgramStepSolver(StepSolver):
         algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
         return cls(algorithm, interruptible=size > HiGHS.large)
 
-    def solve(
-        self, program: StepProgram, seconds: float, iterations: int, listen: Listener | None = None
-    ) -> StepAnswer | None:
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
         """Solve a step; ``None`` where HiGHS was stopped, or has no answer (``uncertified``)."""
         warm = (
             self.algorithm == "simplex"
@@ -76,15 +74,15 @@ class ProgramStepSolver(StepSolver):
             self._change(program)
         else:
             self._load(program)
-        status = self._run(seconds, iterations)
+        status = self._run(options)
         if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             self._load(program)
-            status = self._run(seconds, iterations)
+            status = self._run(options)
         if self.algorithm == "ipm" and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             # Without crossover it now and then ends far from the optimum, and says that it does not know.
             self._solver.clearSolver()
             self._solver.setOptionValue("run_crossover", "on")
-            status = self._run(seconds, iterations)
+            status = self._run(options)
         self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
         solution = self._solver.getSolution()
         if status in _LIMITS or not (solution.value_valid and solution.dual_valid):
@@ -101,11 +99,11 @@ class ProgramStepSolver(StepSolver):
         """Return what HiGHS said last."""
         return self.detail
 
-    def _run(self, seconds: float, iterations: int) -> Any:
+    def _run(self, options: Options) -> Any:
         # HiGHS counts the time of all runs of an instance against its limit.
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + options.time_limit)
         for limit in ("simplex_iteration_limit", "ipm_iteration_limit"):
-            self._solver.setOptionValue(limit, min(iterations, 2**31 - 1))
+            self._solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
         if run_solver(self._solver, self.interruptible):
             return highspy.HighsModelStatus.kInterrupt
         info = self._solver.getInfo()

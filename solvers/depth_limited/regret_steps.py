@@ -15,12 +15,12 @@ from ...seqform.errors import UnknownMethodError
 from ...seqform.strategy import Strategy
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress
+from ..outcome import Options, Outcome
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
 from ..status import Status
-from .resolving import Listener, StepSolver, resolve
+from .resolving import StepSolver, resolve
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -54,8 +54,6 @@ class RegretStepSolver(StepSolver):
     ----------
     method : RegretMethod
     view : PlayerView
-    tolerance : float
-        Of each step: its gap, payoff units; 0 for all iterations.
 
     Attributes
     ----------
@@ -67,8 +65,8 @@ class RegretStepSolver(StepSolver):
         Where the last step ended. The next one begins with its regrets, if that is laid out alike.
     """
 
-    def __init__(self, method: RegretMethod, view: PlayerView, tolerance: float) -> None:
-        self.method, self.view, self.tolerance = method, view, tolerance
+    def __init__(self, method: RegretMethod, view: PlayerView) -> None:
+        self.method, self.view = method, view
         self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
         self.state: KernelState | None = None
@@ -83,43 +81,18 @@ class RegretStepSolver(StepSolver):
         """Return how many iterations there were."""
         return f"after {self.iterations} iterations in {answered} of {steps} steps"
 
-    def solve(
-        self,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer:
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer:
         """Solve a step, as far as it gets."""
         placed = self.place(program)
-        return self.work_on(_StepLoop(self, placed, self.begin(placed)), seconds, iterations, listen)
+        return self.work_on(_StepLoop(self, placed, self.begin(placed)), options)
 
-    def work_on(
-        self, work: "AnsweringStepper", seconds: float, iterations: int, listen: Listener | None = None
-    ) -> StepAnswer:
+    def work_on(self, work: "AnsweringStepper", options: Options) -> StepAnswer:
         """Let a stepper work on a step within limits, and keep how it ended."""
-
-        def tell(report: Progress) -> bool:
-            return listen is not None and listen(report.iterations, report.exploitability)
-
-        found = iterate(work, Options(self.tolerance, self.tolerance, iterations, seconds, callback=tell))
+        found = iterate(work, options)
         self.iterations += found.iterations
         if found.stopped is not Status.CONVERGED:
             self.stopped = found.stopped
         return work.answer
-
-    def advance(self, placed: Placed, state: KernelState, iterations: int) -> None:
-        """Do more iterations of a step."""
-        if iterations > 0:
-            state.next_check = NEVER
-            placed.kernel.run(
-                state,
-                self.rule,
-                iterations,
-                alternating=self.method.updates == "alternating",
-                tilt=placed.tilt,
-                part=placed.part,
-            )
 
     def place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
@@ -219,7 +192,16 @@ class _StepLoop(AnsweringStepper):
 
     def step(self, iterations: int) -> None:
         """Run the compiled loop."""
-        self.solver.advance(self.placed, self.state, iterations)
+        placed, method = self.placed, self.solver.method
+        self.state.next_check = NEVER
+        placed.kernel.run(
+            self.state,
+            self.solver.rule,
+            iterations,
+            alternating=method.updates == "alternating",
+            tilt=placed.tilt,
+            part=placed.part,
+        )
 
     def check(self) -> float:
         """Return the gap of the averages, or of the last plans."""
@@ -232,7 +214,8 @@ def compile_loop() -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
-    RegretStepSolver(CFRPlus(), problem.view(), 0.0).solve(problem.start().program(0), 0.0, 1)
+    options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)
+    RegretStepSolver(CFRPlus(), problem.view()).solve(problem.start().program(0), options)
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
@@ -254,4 +237,4 @@ def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Out
     """
     check_double(method, problem)
     compile_loop()
-    return resolve(method, problem, options, RegretStepSolver(method, problem.view(), options.tol))
+    return resolve(method, problem, options, RegretStepSolver(method, problem.view()))

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,9 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import UnknownMethodError
 from ..methods import Method
-from ..outcome import Options, Outcome, reported
+from ..outcome import Options, Outcome, Progress, reported
 from ..solve import solve_part
 from ..status import Status
-
-Listener = Callable[[int, float | None], bool]
 
 
 class StepSolver(ABC):
@@ -40,31 +38,19 @@ class StepSolver(ABC):
     is_iterative: ClassVar[bool] = True
 
     @abstractmethod
-    def solve(
-        self, program: StepProgram, seconds: float, iterations: int, listen: Listener | None = None
-    ) -> StepAnswer | None:
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
         """Solve the program of a step, as far as it gets within the limits; ``None`` if that is nowhere.
 
         Parameters
         ----------
         program : StepProgram
-        seconds, iterations : float, int
-            The most that the step may take.
-        listen : callable, optional
-            Told the step's iterations and its gap now and then; the step ends when it answers true.
+        options : Options
+            The limits of the step, and its tolerance: of its gap, payoff units; 0 for all iterations.
         """
 
-    def solve_step(
-        self,
-        steps: ResolvingRun,
-        number: int,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer | None:
+    def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer | None:
         """Solve step ``number`` of a run, whose program is given; see :meth:`solve`."""
-        return self.solve(program, seconds, iterations, listen)
+        return self.solve(program, options)
 
     @abstractmethod
     def said(self, answered: int, steps: int) -> str:
@@ -105,8 +91,10 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     answers: list[StepAnswer] = []
     stopped: Status | None = None
 
-    def listen(iterations: int, gap: float | None) -> bool:
-        return reported(options, solver.iterations + iterations, time.perf_counter() - begun, gap)
+    def tell(report: Progress) -> bool:
+        """Report on a step as a part of the whole."""
+        done = solver.iterations + report.iterations
+        return reported(options, done, time.perf_counter() - begun, report.exploitability)
 
     try:
         for number, step in enumerate(steps.steps):
@@ -122,14 +110,15 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
                     seconds /= len(steps.steps) - number
                 else:
                     iterations = max(0, iterations - solver.iterations)
-                answer = solver.solve_step(steps, number, program, seconds, iterations, listen)
+                limits = replace(options, time_limit=seconds, max_iterations=iterations, progress=None, callback=tell)
+                answer = solver.solve_step(steps, number, program, limits)
             if answer is None:
                 break
             answers.append(answer)
             steps.decide(number, program, answer)
             if solver.stopped is Status.INTERRUPTED:
                 break
-            if listen(0, None):
+            if reported(options, solver.iterations, time.perf_counter() - begun, None):
                 stopped = Status.INTERRUPTED
                 break
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from ..regret.loop import PartArrays
 from ..solution import RunState
 from .method import DepthLimitedCFR
 from .regret_steps import AnsweringStepper, RegretStepSolver, check_double, compile_loop
-from .resolving import Listener, resolve
+from .resolving import resolve
 from .value_functions import BorderValues, ValueFunction
 
 
@@ -58,8 +58,6 @@ class ValueStepSolver(RegretStepSolver):
     method : RegretMethod
         Above the limit.
     view : PlayerView
-    tolerance : float
-        Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
 
     Attributes
@@ -80,8 +78,8 @@ class ValueStepSolver(RegretStepSolver):
 
     goes_on = False  # a later step sees more even where an exact one would not
 
-    def __init__(self, method: RegretMethod, view: PlayerView, tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, view, tolerance)
+    def __init__(self, method: RegretMethod, view: PlayerView, value: ValueFunction) -> None:
+        super().__init__(method, view)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []
@@ -98,32 +96,17 @@ class ValueStepSolver(RegretStepSolver):
         error = f", off by {max(measured):.3g} on average at most" if known else ""
         return f"{super().said(answered, steps)}, {self.queries} queries of value function {self.value.name}{error}"
 
-    def solve_step(
-        self,
-        steps: ResolvingRun,
-        number: int,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer:
+    def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer:
         """Solve a step down to its depth limit."""
-        return self.solve_to(depth_limit(steps, number, program), program, seconds, iterations, listen)
+        return self.solve_to(depth_limit(steps, number, program), program, options)
 
-    def solve_to(
-        self,
-        limit: DepthLimit | None,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer:
+    def solve_to(self, limit: DepthLimit | None, program: StepProgram, options: Options) -> StepAnswer:
         """Solve a step down to its depth limit, or wholly where it has none; see :meth:`StepSolver.solve`."""
         if limit is None:
             self.errors.append(0.0)
-            return self.solve(program, seconds, iterations, listen)
+            return self.solve(program, options)
         work = TrunkLoop(self, program, limit)
-        answer = self.work_on(work, seconds, iterations, listen)
+        answer = self.work_on(work, options)
         self.errors.append(work.mean_error)
         work.forget()
         return answer
@@ -265,5 +248,4 @@ def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> 
     """Solve a response step by step down to the depth limit of each; see :func:`~.regret_steps.run`."""
     check_double(method, problem)
     compile_loop()
-    value = method.fresh_value()
-    return resolve(method, problem, options, ValueStepSolver(method, problem.view(), options.tol, value))
+    return resolve(method, problem, options, ValueStepSolver(method, problem.view(), method.fresh_value()))

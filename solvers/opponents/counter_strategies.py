@@ -87,14 +87,12 @@ class CounterStrategy:
     @property
     def strategy(self) -> Strategy:
         """The response."""
-        strategy: Strategy = self.solution.profile[self.player]
-        return strategy
+        return self.solution.profile[self.player]
 
     @property
     def worst_opponent(self) -> Strategy:
         """An opponent that fits the observations and is worst for the responder, as the solution has it."""
-        strategy: Strategy = self.solution.profile[1 - self.player]
-        return strategy
+        return self.solution.profile[1 - self.player]
 
     @property
     def profile(self) -> Profile:
@@ -149,8 +147,7 @@ class CounterStrategy:
         if model.counts is not None and not model.num_games:
             return self.worst_opponent
         fit = FeasibilityRelaxation(model.game, model.opponent, model.frequency_constraints)
-        strategy: Strategy = solve_part(fit, "highs-simplex").profile[model.opponent]
-        return strategy
+        return solve_part(fit, "highs-simplex").profile[model.opponent]
 
     @property
     def expected(self) -> float:

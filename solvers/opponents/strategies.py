@@ -207,8 +207,7 @@ class _Equilibrium(_Opponent):
     def strategy(self, seat: _Seat) -> Strategy:
         needed = f"an equilibrium of {seat.game.spec} for the opponent"
         solution = solve_part(Nash(seat.game), "highs-simplex", needed=needed)
-        strategy: Strategy = solution.profile[seat.player]
-        return strategy
+        return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
@@ -221,8 +220,7 @@ class _Iterated(_Opponent):
     def strategy(self, seat: _Seat) -> Strategy:
         method = find_method("cfr", updates=self.updates)
         solution = solve_part(Nash(seat.game), method, tol=0.0, max_iterations=self.iterations)
-        strategy: Strategy = solution.profile[seat.player]
-        return strategy
+        return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
@@ -233,8 +231,7 @@ class _Abstract(_Opponent):
     name: ClassVar[str] = "abstraction"
 
     def strategy(self, seat: _Seat) -> Strategy:
-        strategy: Strategy = abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
-        return strategy
+        return abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
 
 
 @dataclass(frozen=True)

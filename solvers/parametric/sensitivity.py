@@ -224,15 +224,15 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
         raise UnsupportedProblemError(
             f"expected a problem with constraints, such as ConstrainedNash or EpsilonSafeResponse, got {shown(problem)}"
         )
-    for what, number in (("lower", lower), ("upper", upper)):
-        if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
-            raise InvalidConstraintError(f"{what} is {shown(number)}, expected a finite number")
+    lower, upper = (
+        check_number(number, what, InvalidConstraintError) for what, number in (("lower", lower), ("upper", upper))
+    )
     if not lower < upper:
         raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
-    checked_accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
+    accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem)
-    return _Bounds(problem, name, float(lower), float(upper)).function(checked_accuracy)
+    return _Bounds(problem, name, lower, upper).function(accuracy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,8 +133,7 @@ class StyleAnswer:
     @property
     def strategy(self) -> Strategy:
         """The player's strategy: the one that loses least of those that meet the targets, else the nearest."""
-        strategy: Strategy = self.profile[self.player]
-        return strategy
+        return self.profile[self.player]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as ``treeplex style`` writes it."""

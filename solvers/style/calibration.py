@@ -131,8 +131,7 @@ class Calibration:
     @property
     def strategy(self) -> Strategy:
         """The player's strategy."""
-        strategy: Strategy = self.profile[self.player]
-        return strategy
+        return self.profile[self.player]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the calibration as ``treeplex style --method pref-cfr`` writes it."""

@@ -28,6 +28,7 @@ from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.value_steps import TrunkLoop, ValueStepSolver
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
+from treeplex.solvers.outcome import Options
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
@@ -157,15 +158,19 @@ def test_a_tolerance_ends_a_query_early():
     assert value.iterations_done < 1000
 
 
+def limits(iterations):
+    return Options(tol=0.0, violation=0.0, max_iterations=iterations, time_limit=math.inf)
+
+
 def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
-    solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
+    solver = ValueStepSolver(find_method(method), problem.view(), value)
     exact = ProgramStepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
-        answer = solver.solve_to(depth_limit(steps, number, program), program, math.inf, iterations)
-        optimum = exact.solve(program, math.inf, 10**6)
+        answer = solver.solve_to(depth_limit(steps, number, program), program, limits(iterations))
+        optimum = exact.solve(program, limits(10**6))
         yield program.guaranteed(answer.plan), program.allowed(answer.reply), program.guaranteed(optimum.plan), solver
         assert np.isclose(program.own.residual(answer.plan), 0.0, atol=1e-12)
         steps.decide(number, program, answer)
@@ -288,9 +293,9 @@ def check_regrets(problem, queried):
         return None
     iterations = 40
     method = find_method("cfr", updates="simultaneous")
-    solver = ValueStepSolver(method, problem.view(), 0.0, CFRValue(queried, warm=False))
+    solver = ValueStepSolver(method, problem.view(), CFRValue(queried, warm=False))
     witness = Witness(solver, program, limit)
-    answer = solver.work_on(witness, math.inf, iterations)
+    answer = solver.work_on(witness, limits(iterations))
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
     assert gap <= witness.regrets(program) / iterations + witness.mean_error + 1e-9
     return gap
@@ -488,7 +493,7 @@ def test_what_cannot_be_done_is_one_line(learned):
     border = border_at(KUHN, 1)
     ranges = np.ones(3), np.ones(3)
     for wrong in (0, 1.5, True, "many"):
-        with pytest.raises(UnknownMethodError, match="CFRValue got iterations="):
+        with pytest.raises(UnknownMethodError, match="CFRValue: iterations is"):
             CFRValue(wrong)
     with pytest.raises(UnknownMethodError, match="expected cfr, cfr\\+, dcfr or pcfr\\+"):
         CFRValue(10, "highs")
