@@ -53,7 +53,7 @@ class LearnedValue(ABC):
         public states of a border.
     """
 
-    kind: ClassVar[str] = ""
+    name: ClassVar[str]
     #: The options of :meth:`train` that the model takes.
     defaults: ClassVar[Mapping[str, float]] = {}
 
@@ -76,11 +76,6 @@ class LearnedValue(ABC):
             f"{type(self).__name__}({self.game.spec}, states={len(self.parameters)}, "
             f"mean_error={self.mean_error:.3g}, worst_error={self.worst_error:.3g})"
         )
-
-    @property
-    def name(self) -> str:
-        """How tables and messages call it."""
-        return self.kind
 
     @classmethod
     def train(
@@ -227,7 +222,7 @@ class LearnedValue(ABC):
         states = sorted(self.parameters)
         names = list(self.parameters[states[0]]) if states else []
         metadata = {
-            "format": "treeplex value function", "kind": self.kind, "game": self.game.fingerprint, "states": states,
+            "format": "treeplex value function", "kind": self.name, "game": self.game.fingerprint, "states": states,
             "names": names, "mean_error": self.mean_error, "worst_error": self.worst_error,
             "label_error": self.label_error,
         }  # fmt: skip
@@ -251,7 +246,7 @@ class LinearValue(LearnedValue):
     True
     """
 
-    kind = "linear"
+    name: ClassVar[str] = "linear"
     defaults: ClassVar[Mapping[str, float]] = {"ridge": 1e-4}
 
     @classmethod
@@ -289,7 +284,7 @@ class NetworkValue(LearnedValue):
     True
     """
 
-    kind = "network"
+    name: ClassVar[str] = "network"
     defaults: ClassVar[Mapping[str, float]] = {"hidden": 64, "updates": 2000, "rate": 3e-3}
 
     @classmethod
@@ -349,7 +344,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
         If it is for another game.
     """
     where = one_line(str(path))
-    kinds = {kind.kind: kind for kind in (LinearValue, NetworkValue)}
+    kinds = {kind.name: kind for kind in (LinearValue, NetworkValue)}
     try:
         metadata, arrays = read_archive(path)
         kind, states = kinds[metadata["kind"]], [int(state) for state in metadata["states"]]

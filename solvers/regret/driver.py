@@ -24,7 +24,7 @@ from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..solution import RunState, Solution
 from ..status import Status
-from ..style.report import preference_record
+from ..style.preferences import preference_record
 from .constraints import KernelConstraints
 from .floors import NEAR as NEAR_STAKE
 from .floors import RAISE

@@ -20,7 +20,7 @@ from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
 from ..solution import RunState, Solution
-from ..style.report import preference_record
+from ..style.preferences import preference_record
 from .sampler import LocalPreference, Sampler, SamplerState
 from .tree import HistoryTree, history_tree
 

@@ -20,9 +20,8 @@ from ..methods import PrefCFR
 from ..solution import Solution
 from ..solve import solve_part
 from ..status import Status
-from .actions import preferences_for
-from .answer import TargetOutcome
-from .bounds import Target, read_targets
+from .answer import Target, TargetOutcome, read_targets
+from .preferences import preferences_for
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
@@ -228,7 +227,7 @@ def calibrate_style(
     -----
     Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
     at an infoset, in the shares in which the last run within the loss played them
-    (:func:`~treeplex.solvers.style.actions.preferences_for`). A run without a preference comes first, then one with
+    (:func:`~treeplex.solvers.style.preferences.preferences_for`). A run without a preference comes first, then one with
     δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
     and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
     again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
@@ -368,10 +367,10 @@ class _Search:
             shares = within[-1].solution.profile[self.player]
             # Of a single target β is the method's, which can be typed.
             alone = len(vulnerabilities) == 1
-            wishes = preferences_for(
+            prefer = preferences_for(
                 self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
             )
-            method = replace(self.method, prefer=wishes, vulnerability=vulnerabilities[0] if alone else 0.0)
+            method = replace(self.method, prefer=prefer, vulnerability=vulnerabilities[0] if alone else 0.0)
         solution = solve_part(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
         worst, most = self.guarantees(solution)
         self.lower, self.upper = max(self.lower, worst), min(self.upper, most)

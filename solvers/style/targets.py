@@ -1,27 +1,116 @@
-"""Strategies that meet targets: whether their style can be had at all, at what price, and what comes nearest."""
+"""Strategies that meet targets: what a style can be at all, at what price it can be had, and what comes nearest."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from ...models.constraints import LinearConstraint
-from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
+from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
 from ...models.saddle import check_two_players
 from ...seqform.checks import check_exact_number
 from ...seqform.errors import InvalidGameError, shown
 from ...seqform.evaluate import best_response_value, worst_case
+from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.rationals import to_fraction
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
 from ..methods import Method, find_method
 from ..solution import Solution
-from ..solve import solve_part
+from ..solve import solve, solve_part, with_game_value
 from ..status import Status
-from .answer import StyleAnswer, TargetOutcome
-from .bounds import Target, divided, loosened, read_targets
-from .ranges import StyleRange, style_range
+from .answer import StyleAnswer, Target, TargetOutcome, divided, loosened, read_targets
+
+
+@dataclass(frozen=True, eq=False)
+class StyleRange:
+    """The least and the greatest that a linear functional can be, with strategies that attain them.
+
+    Attributes
+    ----------
+    lowest, highest : Solution
+        Of :class:`~treeplex.EpsilonSafeStyle`; their certificates prove how far the ends may be off.
+    """
+
+    lowest: Solution
+    highest: Solution
+
+    @property
+    def low(self) -> float:
+        """The functional at the strategy of the lower end."""
+        assert self.lowest.objective is not None
+        return self.lowest.objective
+
+    @property
+    def high(self) -> float:
+        """The functional at the strategy of the upper end."""
+        assert self.highest.objective is not None
+        return self.highest.objective
+
+    @property
+    def width(self) -> float:
+        """The upper end minus the lower one: how much of a style can be chosen."""
+        return self.high - self.low
+
+    def __repr__(self) -> str:
+        return f"StyleRange(low={self.low + 0.0:.9g}, high={self.high + 0.0:.9g})"
+
+
+def style_range(
+    game: Game,
+    functional: Functional | Any,
+    epsilon: float = 0.0,
+    *,
+    player: int | None = None,
+    method: str | Method = "highs-simplex",
+    game_value: float | None = None,
+) -> StyleRange:
+    """Return the range of a linear functional over the strategies that are exploitable by ε at most.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    functional : Functional or array_like, shape (num_sequences,)
+        Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+    epsilon : float
+        Payoff units; with 0 the range over the equilibrium strategies.
+    player : int, optional
+        Whose plan; needed with coefficients alone.
+    method : str or Method
+        For both ends.
+    game_value : float, optional
+        The value of the game to the player; found if it is not given.
+
+    Returns
+    -------
+    StyleRange
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError, UnsupportedProblemError
+        As for :class:`~treeplex.EpsilonSafeStyle`.
+    SolverError
+        If the value of the game is not found.
+
+    Examples
+    --------
+    Player 0 of Kuhn poker may bluff with the jack up to a third of the time:
+
+    >>> from treeplex import load_game, style_range
+    >>> game = load_game("kuhn")
+    >>> bluffs = game.sequence_form.treeplexes[0].sequence("J_", "b")
+    >>> style_range(game, [float(number == bluffs) for number in range(13)], player=0)
+    StyleRange(low=0, high=0.333333333)
+    """
+    chosen = find_method(method) if isinstance(method, str) else method
+    least = EpsilonSafeStyle(game, epsilon=epsilon, minimise=functional, player=player, game_value=game_value)
+    if least.game_value is None:
+        least = with_game_value(least, chosen)
+    most = EpsilonSafeStyle(game, epsilon=epsilon, maximise=least.minimise, game_value=least.game_value)
+    return StyleRange(lowest=solve(least, chosen), highest=solve(most, chosen))
 
 
 def reach_style(

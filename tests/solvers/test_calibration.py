@@ -23,7 +23,7 @@ from treeplex.cli import main
 from treeplex.models.constraints import functional_bound, parse_constraint
 from treeplex.models.preferences import PreferStrategy, preference_on
 from treeplex.solvers import calibrate_style
-from treeplex.solvers.style.actions import preferences_for
+from treeplex.solvers.style.preferences import preferences_for
 
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")
 
