@@ -293,7 +293,7 @@ class Agent:
         else:
             answer, iterations, warm = self._answer(number, program)
         seconds = time.perf_counter() - begun
-        gap = max(0.0, program.allowed(answer.reply) - program.guaranteed(answer.plan))
+        gap = max(0.0, program.gap(answer))
         self._keep(number, program, answer)
         self._decisions.append(
             Decision(number, step.level, tuple(step.states.tolist()), seconds, iterations, gap, warm)

@@ -1,6 +1,7 @@
 """Depth-limited responses by regret minimisation: each step iterates on the game that it sees."""
 
 import functools
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,15 +151,14 @@ class RegretStepSolver(StepSolver):
         layout.from_user(placed.reply, reply, out=state.arrays.plan)
         state.average_anew()
 
-    def answer(self, placed: Placed, state: KernelState) -> tuple[StepAnswer, float]:
-        """Return the averages, or the last plans, and by how much they may be off."""
+    def answer(self, placed: Placed, state: KernelState) -> StepAnswer:
+        """Return the averages, or the last plans."""
         kernel, program = placed.kernel, placed.program
         last = self.method.iterate == "last"
         vector = state.arrays.plan if last else kernel.average(state)
         own = program.own.behaviour(np.maximum(kernel.layout.to_user(placed.own, vector), 0.0))
         weights = np.maximum(kernel.layout.to_user(placed.reply, vector), 0.0)
-        answer = StepAnswer(program.completed(own), program.flow(program.reply.behaviour(weights)))
-        return answer, program.allowed(answer.reply) - program.guaranteed(answer.plan)
+        return StepAnswer(program.completed(own), program.flow(program.reply.behaviour(weights)))
 
 
 class AnsweringStepper(Stepper):
@@ -166,12 +166,23 @@ class AnsweringStepper(Stepper):
 
     Attributes
     ----------
+    program : StepProgram
     answer : StepAnswer
         As of the last check.
     """
 
     next_check = FIRST_CHECK
+    program: StepProgram
     answer: StepAnswer
+
+    @abstractmethod
+    def current(self) -> StepAnswer:
+        """Return the answer so far."""
+
+    def check(self) -> float:
+        """Return the gap of the answer so far."""
+        self.answer = self.current()
+        return self.program.gap(self.answer)
 
     def check_after(self, clock: int) -> int:
         """Return when the gap is due again after it was computed."""
@@ -182,7 +193,7 @@ class _StepLoop(AnsweringStepper):
     """The compiled loop on one step."""
 
     def __init__(self, solver: RegretStepSolver, placed: Placed, state: KernelState) -> None:
-        self.solver, self.placed, self.state = solver, placed, state
+        self.solver, self.program, self.placed, self.state = solver, placed.program, placed, state
         self._first = state.iteration
 
     @property
@@ -203,10 +214,9 @@ class _StepLoop(AnsweringStepper):
             part=placed.part,
         )
 
-    def check(self) -> float:
-        """Return the gap of the averages, or of the last plans."""
-        self.answer, gap = self.solver.answer(self.placed, self.state)
-        return gap
+    def current(self) -> StepAnswer:
+        """Return the averages, or the last plans."""
+        return self.solver.answer(self.placed, self.state)
 
 
 @functools.cache

@@ -174,11 +174,6 @@ class TrunkLoop(AnsweringStepper):
                 self._update(answer)
             self._errors += np.nan if answer.error is None else answer.error
 
-    def check(self) -> float:
-        """Return the gap of the averages."""
-        self.answer = self._average()
-        return self.program.allowed(self.answer.reply) - self.program.guaranteed(self.answer.plan)
-
     def _ask(self) -> BorderValues:
         layout, plan = self.placed.kernel.layout, self.state.arrays.plan
         own, reply = layout.to_user(self.placed.own, plan), layout.to_user(self.placed.reply, plan)
@@ -219,7 +214,7 @@ class TrunkLoop(AnsweringStepper):
         self._own += weight * program.own.plan(own)
         self._reply += weight * program.flow(reply)
 
-    def _average(self) -> StepAnswer:
+    def current(self) -> StepAnswer:
         """Return the averages, their rest solved where the value function had no strategies for it."""
         program = self.program
         own, reply = program.own.behaviour(self._own), program.reply.behaviour(self._reply)
@@ -241,7 +236,7 @@ class TrunkLoop(AnsweringStepper):
         self.solver.play(placed, state, reply)
         state.next_check = NEVER
         placed.kernel.run(state, CFR_PLUS, COMPLETION, tilt=placed.tilt, part=placed.part)
-        return self.solver.answer(placed, state)[0]
+        return self.solver.answer(placed, state)
 
 
 def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> Outcome:
