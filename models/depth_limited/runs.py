@@ -102,7 +102,9 @@ class ResolvingRun:
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
         step = self.steps[number]
-        self._take(step, answer.plan)
+        own = self.view.own
+        decided = np.append(False, np.repeat(step.decided, own.num_actions))
+        self.behaviour[decided] = own.behaviour(answer.plan)[decided]
         if not self.whole:
             self._found[number] = TrunkSolution(
                 self._played(step, answer.plan), self._free(step, program, answer.reply)
@@ -111,11 +113,6 @@ class ResolvingRun:
     def _before(self, step: DecisionStep) -> TrunkSolution | None:
         """Return what a step resolves; ``None`` for the trunk."""
         return self.blueprint if step.before is None else self._found.get(step.before)
-
-    def _take(self, step: DecisionStep, plan: Floats) -> None:
-        own = self.view.own
-        decided = np.append(False, np.repeat(step.decided, own.num_actions))
-        self.behaviour[decided] = own.behaviour(plan)[decided]
 
     def _played(self, step: DecisionStep, plan: Floats) -> Floats:
         """Return the answer's plan; where its program did not reach, what was found before."""
@@ -180,18 +177,10 @@ class SearchRun(ResolvingRun):
         self.roots = roots
         self.behaviour = view.own.behaviour(blueprint.plan)
 
-    def goes_on(self, number: int) -> bool:
-        """Return false: the step is the first."""
-        return False
-
     def program(self, number: int) -> StepProgram:
         """Return the step's program."""
         assert self.blueprint is not None
         return search_program(self.view, self.model, self.p, self.roots, self.blueprint)
-
-    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
-        """Take the step's decisions from its answer."""
-        self._take(self.steps[number], answer.plan)
 
 
 class LocalRun(ResolvingRun):
@@ -261,10 +250,6 @@ class LocalRun(ResolvingRun):
         answered = np.where(folds, model, np.where(calls, called, 0.0))
         further = np.where(levels == step.level + 1, answered, calls.astype(np.float64))
         return np.where(levels <= step.level, model, further)
-
-    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
-        """Take a step's decisions from its answer."""
-        self._take(self.steps[number], answer.plan)
 
 
 def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:

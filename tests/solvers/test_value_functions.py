@@ -465,7 +465,7 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
     ],
 )
 def test_files_of_earlier_releases_answer_as_they_did(kind, expected):
-    read = load_value(Path(__file__).parents[1] / "stored" / f"{kind.kind}-value.npz", KUHN)
+    read = load_value(Path(__file__).parents[1] / "stored" / f"{kind.name}-value.npz", KUHN)
     assert type(read) is kind
     ranges = np.array([0.2, 0.3, 0.5]), np.array([1.2, 0.2, 0.6])
     assert np.array(read.query(border_at(KUHN, 1), ranges).values) == pytest.approx(np.array(expected), abs=1e-14)
