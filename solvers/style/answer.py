@@ -68,8 +68,15 @@ class TargetOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as ``treeplex style`` writes it."""
-        names = ("sense", "asked", "reached", "missed_by", "low", "high")
-        return {"target": self.name} | {name: getattr(self, name) for name in names}
+        return {
+            "target": self.name,
+            "sense": self.sense,
+            "asked": self.asked,
+            "reached": self.reached,
+            "missed_by": self.missed_by,
+            "low": self.low,
+            "high": self.high,
+        }
 
 
 @dataclass(frozen=True, eq=False)

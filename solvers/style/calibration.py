@@ -120,7 +120,7 @@ class Calibration:
     @property
     def prefer(self) -> tuple[Prefer | PreferStrategy, ...]:
         """The preferences of the best run; none if it had none."""
-        return tuple(getattr(self.method, "prefer", ()))
+        return tuple(self.method.prefer) if self.best.degree > 1.0 else ()
 
     @property
     def profile(self) -> Profile:
@@ -144,7 +144,13 @@ class Calibration:
             "iterations": best.iterations,
         }
         if self.prefer:
-            preference |= {name: getattr(self.method, name) for name in ("units", "rule", "base", "updates")}
+            method = self.method
+            preference |= {
+                "units": method.units,
+                "rule": method.rule,
+                "base": method.base,
+                "updates": method.updates,
+            }
         return {
             "player": self.player,
             "max_loss": self.max_loss,
