@@ -497,7 +497,7 @@ def test_what_cannot_be_done_is_one_line(learned):
             CFRValue(wrong)
     with pytest.raises(UnknownMethodError, match="expected cfr, cfr\\+, dcfr or pcfr\\+"):
         CFRValue(10, "highs")
-    with pytest.raises(UnknownMethodError, match="got tolerance=nan"):
+    with pytest.raises(UnknownMethodError, match="tolerance is nan"):
         CFRValue(10, tolerance=float("nan"))
     with pytest.raises(UnknownMethodError, match="expected a value function, or a callable"):
         DepthLimitedCFR("cfr+", 3)
