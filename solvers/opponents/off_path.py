@@ -91,7 +91,7 @@ def _trembles(player: int, treeplex: Treeplex, tremble: float) -> list[LinearCon
     """Return the constraints by which every action has a least probability."""
     constraints = []
     for sequence in range(1, treeplex.num_sequences):
-        terms, limit = behaviour_terms(treeplex, {sequence: 1}, tremble)
+        terms, limit, _ = behaviour_terms(treeplex, {sequence: 1}, tremble)
         constraints.append(LinearConstraint(player, terms, limit, f"tremble {player}/{sequence}", ">="))
     return constraints
 

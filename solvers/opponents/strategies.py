@@ -320,6 +320,7 @@ def opponent_forms() -> list[str]:
     """
     kinds = {name: parameters_of(kind) for name, kind in _OPPONENTS.items()}
     kinds |= {
-        name: tuple(each for each in parameters_of(problem) if each.required) for name, problem in _AGENTS.items()
+        name: tuple(each for each in _agent_parameters(name) if each.required or each.name == "method")
+        for name in _AGENTS
     }
     return [usage(name, parameters) for name, parameters in kinds.items()]

@@ -240,7 +240,7 @@ def test_the_command(tmp_path, capsys):
     assert "not known" in shown
     for more, message in (
         (["--curve"], "--curve does not go with --method pref-cfr"),
-        (["--degree", "1"], "--degree '1': expected a number above 1"),
+        (["--degree", "1"], "1, expected a number above 1"),
     ):
         assert main([*asked, *more]) == 2
         assert message in capsys.readouterr().err
