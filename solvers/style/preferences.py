@@ -14,6 +14,7 @@ from ...seqform.functional import reach_of_others
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
+from ..methods.base import PreferringMethod
 from ..solution import Solution
 
 # The least share of a preferred action among several, so that none is left out for good.
@@ -228,13 +229,12 @@ def preference_record(solution: Solution) -> dict[str, Any] | None:
         ``nash_conv_bound``, see :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` where
         nothing is proven.
     """
-    prefer = getattr(solution.method, "prefer", ())
-    if not prefer:
+    if not isinstance(solution.method, PreferringMethod) or not solution.method.prefer:
         return None
     record: dict[str, Any] = dict.fromkeys(("shares", "vulnerability_bounds", "finite_run_bounds", "nash_conv_bound"))
     game = solution.problem.game
     if game.sequence_form.leaves is not None:
-        shares = preferred_shares(game, prefer, solution.profile)
+        shares = preferred_shares(game, solution.method.prefer, solution.profile)
         record["shares"] = [
             {"preference": each.preference, "player": each.player, "share": each.share} for each in shares
         ]
