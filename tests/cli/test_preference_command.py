@@ -7,7 +7,7 @@ import pytest
 from treeplex import InvalidPreferenceError, Prefer, Profile, Strategy, load_game
 from treeplex.cli import main
 from treeplex.models.preferences import PreferStrategy, parse_preference, preference_on
-from treeplex.solvers.style.report import preferred_shares
+from treeplex.solvers.style.preferences import preferred_shares
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
 
