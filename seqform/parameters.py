@@ -49,7 +49,7 @@ class About:
     first : bool
         Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
     option : bool
-        Whether the command line has an option for it; if not, it is said in the text alone.
+        Whether the command line has an option for it; if not, it can only be given in the text.
     """
 
     description: str
