@@ -206,7 +206,8 @@ def _linear_response(
     response = view.other.E.T @ values <= payoffs + matrix.matrix.T @ prices
     others = [response, *others, prices[~matrix.equal] >= 0.0]
     if matrix.auxiliary.shape[1]:
-        others.append(matrix.auxiliary.T @ prices == 0.0)
+        left, is_free = matrix.auxiliary.T @ prices, matrix.least < 0.0
+        others += [left[is_free] == 0.0, left[~is_free] >= 0.0]
     if rows.price is not None:
         spent = sp.diags_array(1.0 / matrix.units[matrix.heads]) @ prices[matrix.heads]
         others.append((spent.sum() if rows.shared else spent) <= float(rows.price) / unit)

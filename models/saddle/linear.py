@@ -29,8 +29,8 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     Returns
     -------
     LinearProgram
-        Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``factors``
-        (z) and ``values`` (q); row blocks ``plan``, ``constraints``, ``penalty``, ``auxiliary prices``, ``response``,
+        Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``reply
+        prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``, ``penalty``, ``auxiliary prices``, ``response``,
         ``factors`` and ``safety``; those that the program needs.
 
     Raises
@@ -45,7 +45,7 @@ def linear_program(saddle: Saddle) -> LinearProgram:
         max  c · x + ω (f · q − k · μ) − price · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
-    where μ is at most the price where rows on y are soft. The multipliers of the rows ``response`` are ω y + κ y_s,
+    where μ is at most the price where rows on y are soft, and Lᵀ μ ≥ 0 of those t that are at least 0. The multipliers of the rows ``response`` are ω y + κ y_s,
     with κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so that M, q and μ are in units
     of M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
     units.
@@ -107,6 +107,8 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
         priced += floor_price
     other = sign * dual["response"] / priced if priced else saddle.reply_to(own)
     if view.replies is not None:
+        if priced and view.replies.rows is not None:
+            other = view.replies.preimage(other)
         subgradients[REPLY] = other
     return Answer(saddle.seated(own, other), multipliers, subgradients)
 
@@ -124,9 +126,14 @@ def _blocks(saddle: Saddle) -> ProgramBlocks:
     weight = 0 if saddle.weight is None else saddle.sign * saddle.weight
     rows = saddle.other_rows
     more = _add_other_rows(blocks, rows, view, weight) if rows.constraints else {}
-    _add_response(blocks, view, weight, more)
+    whole, limits = view.whole, None if view.replies is None else view.replies.rows
+    if limits is None:
+        _add_response(blocks, view, weight, more)
+    else:
+        blocks.add_columns("reply prices", limits.shape[0], lower=0.0)
+        _add_response(blocks, whole, weight, {"reply prices": -limits.T})
     if saddle.floor is not None:
-        whole, apart = view.whole, ""
+        apart = ""
         if more or whole is not view:  # the floor holds against all plans, whatever the rows on y and the replies
             apart = "floor "
             _add_response(blocks, whole, 0, {}, apart)
@@ -140,7 +147,7 @@ def _add_own_rows(blocks: ProgramBlocks, rows: Rows, sign: int) -> None:
     own = rows.matrix(blocks.exact)
     terms: dict[str, Any] = {"plan": own.matrix}
     if own.auxiliary.shape[1]:
-        blocks.add_columns("auxiliary", own.auxiliary.shape[1])
+        blocks.add_columns("auxiliary", len(own.least), lower=own.least)
         terms["auxiliary"] = own.auxiliary
     if rows.price is not None:
         excess, units = own.excess(one_for_all=rows.shared)
@@ -164,7 +171,8 @@ def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight:
         entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
         blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.price)
     if other.auxiliary.shape[1]:
-        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=0.0)
+        most = np.where(other.least == 0.0, np.inf, 0.0)
+        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=most)
     return {"prices": -other.matrix.T}
 
 

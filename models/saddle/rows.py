@@ -128,7 +128,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x + K s ≤ h, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, since solvers' tolerances are absolute.
 
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 
@@ -152,6 +152,8 @@ class ConstraintMatrix:
         h.
     equal : ndarray of bool, shape (k,)
         Where a row is an equation.
+    least : ndarray of float64, shape (num_auxiliary,)
+        l: 0 or −∞.
     units : ndarray of float64, shape (k,)
         What rows were divided by: a multiplier of a row, divided by its unit, is that of the row as it was given.
     """
@@ -163,6 +165,7 @@ class ConstraintMatrix:
     auxiliary: sp.csr_array
     limits: Any
     equal: npt.NDArray[np.bool_]
+    least: Floats
     units: Any
 
     @classmethod
@@ -187,6 +190,7 @@ class ConstraintMatrix:
             auxiliary=sp.csr_array(scale @ auxiliary),
             limits=np.concatenate([np.zeros(0), *(part.limits for part in parts)]) / units,
             equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            least=np.concatenate([np.zeros(0), *(part.least for part in parts)]),
             units=units,
         )
 
@@ -210,6 +214,7 @@ class ConstraintMatrix:
             auxiliary=_put_together([part.auxiliary_entries for part in parts], starts, columns, int(columns[-1])),
             limits=to_fractions(np.concatenate([np.zeros(0, dtype=object), *(part.limits for part in parts)])),
             equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            least=np.concatenate([np.zeros(0), *(part.least for part in parts)]),
             units=to_fractions([1] * int(starts[-1])),
         )
 

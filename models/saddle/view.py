@@ -37,6 +37,11 @@ class Replies(ABC):
     spread: sp.csr_array
     exact_spread: Triplets | None = field(default=None, kw_only=True)
 
+    @property
+    def rows(self) -> sp.csr_array | None:
+        """H, where the images are the other player's plans with H y ≤ 0: sparser in linear programs than M T."""
+        return None
+
     @abstractmethod
     def preimage(self, plan: Any) -> Any:
         """Return a z whose image is the given plan, or near it if none is."""

@@ -260,7 +260,7 @@ class RegretStepper(Stepper):
         """Raise the stake of the floor where the price comes near to it although the floor is missed."""
         assert self.problem.floor is not None
         missed = self._prove()[1].violations[SAFETY]
-        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.violation:
+        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.tolerance:
             self.stake *= RAISE
             self.state.average_anew()
 
