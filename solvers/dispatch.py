@@ -2,18 +2,15 @@
 
 import math
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..models.problems import Feature, Problem
+from ..seqform.checks import check_number
 from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
 from .certification import certified
 from .methods import Method, check_served, find_method
-from .outcome import Options, Outcome, checked_number
-
-if TYPE_CHECKING:
-    from .regret.driver import RegretStepper
-    from .sampling.driver import SamplingStepper
-    from .solution import Solution
+from .outcome import Options, Outcome
+from .solution import Solution
 
 #: What conic solvers are held to by default, relative to the game's largest payoff.
 CONIC = 1e-5
@@ -31,7 +28,7 @@ _BACKENDS = {
 }
 
 
-def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
+def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
     """Let a method's backend work on a problem that it serves."""
     if callable(method.backend):
         found: Outcome = method.backend(problem, options)
@@ -39,14 +36,6 @@ def run_method(method: Method, problem: "Problem", options: Options) -> Outcome:
     backend = "step-regrets" if method.backend == "regret" and Feature.STEPS in problem.needs else method.backend
     outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
     return outcome
-
-
-def stepper_of(method: Method, problem: "Problem", options: Options) -> "RegretStepper | SamplingStepper":
-    """Return a method of the backends ``regret`` or ``sampling`` at work on a problem, ready to begin."""
-    assert isinstance(method.backend, str)
-    work: RegretStepper | SamplingStepper
-    work = import_module(_BACKENDS[method.backend], __package__).stepper(method, problem, options)
-    return work
 
 
 def chosen_method(method: Any, problem: Any) -> Method:
@@ -72,7 +61,7 @@ def chosen_method(method: Any, problem: Any) -> Method:
 
 def options_of(
     method: Method,
-    problem: "Problem",
+    problem: Problem,
     *,
     tol: Any = None,
     max_iterations: Any = None,
@@ -90,15 +79,17 @@ def options_of(
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
     return Options(
-        tol=relative * problem.unit if tol is None else checked_number(tol, "tol"),
-        violation=relative if tol is None else checked_number(tol, "tol"),
+        tol=relative * problem.unit if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]"),
+        violation=relative if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]"),
         max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
-        time_limit=math.inf if time_limit is None else checked_number(time_limit, "time_limit"),
+        time_limit=math.inf
+        if time_limit is None
+        else check_number(time_limit, "time_limit", UnknownMethodError, "[0, inf]"),
         **others,
     )
 
 
-def solved(problem: Any, method: str | Method, **limits: Any) -> "Solution":
+def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
     """Return a problem's certified answer as :func:`~treeplex.solve` does, but say nothing of why there is none.
 
     Raises
@@ -112,7 +103,7 @@ def solved(problem: Any, method: str | Method, **limits: Any) -> "Solution":
 
 
 def _checked_count(number: Any) -> int:
-    count = checked_number(number, "max_iterations")
+    count = check_number(number, "max_iterations", UnknownMethodError, "[0, inf]")
     if math.isinf(count):
         return 2**62
     if count != int(count):

@@ -1,15 +1,20 @@
 """Runs an iterative method and records what it plays, iteration by iteration."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..models.problems import Nash
+from ..seqform.checks import check_whole
 from ..seqform.errors import UnknownMethodError, shown
 from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
-from .dispatch import stepper_of
 from .iteration import NEVER
 from .methods import MCCFR, RegretMethod, find_method
 from .outcome import Options
+
+if TYPE_CHECKING:
+    from .regret.driver import RegretStepper
+    from .sampling.driver import SamplingStepper
 
 
 class EmpiricalRun:
@@ -60,14 +65,18 @@ class EmpiricalRun:
         problem = Nash(game)  # refuses what is not a zero-sum game
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
-        self._power = 0.0
-        if isinstance(chosen, RegretMethod):
-            self._power = chosen.averaging_power
-        else:
-            # The average is that of the play: the method's own is not asked for, and simple ones take no time.
-            chosen = replace(chosen, averaging="simple")
         options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
-        self._stepper = stepper_of(chosen, problem, options)
+        self._stepper: RegretStepper | SamplingStepper
+        if isinstance(chosen, RegretMethod):
+            from .regret.driver import stepper
+
+            self._power, self._stepper = chosen.averaging_power, stepper(chosen, problem, options)
+        else:
+            from .sampling.driver import stepper as sampling_stepper
+
+            # The average is that of the play: the method's own is not asked for, and simple ones take no time.
+            simple = replace(chosen, averaging="simple")
+            self._power, self._stepper = 0.0, sampling_stepper(simple, problem, options)
         self._stepper.next_check = NEVER  # nobody looks at certificates
         self.play = EmpiricalPlay(game)
         self.iterations = 0
@@ -87,9 +96,8 @@ class EmpiricalRun:
         UnknownMethodError
             If a number makes no sense.
         """
-        for name, number in (("iterations", iterations), ("every", every)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < (name == "every"):
-                raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number")
+        check_whole(iterations, "iterations", UnknownMethodError)
+        check_whole(every, "every", UnknownMethodError, "[1, inf)")
         last = self.iterations + iterations
         while self.iterations < last:
             if self.iterations % every == 0:

@@ -1,63 +1,24 @@
 """Why constraints cannot be met: the least violation, and constraints that exclude each other."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
-from ..models.constraints.builders import shown_number
 from ..models.problems import FeasibilityRelaxation
 from ..seqform.errors import SolverError
 from ..seqform.game import Game
-from ..seqform.strategy import Strategy
 from .certification import EXCLUDED, excluded, proof_weights
 from .dispatch import solved
+from .solution import Infeasibility
 from .status import Status
 
 #: How far apart the sizes of linear constraints may be before they are divided by them.
 _SPREAD = 1e3
 #: Seconds after which a least violation that floats do not prove is no longer sought in fractions.
 _PATIENCE = 10.0
-
-
-@dataclass(frozen=True, eq=False)
-class Infeasibility:
-    """Proof that one player's constraints exclude each other.
-
-    Attributes
-    ----------
-    player : int
-    least_violation : float or Fraction
-        The least sum of violations, V*.
-    proven : float
-        What the sum of violations is proven to be at least.
-    largest_violation : float or Fraction
-        The least possible largest violation.
-    conflict : tuple of str
-        Names of constraints that cannot be met together, though they can be when any one of them is left out; empty if
-        it was not sought.
-    strategy : Strategy
-        One whose sum of violations is :attr:`least_violation`.
-    violations : mapping of str to float
-        By constraint, of that strategy.
-    """
-
-    player: int
-    least_violation: float | Fraction
-    proven: float
-    largest_violation: float | Fraction
-    conflict: tuple[str, ...]
-    strategy: Strategy = field(repr=False)
-    violations: Mapping[str, float] = field(repr=False)
-
-    def __str__(self) -> str:
-        names = ", ".join(self.conflict)
-        what = "excludes all strategies" if len(self.conflict) == 1 else "exclude each other"
-        return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
 
 
 def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = True) -> Infeasibility | None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
-from ..seqform.errors import UnknownMethodError, shown
+from ..seqform.checks import check_whole
+from ..seqform.errors import UnknownMethodError
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy
 from .solution import ExactAnswer, History
@@ -93,26 +93,9 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
     return options.callback is not None and bool(options.callback(report))
 
 
-def checked_whole(number: Any, name: str) -> int:
-    """Return an argument as a whole number of at least 0, or refuse it.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
-        raise UnknownMethodError(f"{name} is {shown(number)}, expected a whole number of at least 0")
-    return int(number)
-
-
 def checked_seed(seed: Any) -> int:
-    """Return a seed for random numbers, 0 where none is given, or refuse what is not one.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    return 0 if seed is None else checked_whole(seed, "seed")
+    """Return a seed for random numbers, 0 where none is given; refuse what is not one."""
+    return 0 if seed is None else check_whole(seed, "seed", UnknownMethodError)
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
@@ -124,15 +107,3 @@ def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
             for player, (treeplex, plan) in enumerate(zip(treeplexes, plans, strict=True))
         ]
     )
-
-
-def checked_number(number: Any, name: str) -> float:
-    """Return an argument as a float of at least 0, or refuse it.
-
-    Raises
-    ------
-    UnknownMethodError
-    """
-    if isinstance(number, bool) or not isinstance(number, int | float | np.number) or not number >= 0:
-        raise UnknownMethodError(f"{name} is {number!r}, expected a number of at least 0")
-    return float(number)

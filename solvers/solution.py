@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..models.constraints.builders import shown_number
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnsupportedProblemError
@@ -17,9 +18,6 @@ from ..seqform.game import Game
 from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
 from .status import Status
-
-if TYPE_CHECKING:
-    from .infeasibility import Infeasibility
 
 #: How many digits of a numerator or denominator are printed.
 SHOWN_DIGITS = 24
@@ -97,6 +95,60 @@ class ExactAnswer:
         return f"ExactAnswer(objective={fraction_text(self.objective, SHOWN_DIGITS)})"
 
 
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """Proof that one player's constraints exclude each other.
+
+    Attributes
+    ----------
+    player : int
+    least_violation : float or Fraction
+        The least sum of violations, V*.
+    proven : float
+        What the sum of violations is proven to be at least.
+    largest_violation : float or Fraction
+        The least possible largest violation.
+    conflict : tuple of str
+        Names of constraints that cannot be met together, though they can be when any one of them is left out; empty if
+        it was not sought.
+    strategy : Strategy
+        One whose sum of violations is :attr:`least_violation`.
+    violations : mapping of str to float
+        By constraint, of that strategy.
+    """
+
+    player: int
+    least_violation: float | Fraction
+    proven: float
+    largest_violation: float | Fraction
+    conflict: tuple[str, ...]
+    strategy: Strategy = field(repr=False)
+    violations: Mapping[str, float] = field(repr=False)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.conflict)
+        what = "excludes all strategies" if len(self.conflict) == 1 else "exclude each other"
+        return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
+
+
+class RunState:
+    """What a method keeps of a run: to go on where it stopped, and to report on it."""
+
+    @property
+    def multiplier_bound(self) -> float | None:
+        """What the multipliers were bounded by at the end; see :attr:`Solution.multiplier_bound`."""
+        return None
+
+    @property
+    def value_errors(self) -> tuple[float, ...] | None:
+        """The mean error of each step's queries, NaN where it was not measured; see :attr:`Solution.value_errors`."""
+        return None
+
+    def preference_record(self, solution: "Solution") -> dict[str, Any] | None:
+        """Return what the JSON of a solution says of its method's preferences; ``None`` if it has none."""
+        return None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Strategies with the bounds that they prove.
@@ -147,7 +199,7 @@ class Solution:
     multipliers: Mapping[str, float] = field(default_factory=dict)
     state: Any = field(default=None, repr=False)
     exact: ExactAnswer | None = None
-    infeasibility: "Infeasibility | None" = None
+    infeasibility: Infeasibility | None = None
 
     @property
     def objective(self) -> float | None:
@@ -250,8 +302,7 @@ class Solution:
     @property
     def multiplier_bound(self) -> float | None:
         """What the multipliers were bounded by at the end, where the method found a bound by doubling; see ``CCFR``."""
-        bound = getattr(self.state, "bound", None)
-        return None if bound is None else float(bound.beta)
+        return self._kept.multiplier_bound
 
     @property
     def value_errors(self) -> tuple[float | None, ...] | None:
@@ -259,8 +310,12 @@ class Solution:
 
         Payoff units; ``None`` for a step whose errors the value function did not measure, 0 where it was not asked.
         """
-        errors = getattr(self.state, "value_errors", None)
+        errors = self._kept.value_errors
         return None if errors is None else tuple(None if math.isnan(error) else float(error) for error in errors)
+
+    @property
+    def _kept(self) -> RunState:
+        return self.state if isinstance(self.state, RunState) else RunState()
 
     @property
     def violation(self) -> float:
@@ -314,7 +369,6 @@ class Solution:
             What was not computed is ``None``; NaN and infinity never appear.
         """
         from .. import __version__
-        from .style.report import preference_record
 
         game = self.problem.game
         value = self.value
@@ -349,7 +403,7 @@ class Solution:
             "conflict": None if self.infeasibility is None else list(self.infeasibility.conflict),
             "multipliers": dict(self.multipliers),
             "multiplier_bound": self.multiplier_bound,
-            "preference": preference_record(self),
+            "preference": self._kept.preference_record(self),
             "steps": None if self.steps is None else list(self.steps),
             "step_levels": [step.level for step in self.certificate.steps] or None,
             "step_gaps": [step.gap for step in self.certificate.steps] or None,

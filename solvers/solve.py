@@ -9,10 +9,10 @@ from ..seqform.errors import SolverError
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified
 from .dispatch import chosen_method, options_of, run_method
-from .infeasibility import Infeasibility, find_infeasibility
+from .infeasibility import find_infeasibility
 from .methods import Method
 from .outcome import Options, Outcome, Progress
-from .solution import Solution
+from .solution import Infeasibility, Solution
 from .status import Status
 
 

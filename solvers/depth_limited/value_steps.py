@@ -15,6 +15,7 @@ from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
 from ..regret.kernel import KernelState
 from ..regret.loop import PartArrays
+from ..solution import RunState
 from .method import DepthLimitedCFR
 from .regret_steps import AnsweringStepper, Placed, RegretStepSolver, check_double, compile_loop
 from .resolving import Listener, resolve
@@ -25,18 +26,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Queries:
+class Queries(RunState):
     """What a solve asked of its value function.
 
     Attributes
     ----------
     count : int
-    value_errors : tuple of float
+    errors : tuple of float
         See :class:`ValueStepSolver`.
     """
 
     count: int
-    value_errors: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def value_errors(self) -> tuple[float, ...]:
+        """The mean error of each step's queries."""
+        return self.errors
 
 
 #: Iterations that complete a step whose value function has no strategies, for its certificate.

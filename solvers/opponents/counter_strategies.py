@@ -1,7 +1,7 @@
 """Responses to an opponent of whom games were observed: the best against the worst opponent that fits them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,10 @@ from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
 from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
-from ..infeasibility import Infeasibility, find_infeasibility
+from ..infeasibility import find_infeasibility
 from ..methods import Method
 from ..outcome import Progress
-from ..solution import Solution
+from ..solution import Infeasibility, Solution
 from ..solve import solve
 from ..status import Status
 
@@ -226,6 +226,31 @@ class CounterStrategy:
             for event in order.tolist()
             if worth[event] > _NOTHING * model.game.sequence_form.payoff_scale
         ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the response as ``treeplex fit`` writes it."""
+        solution = self.solution
+        return {
+            "events": len(self.model.events),
+            "constraints": len(self.model.constraints),
+            "penalty": self.penalty,
+            "status": str(solution.status),
+            "message": solution.message,
+            "guaranteed": self.guaranteed,
+            "expected": self.expected,
+            "game_value": self.game_value,
+            "exploitability": self.exploitability,
+            "objective": solution.objective,
+            "lower": solution.lower,
+            "upper": solution.upper,
+            "violation": solution.violation,
+            "least_violation": self.least_violation,
+            "conflict": list(self.conflict),
+            "informative": [asdict(evidence) for evidence in self.informative()],
+            "iterations": solution.iterations,
+            "seconds": solution.seconds,
+            "build_seconds": solution.build_seconds,
+        }
 
 
 @dataclass(frozen=True, eq=False)

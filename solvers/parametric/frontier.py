@@ -7,11 +7,11 @@ import numpy as np
 
 from ...models.problems import RestrictedNash
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError
+from ...seqform.checks import check_number
+from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, legend, panels
 from ...seqform.strategy import Strategy
-from ..outcome import checked_number
 from ..solve import with_game_value
 from .envelope import Line, find_envelope
 from .program import ParametricProgram
@@ -124,7 +124,7 @@ def restricted_nash_frontier(
     >>> frontier.gains.round(6), frontier.exploitabilities.round(6) + 0.0
     (array([0.222222, 0.444444, 0.555556]), array([0.      , 0.055556, 0.277778]))
     """
-    accuracy = checked_number(accuracy, "accuracy")
+    accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     problem = RestrictedNash(game, opponent, p=0.5, game_value=game_value)
     if problem.game_value is None:
         problem = with_game_value(problem)

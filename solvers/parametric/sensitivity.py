@@ -11,9 +11,16 @@ import numpy as np
 from ...models.problems import Certificate, SaddleProblem
 from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidConstraintError, SolverError, UnsupportedProblemError, shown
+from ...seqform.checks import check_number
+from ...seqform.errors import (
+    InvalidConstraintError,
+    SolverError,
+    UnknownMethodError,
+    UnsupportedProblemError,
+    shown,
+)
 from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
-from ..outcome import checked_number, nearest_profile
+from ..outcome import nearest_profile
 from ..solve import with_game_value
 from .envelope import Envelope, Line, find_envelope
 from .program import Optimum, ParametricProgram
@@ -222,7 +229,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
             raise InvalidConstraintError(f"{what} is {shown(number)}, expected a finite number")
     if not lower < upper:
         raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
-    checked_accuracy = checked_number(accuracy, "accuracy")
+    checked_accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem)
     return _Bounds(problem, name, float(lower), float(upper)).function(checked_accuracy)

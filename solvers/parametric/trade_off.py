@@ -9,12 +9,12 @@ import numpy as np
 from ...models.constraints import functional_bound
 from ...models.problems import ConstrainedNash, EpsilonSafeStyle
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.checks import check_number
+from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
-from ..outcome import checked_number
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
 
@@ -107,7 +107,7 @@ class TradeOff(Drawn):
         UnknownMethodError
             If the loss is no number of at least 0.
         """
-        allowed = checked_number(max_loss, "max_loss")
+        allowed = check_number(max_loss, "max_loss", UnknownMethodError, "[0, inf]")
         first, last = self.free
         left = self.knots <= first
         right = self.knots >= last
@@ -166,6 +166,18 @@ class TradeOff(Drawn):
         axes.set(xlabel=self.description, ylabel="least loss", xlim=(self.knots[0], self.knots[-1]))
         axes.set_ylim(bottom=0.0)
         return figure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as ``treeplex style`` writes it: its pieces, with the least loss at both ends of each."""
+        knots, losses = self.knots.tolist(), self.losses.tolist()
+        columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], self.slopes.tolist())
+        names = ("from", "to", "loss_from", "loss_to", "slope")
+        return {
+            "functional": self.description,
+            "free": list(self.free),
+            "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
+            "gap": self.gap,
+        }
 
     def __repr__(self) -> str:
         low, high = (end + 0.0 for end in self.free)

@@ -22,8 +22,9 @@ from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
-from ..solution import Solution
+from ..solution import RunState, Solution
 from ..status import Status
+from ..style.report import preference_record
 from .constraints import KernelConstraints
 from .floors import NEAR as NEAR_STAKE
 from .floors import RAISE
@@ -115,7 +116,7 @@ def next_look(iterations: int, begun: int = 0) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class RegretState:
+class RegretState(RunState):
     """What a regret method needs to go on where it stopped."""
 
     method: RegretMethod
@@ -124,6 +125,15 @@ class RegretState:
     problem: tuple[object, ...]  # what identifies it beside the game: multipliers and regrets are of that alone
     bound: MultiplierBound | None = None
     stake: float | None = None  # of the floor, where there is one
+
+    @property
+    def multiplier_bound(self) -> float | None:
+        """What the multipliers were bounded by at the end, if there was a bound."""
+        return None if self.bound is None else self.bound.beta
+
+    def preference_record(self, solution: Solution) -> dict[str, Any] | None:
+        """Return how far preferences were followed, and what is proven of their cost."""
+        return preference_record(solution)
 
 
 class RegretStepper(Stepper):

@@ -1,7 +1,7 @@
 """What Preference-CFR proves of its averages: a bound of NashConv by the vulnerabilities."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_value
 from ...seqform.functional import leaves_below, reach_of_others
 from ...seqform.game import Game
+from ...seqform.strategy import Profile
 from ..methods import CFRPlus, PrefCFR
+from ..solution import Solution
 from .loop import LATE_BLOCK
-
-if TYPE_CHECKING:
-    from ...seqform.strategy import Profile
-    from ..solution import Solution
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class PreferenceBound:
         return None if self.finite_run is None else self.asymptotic + sum(self.finite_run)
 
 
-def preference_bound(solution: "Solution") -> PreferenceBound:
+def preference_bound(solution: Solution) -> PreferenceBound:
     """Return what Preference-CFR proves of its averages, computed from preferences and strategies.
 
     Parameters
@@ -102,7 +100,7 @@ def preference_bound(solution: "Solution") -> PreferenceBound:
     return PreferenceBound(vulnerability, _finite_run(solution, method, preference))
 
 
-def _charged(game: Game, preference: Preference, player: int, profile: "Profile") -> Floats:
+def _charged(game: Game, preference: Preference, player: int, profile: Profile) -> Floats:
     """Return the vulnerability of each infoset in counterfactual units."""
     beta = preference.vulnerability[player]
     if preference.units == "counterfactual" or not beta.any():
@@ -116,7 +114,7 @@ def _most(game: Game, player: int, rewards: Floats) -> float:
     return best_response_value(treeplex, np.asarray(treeplex.inflow.T @ rewards))
 
 
-def _finite_run(solution: "Solution", method: PrefCFR, preference: Preference) -> tuple[float, ...] | None:
+def _finite_run(solution: Solution, method: PrefCFR, preference: Preference) -> tuple[float, ...] | None:
     """Return what the length of a run adds to each player's bound."""
     game, iterations = solution.problem.game, solution.iterations
     leaves = game.sequence_form.leaves
@@ -151,7 +149,7 @@ def _finite_run(solution: "Solution", method: PrefCFR, preference: Preference) -
     return tuple(terms)
 
 
-def _from_the_beginning(solution: "Solution") -> bool:
+def _from_the_beginning(solution: Solution) -> bool:
     """Whether a run began with no more regrets than its method says."""
     state: Any = getattr(solution.state, "state", None)
     return state is not None and (state.origin is None or solution.method.initial_regrets > 0.0)

@@ -18,7 +18,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..certification import EXCLUDED, excluded
 from ..outcome import Options, Outcome, nearest_profile
-from ..solution import Solution
+from ..solution import RunState, Solution
 from ..status import Status
 
 #: Up to which room, relative to the largest number of a constraint, it counts as leaving none.
@@ -51,16 +51,16 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class PrunedState:
+class PrunedState(RunState):
     """What a run on faces needs to go on."""
 
     faces: tuple[bytes, ...]
-    state: Any
+    state: RunState
 
     @property
-    def bound(self) -> Any:
+    def multiplier_bound(self) -> float | None:
         """What bounds the multipliers, if anything does."""
-        return self.state.bound
+        return self.state.multiplier_bound
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,11 @@ import functools
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...models.games import load_game
+from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
@@ -15,28 +16,30 @@ from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..certification import certified_error
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
+from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
-from ..solution import Solution
+from ..solution import RunState, Solution
+from ..style.report import preference_record
 from .sampler import LocalPreference, Sampler, SamplerState
 from .tree import HistoryTree, history_tree
-
-if TYPE_CHECKING:
-    from ...models.problems import Certificate, Problem
-    from ..methods import MCCFR
 
 #: A start's regrets are so many times the game's largest payoff in all at each infoset.
 TRUST = 10.0
 
-_trees: "WeakKeyDictionary[SequenceForm, HistoryTree]" = WeakKeyDictionary()
+_trees: WeakKeyDictionary[SequenceForm, HistoryTree] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class SamplingState:
+class SamplingState(RunState):
     """What a method that samples needs to go on where it stopped."""
 
-    method: "MCCFR"
+    method: MCCFR
     state: SamplerState
+
+    def preference_record(self, solution: Solution) -> dict[str, Any] | None:
+        """Return how far preferences were followed."""
+        return preference_record(solution)
 
 
 def tree_for(game: Game) -> HistoryTree:
@@ -89,10 +92,10 @@ class SamplingStepper(Stepper):
         Of the averaged strategies at the last check.
     """
 
-    proof: "tuple[Profile, Certificate]"
+    proof: tuple[Profile, Certificate]
 
     def __init__(
-        self, problem: "Problem", options: Options, sampler: Sampler, rule: SamplingRule, state: SamplerState
+        self, problem: Problem, options: Options, sampler: Sampler, rule: SamplingRule, state: SamplerState
     ) -> None:
         self.problem, self.options = problem, options
         self.sampler, self.rule, self.state = sampler, rule, state
@@ -137,7 +140,7 @@ class SamplingStepper(Stepper):
         return [treeplex.plan(behaviour) for treeplex, behaviour in zip(treeplexes, behaviours, strict=True)]
 
 
-def stepper(method: "MCCFR", problem: "Problem", options: Options) -> SamplingStepper:
+def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingStepper:
     """Return the compiled samplers on a problem, ready to begin or to go on."""
     seed, game = checked_seed(options.seed), problem.game
     sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
@@ -147,7 +150,7 @@ def stepper(method: "MCCFR", problem: "Problem", options: Options) -> SamplingSt
     return SamplingStepper(problem, options, sampler, rule, state)
 
 
-def run(method: "MCCFR", problem: "Problem", options: Options) -> Outcome:
+def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes."""
     begun = time.perf_counter()
     loop = stepper(method, problem, options)
@@ -167,8 +170,8 @@ def run(method: "MCCFR", problem: "Problem", options: Options) -> Outcome:
 
 
 def _start(
-    method: "MCCFR",
-    problem: "Problem",
+    method: MCCFR,
+    problem: Problem,
     sampler: Sampler,
     rule: SamplingRule,
     preference: LocalPreference | None,

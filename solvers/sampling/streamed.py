@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...models.preferences import Prefer, PreferStrategy
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, in_words, resident_memory
-from ...seqform.checks import check_player
+from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
     GameTooLargeError,
     InvalidGameError,
@@ -24,15 +24,15 @@ from ...seqform.errors import (
 )
 from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
-from ...seqform.interchange.files import read_archive, reason_of, write_archive
+from ...seqform.interchange.files import naming, read_archive, refusing_unwritable, write_archive
 from ...seqform.rules import Rules
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
-from ..outcome import Options, Progress, checked_number, checked_seed, checked_whole
+from ..outcome import Options, Progress, checked_seed
 from ..status import Status
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
-from .walks import Infosets, OutOfMemoryError, OutOfTimeError, Settings, Update, Walker
+from .walks import Infosets, OutOfMemoryError, OutOfTimeError, Settings, Update, Walker, in_proportion
 
 _FORMAT, _VERSION = "treeplex streamed run", 1
 
@@ -212,7 +212,7 @@ class StreamedMCCFR:
         """
         if iterations is None and touched is None and seconds is None:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
-        limit = float("inf") if seconds is None else checked_number(seconds, "seconds")
+        limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self._walker.deadline = time.perf_counter() + limit
         self._before = self._resident() - self.memory  # what else grows between runs is none of their infosets
         first = self.iterations
@@ -223,21 +223,16 @@ class StreamedMCCFR:
         options = Options(
             tol=0.0,
             violation=0.0,
-            max_iterations=NEVER if iterations is None else checked_whole(iterations, "iterations"),
+            max_iterations=NEVER if iterations is None else check_whole(iterations, "iterations", UnknownMethodError),
             time_limit=limit,
             callback=None if progress is None else tell,
         )
-        most = NEVER if touched is None else self.touched + checked_whole(touched, "touched")
+        most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
         run = iterate(work, options)
         if self._pending is not None:  # Ctrl-C came while it was written
             self._write()
         return self._report(work.stopped or _STOPS[run.stopped], run.seconds, self.iterations == first)
-
-    def _turn_over(self) -> None:
-        """Let the next player walk."""
-        self._pending = self._walker.turn(self._turn, self.touched)
-        self._write()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
@@ -247,7 +242,33 @@ class StreamedMCCFR:
         InvalidStrategyError
             If the file cannot be written, or a label is of a type that files do not take.
         """
-        _write_run(path, self)
+        metadata = {
+            **self._identity,
+            "iterations": self.iterations,
+            "touched": self.touched,
+            "turn": self._turn,
+            "turns": self._walker.turns,
+            "random_state": str(self._walker.numbers.state),
+            "seed": str(self.seed),
+        }
+        try:
+            with naming(path), refusing_unwritable(path):
+                tables = (_arrays_of(table, player) for player, table in enumerate(self._tables))
+                write_archive(str(path), metadata, {name: values for each in tables for name, values in each.items()})
+        except InvalidGameError as error:
+            raise InvalidStrategyError(str(error)) from None
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        """What a file says of its run, and what has to be the same when it goes on."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "game": self.game_name,
+            "method": self.method.name,
+            "settings": [str(each) for each in self._walker.settings],
+            "players": self.num_players,
+        }
 
     @classmethod
     def load(
@@ -275,16 +296,33 @@ class StreamedMCCFR:
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
-        sampler = cls(game, method, memory=memory)
-        _read_run(path, sampler)
+        sampler, named = cls(game, method, memory=memory), one_line(str(path))
+        try:
+            metadata, arrays = read_archive(str(path))
+            for key, value in sampler._identity.items():
+                if metadata.get(key) != value:
+                    raise InvalidStrategyError(
+                        f"{named} does not hold a run of this kind: its {key} is {shown(metadata.get(key), 60)}, "
+                        f"expected {shown(value, 60)}"
+                    )
+            for player, table in enumerate(sampler._tables):
+                _fill(table, player, arrays)
+            sampler.seed = int(metadata["seed"])
+            sampler.iterations, sampler.touched = int(metadata["iterations"]), int(metadata["touched"])
+            sampler._turn = int(metadata["turn"]) % sampler.num_players
+            sampler._walker.turns[:] = [float(each) for each in metadata["turns"]]
+            sampler._walker.numbers.state = int(metadata["random_state"]) % 2**64
+        except FileNotFoundError:
+            raise InvalidStrategyError(f"{named}: no such file") from None
+        except GameTooLargeError as error:
+            raise GameTooLargeError(f"{named}: {error}") from None
+        except InvalidStrategyError:
+            raise
+        except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+            raise InvalidStrategyError(
+                f"{named} is not the file of a run, or damaged: {one_line(str(error))}"
+            ) from None
         return sampler
-
-    def _resume(
-        self, *, seed: int, iterations: int, touched: int, turn: int, turns: list[float], random_state: int
-    ) -> None:
-        self.seed, self.iterations, self.touched, self._turn = seed, iterations, touched, turn
-        self._walker.turns[:] = turns
-        self._walker.numbers.state = random_state
 
     def _write(self) -> None:
         """Write what a turn changes: again from the beginning, if Ctrl-C broke into it.
@@ -294,8 +332,7 @@ class StreamedMCCFR:
         update = self._pending
         assert update is not None
         self._walker.apply(update)
-        self.touched = update.before + update.touched
-        self._walker.turns[update.player] = update.turns
+        self.touched = update.touched
         self._turn = (update.player + 1) % len(self._tables)
         # The last player's turn ends an iteration.
         self.iterations = int(update.turns) - bool(self._turn)
@@ -340,13 +377,8 @@ class StreamedMCCFR:
         for number in range(len(table)):
             start, stop = table.starts[number], table.starts[number + 1]
             weights = table.sums[start:stop]
-            total = 0.0
-            for weight in weights:
-                total += weight
-            if total > 0.0 and not current:
-                shares.extend([weight / total for weight in weights])
-            else:
-                shares.extend(self._walker.policy(table, number))
+            averaged = any(weights) and not current
+            shares.extend(in_proportion(weights) if averaged else self._walker.policy(table, number))
         return StreamedStrategy.of(table, shares)
 
     @property
@@ -440,7 +472,8 @@ class _StreamingStepper(Stepper):
                 if sampler.touched >= self.most_touched and not sampler._turn:
                     self.stopped = "touched"
                     return
-                sampler._turn_over()
+                sampler._pending = sampler._walker.turn(sampler._turn, sampler.touched)
+                sampler._write()
         except OutOfTimeError:
             self.stopped = "time"
         except OutOfMemoryError:
@@ -483,93 +516,20 @@ def _method_of(method: Any) -> MCCFR:
     return chosen
 
 
-def _write_run(path: str | PathLike[str], sampler: "StreamedMCCFR") -> None:
-    """Write a run to an ``.npz`` file: arrays, and the rest as JSON; nothing is pickled.
-
-    Raises
-    ------
-    InvalidStrategyError
-        If the file cannot be written, or a label is of a type that files do not take.
-    """
-    walker = sampler._walker
-    metadata = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "game": sampler.game_name,
-        "method": sampler.method.name,
-        "settings": [str(each) for each in walker.settings],
-        "players": sampler.num_players,
-        "iterations": sampler.iterations,
-        "touched": sampler.touched,
-        "turn": sampler._turn,
-        "turns": walker.turns,
-        "random_state": str(walker.numbers.state),
-        "seed": str(sampler.seed),
+def _arrays_of(table: Infosets, player: int) -> dict[str, npt.NDArray[Any]]:
+    """Return what is known of a player's infosets as a file holds it."""
+    count, size = len(table), table.num_sequences
+    menus = {menu: place for place, menu in enumerate(dict.fromkeys(table.menus[:count]))}
+    baselines = {f"baselines_{player}_{other}": numbers for other, numbers in enumerate(table.baselines)}
+    sequences = {f"regrets_{player}": table.regrets, f"sums_{player}": table.sums} | baselines
+    return {
+        f"labels_{player}": _packed(list(table.numbers)),
+        f"menus_{player}": _packed(list(menus)),
+        f"menu_{player}": np.array([menus[menu] for menu in table.menus[:count]], dtype=np.int64),
+        f"parents_{player}": np.array(table.parents[:count], dtype=np.int64),
+        f"visits_{player}": np.array(table.visits[:count], dtype=np.float64),
+        **{name: np.array(numbers[:size], dtype=np.float64) for name, numbers in sequences.items()},
     }
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    try:
-        for player, table in enumerate(sampler._tables):
-            count, size = len(table), table.starts[len(table)]
-            menus = {menu: place for place, menu in enumerate(dict.fromkeys(table.menus[:count]))}
-            arrays[f"labels_{player}"] = _packed(list(table.numbers))
-            arrays[f"menus_{player}"] = _packed(list(menus))
-            arrays[f"menu_{player}"] = np.array([menus[menu] for menu in table.menus[:count]], dtype=np.int64)
-            arrays[f"parents_{player}"] = np.array(table.parents[:count], dtype=np.int64)
-            arrays[f"regrets_{player}"] = np.array(table.regrets[:size], dtype=np.float64)
-            arrays[f"sums_{player}"] = np.array(table.sums[:size], dtype=np.float64)
-            arrays[f"visits_{player}"] = np.array(table.visits[:count], dtype=np.float64)
-            for other, baselines in enumerate(table.baselines):
-                arrays[f"baselines_{player}_{other}"] = np.array(baselines[:size], dtype=np.float64)
-        write_archive(str(path), metadata, arrays)
-    except (OSError, TypeError, ValueError) as error:
-        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {reason_of(error)}") from None
-
-
-def _read_run(path: str | PathLike[str], sampler: "StreamedMCCFR") -> None:
-    """Put a sampler that has not run yet where a run that was written stopped.
-
-    Raises
-    ------
-    InvalidStrategyError
-        If the file cannot be read, or is of another game or method.
-    GameTooLargeError
-        If it may take more memory than the budget for building a game.
-    """
-    named = one_line(str(path))
-    try:
-        metadata, arrays = read_archive(str(path))
-        expected = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "game": sampler.game_name,
-            "method": sampler.method.name,
-            "settings": [str(each) for each in sampler._walker.settings],
-            "players": sampler.num_players,
-        }
-        for key, value in expected.items():
-            if metadata.get(key) != value:
-                raise InvalidStrategyError(
-                    f"{named} holds no run of this kind: its {key} is {shown(metadata.get(key), 60)}, expected "
-                    f"{shown(value, 60)}"
-                )
-        for player, table in enumerate(sampler._tables):
-            _fill(table, player, arrays)
-        sampler._resume(
-            seed=int(metadata["seed"]),
-            iterations=int(metadata["iterations"]),
-            touched=int(metadata["touched"]),
-            turn=int(metadata["turn"]) % sampler.num_players,
-            turns=[float(each) for each in metadata["turns"]],
-            random_state=int(metadata["random_state"]) % 2**64,
-        )
-    except FileNotFoundError:
-        raise InvalidStrategyError(f"{named}: no such file") from None
-    except GameTooLargeError as error:
-        raise GameTooLargeError(f"{named}: {error}") from None
-    except InvalidStrategyError:
-        raise
-    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise InvalidStrategyError(f"{named} is no file of a run, or a damaged one: {one_line(str(error))}") from None
 
 
 def _fill(table: Infosets, player: int, arrays: dict[str, npt.NDArray[Any]]) -> None:

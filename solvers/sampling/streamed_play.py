@@ -4,35 +4,42 @@ import json
 import math
 import time
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from ...models.play import MeanResult
+from ...seqform.arrays import Floats
+from ...seqform.checks import check_choice, check_number, check_player, check_whole
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
     InvalidStrategyError,
     UnknownMethodError,
     UnsupportedProblemError,
-    one_line,
     shown,
 )
 from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json
-from ...seqform.interchange.files import check_memory, reason_of, regular_size, writing_whole
+from ...seqform.interchange.files import (
+    check_memory,
+    naming,
+    refusing_unreadable,
+    refusing_unwritable,
+    regular_size,
+    writing_whole,
+)
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
-from ..outcome import checked_number, checked_whole
 from .splitmix import SplitMix64, first_random_state
-from .walks import Infosets, OutOfTimeError, Settings, Walker
+from .walks import Infosets, OutOfTimeError, Settings, Walker, one_hot
 
 _FILE_VERSION = 1
 #: Bytes of memory for each byte of a file.
@@ -47,11 +54,11 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     Parameters
     ----------
     player : int
-    numbers : mapping
+    numbers : dict
         From labels to numbers of infosets, in their order. It may grow: later ones are not of this strategy.
-    menus : sequence of tuple
+    menus : list of tuple
         Of each infoset the actions.
-    starts : sequence of int
+    starts : array of int
         Of each infoset its first place among the probabilities; then how many these are.
     shares : array of float
         The probabilities, infoset by infoset.
@@ -71,9 +78,9 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     def __init__(
         self,
         player: int,
-        numbers: Mapping[Hashable, int],
-        menus: Sequence[tuple[Hashable, ...]],
-        starts: "Sequence[int]",
+        numbers: dict[Hashable, int],
+        menus: list[tuple[Hashable, ...]],
+        starts: "array[int]",
         shares: "array[float]",
     ) -> None:
         self.player = player
@@ -84,6 +91,14 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     def of(cls, table: Infosets, shares: "array[float]") -> "StreamedStrategy":
         """Return the strategy with these probabilities at the infosets that have been met so far."""
         return cls(table.player, table.numbers, table.menus, table.starts[: len(table) + 1], shares)
+
+    def add(self, infoset: Hashable, actions: tuple[Hashable, ...], shares: Sequence[float]) -> None:
+        """Add an infoset that is not known yet, with the probabilities of its actions."""
+        self._menus.append(actions)
+        self._shares.extend(shares)
+        self._starts.append(len(self._shares))
+        self._numbers[infoset] = self._count
+        self._count += 1
 
     def __len__(self) -> int:
         return self._count
@@ -214,11 +229,15 @@ class StreamedProfile(Sequence[StreamedStrategy]):
         """
         header = {"treeplex_strategies": _FILE_VERSION, "game": game, "players": len(self)}
         try:
-            with writing_whole(path) as passing, passing.open("w", encoding="utf-8", newline="\n") as file:
+            with (
+                naming(path),
+                refusing_unwritable(path),
+                writing_whole(path) as passing,
+                passing.open("w", encoding="utf-8", newline="\n") as file,
+            ):
                 file.write(_line(header))
                 for strategy in self:
-                    for label in strategy:
-                        played = strategy[label]
+                    for label, played in strategy.items():
                         line = {
                             "player": strategy.player,
                             "infoset": encode(label),
@@ -226,10 +245,8 @@ class StreamedProfile(Sequence[StreamedStrategy]):
                             "probabilities": list(played.values()),
                         }
                         file.write(_line(line))
-        except InvalidGameError as error:  # a label
-            raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {error}") from None
-        except (OSError, TypeError, ValueError) as error:
-            raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {reason_of(error)}") from None
+        except InvalidGameError as error:
+            raise InvalidStrategyError(str(error)) from None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "StreamedProfile":
@@ -242,19 +259,14 @@ class StreamedProfile(Sequence[StreamedStrategy]):
         GameTooLargeError
             If it may take more memory than the budget for building a game.
         """
-        name = one_line(str(path))
         try:
-            check_memory(_EXPANSION * regular_size(path))
-            with Path(path).open("r", encoding="utf-8") as file:
-                return cls(_read(file, name))
-        except (GameFileError, OSError) as error:
-            raise InvalidStrategyError(f"{name}: {reason_of(error)}") from None
-        except UnicodeDecodeError:
-            raise InvalidStrategyError(f"{name} is no file of strategies: it is no text in UTF-8") from None
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InvalidStrategyError):
-                raise
-            raise InvalidStrategyError(f"{name} cannot be read: {reason_of(error)}") from None
+            with refusing_unreadable(path):
+                check_memory(_EXPANSION * regular_size(path))
+                with Path(path).open("r", encoding="utf-8") as file:
+                    strategies = _read(file)
+        except GameFileError as error:
+            raise InvalidStrategyError(str(error)) from None
+        return cls(strategies)
 
 
 @dataclass(frozen=True)
@@ -317,9 +329,10 @@ def streamed_payoffs(
     True
     """
     rules, _, _ = rules_of(game)
-    _check_profile(rules, profile)
-    sums = _played(rules, profile, _games(games), seed)
-    return tuple(_interval(sums, player, confidence) for player in range(len(profile)))
+    payoffs = _played(rules, profile, _checked_games(rules, profile, games), seed)
+    variances = payoffs.var(axis=0, ddof=1) / len(payoffs)
+    pairs = zip(payoffs.mean(axis=0).tolist(), variances.tolist(), strict=True)
+    return tuple(_interval(mean, variance, confidence) for mean, variance in pairs)
 
 
 def streamed_gain(
@@ -387,33 +400,18 @@ def streamed_gain(
     True
     """
     rules, _, _ = rules_of(game)
-    _check_profile(rules, profile)
-    if isinstance(player, bool) or player not in range(len(profile)):
-        raise InvalidGameError(f"player is {shown(player)}, expected one from 0 to {len(profile) - 1}")
-    if sampling not in ("external", "outcome"):
-        raise UnknownMethodError(f"sampling is {shown(sampling)}, expected external or outcome")
+    games = _checked_games(rules, profile, games)
+    player = check_player(player, len(profile), InvalidGameError)
+    check_choice(sampling, "sampling", UnknownMethodError, ("external", "outcome"))
     if iterations is None and seconds is None:
         raise UnknownMethodError("a response is learned without a limit, expected iterations or seconds")
-    response = _learned(rules, profile, int(player), iterations, seconds, sampling, checked_whole(seed, "seed"))
+    seed = check_whole(seed, "seed", UnknownMethodError)
+    response = _learned(rules, profile, player, iterations, seconds, sampling, seed)
     responding = StreamedProfile([response if each.player == player else each for each in profile])
-    with_it = _played(rules, responding, _games(games), seed + 1)
-    without = _played(rules, profile, games, seed + 2)
-    mean = with_it.mean(player) - without.mean(player)
-    reach = _quantile(confidence) * math.sqrt((with_it.variance(player) + without.variance(player)) / games)
-    return StreamedGain(int(player), response, MeanResult(mean, mean - reach, mean + reach))
-
-
-class _Responding(Walker):
-    """Walks of a player against others whose strategies are fixed."""
-
-    fixed: StreamedProfile
-    player: int
-
-    def _play(self, who: int, state: Any, parent: int) -> tuple[int, tuple[Hashable, ...], list[float]]:
-        if who == self.player:
-            return super()._play(who, state, parent)
-        menu = tuple(self.rules.actions(state))
-        return -1, menu, self.fixed[who].probabilities(self.rules.infoset(state), menu)
+    with_it = _played(rules, responding, games, seed + 1)[:, player]
+    without = _played(rules, profile, games, seed + 2)[:, player]
+    variance = float(with_it.var(ddof=1) + without.var(ddof=1)) / games
+    return StreamedGain(player, response, _interval(float(with_it.mean() - without.mean()), variance, confidence))
 
 
 def _learned(
@@ -428,83 +426,50 @@ def _learned(
     """Return the response that walks against fixed strategies make."""
     tables = [Infosets(each, len(profile)) for each in range(len(profile))]
     settings = Settings(sampling == "outcome", False, float("-inf"), 0.6, None)
-    walker = _Responding(rules, tables, settings, SplitMix64(first_random_state(seed)))
-    walker.fixed, walker.player = profile, player
-    walker.deadline = math.inf if seconds is None else time.perf_counter() + checked_number(seconds, "seconds")
-    most = math.inf if iterations is None else checked_whole(iterations, "iterations")
+    others = {each.player: each.probabilities for each in profile if each.player != player}
+    walker = Walker(rules, tables, settings, SplitMix64(first_random_state(seed)), fixed=others)
+    most = math.inf if iterations is None else check_whole(iterations, "iterations", UnknownMethodError)
+    if seconds is not None:
+        walker.deadline = time.perf_counter() + check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
     try:
         while walker.turns[player] < most and time.perf_counter() < walker.deadline:
-            walker.apply(walker.learn(player))
-            walker.turns[player] += 1.0
+            walker.apply(walker.turn(player, averages=False))
     except OutOfTimeError:
         pass
     table = tables[player]
     shares = array("d")
     for number in range(len(table)):
-        regrets = table.regrets[table.starts[number] : table.starts[number + 1]]
-        best = regrets.index(max(regrets))
-        shares.extend(1.0 if action == best else 0.0 for action in range(len(regrets)))
+        shares.extend(one_hot(table.regrets[table.starts[number] : table.starts[number + 1]]))
     return StreamedStrategy.of(table, shares)
 
 
-class _Sums:
-    """Sums of payoffs and of their squares."""
-
-    def __init__(self, players: int) -> None:
-        self.games = 0
-        self.payoffs, self.squares = [0.0] * players, [0.0] * players
-
-    def add(self, payoffs: Sequence[float]) -> None:
-        self.games += 1
-        for player, payoff in enumerate(payoffs):
-            self.payoffs[player] += payoff
-            self.squares[player] += payoff * payoff
-
-    def mean(self, player: int) -> float:
-        return self.payoffs[player] / self.games
-
-    def variance(self, player: int) -> float:
-        spread = self.squares[player] - self.games * self.mean(player) ** 2
-        return max(spread, 0.0) / (self.games - 1)
+def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Floats:
+    """Play games at random; return what each paid, shape (games, players)."""
+    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError)))
+    tables = [Infosets(player, len(profile)) for player in range(len(profile))]
+    fixed = {each.player: each.probabilities for each in profile}
+    walker = Walker(rules, tables, Settings(True, False, 0.0, 0.0, None), numbers, fixed=fixed)
+    payoffs = np.empty((games, len(profile)))
+    for game in range(games):
+        payoffs[game] = walker.play()
+    return payoffs
 
 
-def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> _Sums:
-    """Play games at random."""
-    players = len(profile)
-    tables = [Infosets(player, players) for player in range(players)]
-    numbers = SplitMix64(first_random_state(checked_whole(seed, "seed")))
-    walker = Walker(rules, tables, Settings(True, False, 0.0, 0.0, None), numbers)
-    sums = _Sums(players)
-    for _ in range(games):
-        sums.add(walker.play(profile))
-    return sums
-
-
-def _interval(sums: _Sums, player: int, confidence: float) -> MeanResult:
-    mean = sums.mean(player)
-    reach = _quantile(confidence) * math.sqrt(sums.variance(player) / sums.games)
+def _interval(mean: float, variance: float, confidence: Any) -> MeanResult:
+    """Return the interval about a mean of many numbers, itself of such a variance."""
+    share = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
+    reach = NormalDist().inv_cdf((1.0 + share) / 2.0) * math.sqrt(variance)
     return MeanResult(mean, mean - reach, mean + reach)
 
 
-def _quantile(confidence: Any) -> float:
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.0 < confidence < 1.0:
-        raise InvalidStrategyError(f"confidence is {shown(confidence)}, expected a number between 0 and 1")
-    return NormalDist().inv_cdf((1.0 + confidence) / 2.0)
-
-
-def _check_profile(rules: Rules, profile: Any) -> None:
+def _checked_games(rules: Rules, profile: Any, games: Any) -> int:
+    """Return how many games are to be played by a profile, or refuse one of the two."""
     if not isinstance(profile, StreamedProfile) or len(profile) != rules.num_players:
         raise InvalidStrategyError(
-            f"{shown(profile)} is no streamed profile of the game: one StreamedStrategy for each of "
-            f"{rules.num_players} players is needed"
+            f"{shown(profile)} is not a streamed profile of the game: expected one StreamedStrategy for each of "
+            f"{rules.num_players} players"
         )
-
-
-def _games(games: Any) -> int:
-    number = checked_whole(games, "games")
-    if number < 2:
-        raise InvalidStrategyError(f"games are {number}, expected 2 at least: one has no spread")
-    return number
+    return check_whole(games, "games", InvalidStrategyError, "[2, inf)")  # one game has no spread
 
 
 def rules_of(game: Any) -> tuple[Rules, str, Mapping[str, Hashable]]:
@@ -533,75 +498,61 @@ def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-class _Lines:
-    """The infosets of one player, as a file gives them."""
+def _read(lines: Iterable[str]) -> list[StreamedStrategy]:
+    """Return the strategies that the lines of a file hold.
 
-    def __init__(self) -> None:
-        self.numbers: dict[Hashable, int] = {}
-        self.menus: list[tuple[Hashable, ...]] = []
-        self.starts, self.shares = array("q", [0]), array("d")
-
-
-def _read(lines: Iterator[str], name: str) -> list[StreamedStrategy]:
-    players: list[_Lines] | None = None
+    Raises
+    ------
+    GameFileError
+        With the line.
+    """
+    strategies: list[StreamedStrategy] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-
-        def refuse(message: str, number: int = number) -> NoReturn:
-            raise InvalidStrategyError(f"{name}: line {number}: {message}")
-
         try:
             record = from_json(line)
+            if not isinstance(record, dict):
+                raise GameFileError(f"it is {shown(record, 60)}, expected an object")
+            if strategies:
+                _add(strategies, record)
+            else:
+                players = range(_num_players(record))
+                strategies = [StreamedStrategy(each, {}, [], array("q", [0]), array("d")) for each in players]
         except InvalidGameError as error:
-            refuse(str(error))
-        if not isinstance(record, dict):
-            refuse(f"it is {shown(record, 60)}, expected an object")
-        if players is None:
-            players = _players(record, refuse)
-        else:
-            _add(players, record, refuse)
-    if players is None:
-        raise InvalidStrategyError(f"{name} is no file of strategies: it is empty")
-    return [
-        StreamedStrategy(player, read.numbers, read.menus, read.starts, read.shares)
-        for player, read in enumerate(players)
-    ]
+            raise GameFileError(str(error), line=number) from None
+    if not strategies:
+        raise GameFileError("expected a file of strategies: it is empty")
+    return strategies
 
 
-def _players(header: dict[str, Any], refuse: Any) -> list[_Lines]:
-    version: Any = header.get("treeplex_strategies")
-    count: Any = header.get("players")
+def _num_players(header: dict[str, Any]) -> int:
+    version, count = header.get("treeplex_strategies"), header.get("players")
     if version != _FILE_VERSION:
-        refuse(f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: it is no file of strategies")
+        raise GameFileError(
+            f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: it is not a file of strategies"
+        )
     if type(count) is not int or not 1 <= count <= 1000:
-        refuse(f"players is {shown(count, 60)}, expected their number")
-    return [_Lines() for _ in range(count)]
+        raise GameFileError(f"players is {shown(count, 60)}, expected their number")
+    return count
 
 
-def _add(players: list[_Lines], record: dict[str, Any], refuse: Any) -> None:
+def _add(strategies: Sequence[StreamedStrategy], record: dict[str, Any]) -> None:
     for key in ("player", "infoset", "actions", "probabilities"):
         if key not in record:
-            refuse(f"{key} is missing: expected player, infoset, actions and probabilities")
+            raise GameFileError(f"{key} is missing: expected player, infoset, actions and probabilities")
     player, actions, shares = record["player"], record["actions"], record["probabilities"]
-    if type(player) is not int or not 0 <= player < len(players):
-        refuse(f"player is {shown(player, 60)}, expected 0 to {len(players) - 1}")
+    if type(player) is not int or not 0 <= player < len(strategies):
+        raise GameFileError(f"player is {shown(player, 60)}, expected 0 to {len(strategies) - 1}")
     if not isinstance(actions, list) or not isinstance(shares, list) or len(actions) != len(shares) or not actions:
-        refuse("actions and probabilities are not two lists of the same length")
-    try:
-        label, menu = decode(record["infoset"]), tuple(decode(action) for action in actions)
-    except InvalidGameError as error:
-        refuse(str(error))
+        raise GameFileError("actions and probabilities are not two lists of the same length")
+    label, menu = decode(record["infoset"]), tuple(decode(action) for action in actions)
     if not all(type(share) in (int, float) and 0.0 <= share <= 1.0 + PLAN_TOLERANCE for share in shares) or not (
         abs(math.fsum(shares) - 1.0) <= PLAN_TOLERANCE
     ):
-        refuse(f"probabilities are {shown(shares, 60)}, expected numbers from 0 on that sum to 1")
-    read = players[player]
-    if label in read.numbers:
-        refuse(f"infoset {shown(label)} of player {player} stands there twice")
+        raise GameFileError(f"probabilities are {shown(shares, 60)}, expected numbers from 0 on that sum to 1")
+    if label in strategies[player]:
+        raise GameFileError(f"infoset {shown(label)} of player {player} stands there twice")
     if len(set(menu)) < len(menu):
-        refuse(f"actions are {shown(menu, 60)}, expected distinct labels")
-    read.numbers[label] = len(read.menus)
-    read.menus.append(menu)
-    read.shares.extend(np.asarray(shares, dtype=np.float64).tolist())
-    read.starts.append(len(read.shares))
+        raise GameFileError(f"actions are {shown(menu, 60)}, expected distinct labels")
+    strategies[player].add(label, menu, [float(share) for share in shares])

@@ -10,20 +10,17 @@ import sys
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from ...models.preferences import Prefer, PreferStrategy
+from ...seqform.checks import is_whole
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
 from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ..methods import MCCFR
 from .splitmix import SplitMix64, cumulative
-
-if TYPE_CHECKING:
-    from ..methods import MCCFR
-    from .streamed_play import StreamedProfile
 
 #: An infoset: its entry in a dictionary, its number, a reference to its actions, and room for arrays to grow.
 _INFOSET = 130
@@ -103,7 +100,7 @@ class Infosets:
     @property
     def num_sequences(self) -> int:
         """Number of sequences, without the empty one."""
-        return self.starts[-1]
+        return self.starts[len(self)]
 
     def add(self, label: Hashable, actions: Iterable[Hashable], parent: int) -> int:
         """Add an infoset that is met for the first time, and return its number.
@@ -194,14 +191,9 @@ class Update(NamedTuple):
     """What one turn of a player changes: new values, so that writing them twice does no harm."""
 
     player: int
-    averaged: int
-    regrets: list[tuple[int, list[float]]]
-    visits: list[tuple[int, float]]
-    baselines: list[tuple[Any, int, float]]
-    sums: dict[int, list[float]]
-    touched: int
-    before: int = 0  # histories touched before it
-    turns: float = 0.0  # of the player, this one included
+    writes: list[tuple[Any, int, list[float]]]  # arrays, the first place in each, and the values from there on
+    touched: int  # histories, those before it included
+    turns: float  # of the player, this one included
 
 
 class Settings(NamedTuple):
@@ -216,7 +208,7 @@ class Settings(NamedTuple):
     conditional: bool = False
 
     @classmethod
-    def of(cls, method: "MCCFR", num_players: int) -> "Settings":
+    def of(cls, method: MCCFR, num_players: int) -> "Settings":
         """Return what a method samples in a game of so many players."""
         rule, bias = method.sampling_rule(num_players), method.bias
         return cls(
@@ -242,6 +234,8 @@ class Walker:
     numbers : SplitMix64
     look : callable, optional
         Called now and then when infosets have been met for the first time; it may raise :class:`OutOfMemoryError`.
+    fixed : mapping, optional
+        By player who does not learn, the function from an infoset and its actions to their probabilities.
 
     Attributes
     ----------
@@ -258,16 +252,18 @@ class Walker:
         settings: Settings,
         numbers: SplitMix64,
         look: Callable[[], None] | None = None,
+        fixed: Mapping[int, Callable[[Hashable, Sequence[Hashable]], list[float]]] | None = None,
     ) -> None:
         self.rules, self.tables, self.settings, self.numbers = rules, tables, settings, numbers
         self.turns = [0.0] * len(tables)
         self.deadline = math.inf
+        self._fixed = fixed or {}
         self._root = rules.initial_state()
         self._look, self._met = look, 0
         self._chances: dict[Any, list[float]] = {}
         self._players = frozenset(range(len(tables)))
 
-    def turn(self, player: int, before: int = 0) -> Update:
+    def turn(self, player: int, before: int = 0, averages: bool = True) -> Update:
         """Walk for one player, as its turn in an iteration is, and return what changes.
 
         Parameters
@@ -275,6 +271,8 @@ class Walker:
         player : int
         before : int
             How many histories have been touched before.
+        averages : bool
+            Whether policies are added to averages.
 
         Raises
         ------
@@ -282,46 +280,27 @@ class Walker:
         InvalidGameError
             If the rules are none; the message shows the state.
         """
-        settings = self.settings
-        random_state, touched, sums = self.numbers.state, 0, None
-        averaged = (player + 1) % len(self.tables) if settings.simple else player
+        random_state, touched = self.numbers.state, before
+        writes: list[tuple[Any, int, list[float]]] = []
+        averaged = (player + 1) % len(self.tables) if averages and self.settings.simple else player
+        walk = self._outcome if self.settings.outcome else self._external
         try:
-            if not settings.simple:
-                sums, touched = self._average(player)
-            walk = self._outcome if settings.outcome else self._external
-            update = walk(player, averaged)
+            if averages and not self.settings.simple:
+                touched += self._average(player, writes)
+            touched += walk(player, averaged, writes)
         except BaseException:
             self.numbers.state = random_state
             raise
-        turns = self.turns[player] + 1.0
-        if sums is None:
-            return update._replace(before=before, turns=turns)
-        return update._replace(sums=sums, touched=update.touched + touched, before=before, turns=turns)
+        return Update(player, writes, touched, self.turns[player] + 1.0)
 
     def apply(self, update: Update) -> None:
         """Write what a turn changes."""
-        table, averaged = self.tables[update.player], self.tables[update.averaged]
-        for start, new in update.regrets:
-            table.regrets[start : start + len(new)] = array("d", new)
-        for number, count in update.visits:
-            table.visits[number] = count
-        for baselines, place, value in update.baselines:
-            baselines[place] = value
-        for start, new in update.sums.items():
-            averaged.sums[start : start + len(new)] = array("d", new)
+        for target, place, values in update.writes:
+            target[place : place + len(values)] = array("d", values)
+        self.turns[update.player] = update.turns
 
-    def learn(self, player: int) -> Update:
-        """Walk for one player and average nothing.
-
-        Raises
-        ------
-        OutOfTimeError, OutOfMemoryError, InvalidGameError
-            As :meth:`turn`.
-        """
-        return (self._outcome if self.settings.outcome else self._external)(player, player)
-
-    def play(self, profile: "StreamedProfile") -> list[float]:
-        """Play one game at random, each player by its strategy, and return everybody's payoff.
+    def play(self) -> list[float]:
+        """Play one game at random, each player as it is fixed, and return everybody's payoff.
 
         Raises
         ------
@@ -330,55 +309,39 @@ class Walker:
         InvalidStrategyError
             If a strategy knows an infoset with other actions.
         """
-        rules = self.rules
-        state, moves = self._root, 0
-        while True:
-            who = rules.player(state)
-            if who == TERMINAL:
-                return [self._payoff(state, player) for player in range(len(self.tables))]
-            if who == CHANCE:
-                state = self._after_chance(state)
-            else:
-                menu = tuple(rules.actions(state))
-                policy = profile[self._mover(state, who)].probabilities(rules.infoset(state), menu)
-                state = rules.child(state, menu[self._chosen(policy, 0.0)])
-            moves += 1
-            if not moves % _LOOK:
-                self._pause(moves, 0)
+
+        def move(who: int, state: Any) -> Hashable:
+            _, menu, policy = self._play(who, state, -1)
+            return menu[self._chosen(policy, 0.0)]
+
+        leaf, _ = self._path(self._root, move)
+        return [self._payoff(leaf, player) for player in range(len(self.tables))]
 
     # What is played.
 
     def policy(self, table: Infosets, number: int) -> list[float]:
         """Return the policy at an infoset by the local rule."""
         start, stop = table.starts[number], table.starts[number + 1]
-        total = 0.0
+        regrets = table.regrets[start:stop]
         if not table.prefers:
-            policy = [max(0.0, regret) for regret in table.regrets[start:stop]]
-            for weight in policy:
-                total += weight
-        else:
-            least = table.thresholds[number]
-            least *= table.visits[number] if self.settings.conditional else self.turns[table.player]
-            degrees = table.degrees[start:stop]
-            policy = [
-                degree * max(regret - least, 0.0)
-                for degree, regret in zip(degrees, table.regrets[start:stop], strict=True)
-            ]
-            for weight in policy:
-                total += weight
-            if total > 0.0 and self.settings.greedy:
-                best = policy.index(max(policy))
-                return [1.0 if action == best else 0.0 for action in range(stop - start)]
-            if not total > 0.0:
-                policy = [degree - 1.0 for degree in degrees]
-                for weight in policy:
-                    total += weight
-        if total > 0.0:
-            return [weight / total for weight in policy]
-        return [1.0 / (stop - start)] * (stop - start)
+            return in_proportion([max(0.0, regret) for regret in regrets])
+        least = table.thresholds[number]
+        least *= table.visits[number] if self.settings.conditional else self.turns[table.player]
+        degrees = table.degrees[start:stop]
+        weights = [degree * max(regret - least, 0.0) for degree, regret in zip(degrees, regrets, strict=True)]
+        most = max(weights)
+        if not most > 0.0:
+            return in_proportion([degree - 1.0 for degree in degrees])
+        if self.settings.greedy:
+            return one_hot(weights)
+        return in_proportion(weights)
 
     def _play(self, who: int, state: Any, parent: int) -> tuple[int, tuple[Hashable, ...], list[float]]:
-        """Return the number of the infoset where a player moves, its actions and the policy there."""
+        """Return the number of the infoset where a player moves, its actions and the policy there; -1 if fixed."""
+        fixed = self._fixed.get(who)
+        if fixed is not None:
+            menu = tuple(self.rules.actions(state))
+            return -1, menu, fixed(self.rules.infoset(state), menu)
         number, menu = self._meet(who, state, parent)
         return number, menu, self.policy(self.tables[who], number)
 
@@ -467,68 +430,71 @@ class Walker:
 
     def _mover(self, state: Any, who: Any) -> int:
         """Return a player's number, or refuse what is none."""
-        if not isinstance(who, Integral) or isinstance(who, bool) or who not in self._players:
-            self._refuse_mover(state, who)
+        if not is_whole(who) or who not in self._players:
+            raise InvalidGameError(
+                f"the state {shown(state)} has player {shown(who)}, expected 0 to {len(self.tables) - 1}, chance "
+                f"({CHANCE}) or the end ({TERMINAL})"
+            )
         return int(who)
 
-    def _refuse_mover(self, state: Any, who: Any) -> NoReturn:
-        raise InvalidGameError(
-            f"the state {shown(state)} has player {shown(who)}, expected 0 to {len(self.tables) - 1}, chance "
-            f"({CHANCE}) or the end ({TERMINAL})"
-        )
-
-    def _pause(self, touched: int, leaf: int) -> None:
+    def _pause(self, moves: int) -> None:
         """Look at the clock, and at how long it is since a leaf was met."""
         if time.perf_counter() >= self.deadline:
             raise OutOfTimeError
-        if touched - leaf > _LONGEST:
+        if moves > _LONGEST:
             raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every one must end")
 
     # The walks.
 
-    def _external(self, player: int, averaged: int) -> Update:
-        """Walk all actions of a player and one of everybody else's."""
-        rules, play, floor = self.rules, self._play, self.settings.floor
-        player_at, child, players = rules.player, rules.child, self._players
+    def _path(self, state: Any, move: Callable[[int, Any], Hashable], touched: int = 1) -> tuple[Any, int]:
+        """Walk down to a leaf, ``move`` choosing the actions; return it and how many histories have been touched."""
+        rules, players, begun = self.rules, self._players, touched
+        player_at, child = rules.player, rules.child
+        while True:
+            who = player_at(state)
+            if who == TERMINAL:
+                return state, touched
+            if who == CHANCE:
+                state = self._after_chance(state)
+            else:
+                if who.__class__ is not int or who not in players:
+                    who = self._mover(state, who)
+                state = child(state, move(who, state))
+            touched += 1
+            if not touched % _LOOK:
+                self._pause(touched - begun)
+
+    def _external(self, player: int, averaged: int, writes: list[tuple[Any, int, list[float]]]) -> int:
+        """Walk all actions of a player and one of everybody else's; return how many histories that touched."""
+        play, floor = self._play, self.settings.floor
         own, other = self.tables[player], self.tables[averaged]
         average = averaged != player
-        regrets: list[tuple[int, list[float]]] = []
-        visits: list[tuple[int, float]] = []
         sums: dict[int, list[float]] = {}
         # A frame: the state, the infoset, its actions and policy, the values found so far, everybody's last sequences.
         frames: list[tuple[Any, int, tuple[Hashable, ...], list[float], list[float], list[int]]] = []
         lasts = [-1] * len(self.tables)
-        state, touched, leaf = self._root, 1, 0
+
+        def move(who: int, state: Any) -> Hashable:
+            number, menu, policy = play(who, state, lasts[who])
+            start = self.tables[who].starts[number] if number >= 0 else -1
+            action = 0
+            if who == player:
+                frames.append((state, number, menu, policy, [], lasts.copy()))
+            else:
+                if average and who == averaged:
+                    held = sums.get(start)
+                    if held is None:
+                        held = sums[start] = other.sums[start : start + len(menu)].tolist()
+                    for place, weight in enumerate(policy):
+                        held[place] += weight
+                action = self._chosen(policy, 0.0)
+            lasts[who] = start + action
+            return menu[action]
+
+        state, touched = self._root, 1
         while True:
-            while True:  # down to a leaf
-                who = player_at(state)
-                if who == TERMINAL:
-                    break
-                if who == CHANCE:
-                    state = self._after_chance(state)
-                else:
-                    if who.__class__ is not int or who not in players:
-                        who = self._mover(state, who)
-                    number, menu, policy = play(who, state, lasts[who])
-                    start = self.tables[who].starts[number] if number >= 0 else -1
-                    action = 0
-                    if who == player:
-                        frames.append((state, number, menu, policy, [], lasts.copy()))
-                    else:
-                        if average and who == averaged:
-                            held = sums.get(start)
-                            if held is None:
-                                held = sums[start] = other.sums[start : start + len(menu)].tolist()
-                            for place, weight in enumerate(policy):
-                                held[place] += weight
-                        action = self._chosen(policy, 0.0)
-                    lasts[who] = start + action
-                    state = child(state, menu[action])
-                touched += 1
-                if not touched % _LOOK:
-                    self._pause(touched, leaf)
-            leaf = touched
-            value = self._payoff(state, player)
+            leaf, touched = self._path(state, move, touched)
+            value = self._payoff(leaf, player)
             while frames:  # up to an action that has not been walked
                 above, number, menu, policy, values, before = frames[-1]
                 values.append(value)
@@ -537,62 +503,52 @@ class Walker:
                 if action < len(menu):
                     lasts[:] = before
                     lasts[player] = start + action
-                    state = child(above, menu[action])
+                    state = self.rules.child(above, menu[action])
                     touched += 1
                     break
                 value = 0.0
                 for weight, each in zip(policy, values, strict=True):
                     value += weight * each
-                new = [
-                    max(regret + (each - value), floor)
-                    for regret, each in zip(own.regrets[start : start + action], values, strict=True)
-                ]
-                regrets.append((start, new))
+                regrets = own.regrets[start : start + action]
+                new = [max(regret + (each - value), floor) for regret, each in zip(regrets, values, strict=True)]
+                writes.append((own.regrets, start, new))
                 if own.prefers:
-                    visits.append((number, own.visits[number] + 1.0))
+                    writes.append((own.visits, number, [own.visits[number] + 1.0]))
                 frames.pop()
             else:
-                return Update(player, averaged, regrets, visits, [], sums, touched)
+                writes += [(other.sums, start, held) for start, held in sums.items()]
+                return touched
 
-    def _outcome(self, player: int, averaged: int) -> Update:
-        """Walk one path, a player on its policy mixed with the uniform one."""
-        rules, play, settings = self.rules, self._play, self.settings
+    def _outcome(self, player: int, averaged: int, writes: list[tuple[Any, int, list[float]]]) -> int:
+        """Walk one path, a player on its policy mixed with the uniform one; return how many histories that touched."""
+        play, settings = self._play, self.settings
         exploration, rate, floor = settings.exploration, settings.rate, settings.floor
         average = averaged != player
-        sums: dict[int, list[float]] = {}
         # A frame: who moved, the infoset, the policy, the action, the probability of the player's own sampling.
         frames: list[tuple[int, int, list[float], int, float]] = []
         lasts = [-1] * len(self.tables)
-        state, touched, reach = self._root, 1, 1.0
-        while True:
-            who = rules.player(state)
-            if who == TERMINAL:
-                break
-            if who == CHANCE:
-                state = self._after_chance(state)
+        reach = 1.0
+
+        def move(who: int, state: Any) -> Hashable:
+            nonlocal reach
+            number, menu, policy = play(who, state, lasts[who])
+            here, table = reach, self.tables[who]
+            start = table.starts[number] if number >= 0 else -1
+            if who == player:
+                action = self._chosen(policy, exploration)
+                reach *= policy[action] * (1.0 - exploration) + exploration / len(policy)
             else:
-                who = self._mover(state, who)
-                number, menu, policy = play(who, state, lasts[who])
-                here, table = reach, self.tables[who]
-                start = table.starts[number] if number >= 0 else -1
-                if who == player:
-                    action = self._chosen(policy, exploration)
-                    reach *= policy[action] * (1.0 - exploration) + exploration / len(policy)
-                else:
-                    if average and who == averaged:
-                        held = table.sums[start : start + len(menu)].tolist()
-                        sums[start] = [old + weight / reach for old, weight in zip(held, policy, strict=True)]
-                    action = self._chosen(policy, 0.0)
-                frames.append((who, number, policy, action, here))
-                lasts[who] = start + action
-                state = rules.child(state, menu[action])
-            touched += 1
-            if not touched % _LOOK:
-                self._pause(touched, 0)
-        value = self._payoff(state, player)
-        regrets: list[tuple[int, list[float]]] = []
-        visits: list[tuple[int, float]] = []
-        moved: list[tuple[Any, int, float]] = []
+                if average and who == averaged:
+                    held = table.sums[start : start + len(menu)]
+                    new = [old + weight / reach for old, weight in zip(held, policy, strict=True)]
+                    writes.append((table.sums, start, new))
+                action = self._chosen(policy, 0.0)
+            frames.append((who, number, policy, action, here))
+            lasts[who] = start + action
+            return menu[action]
+
+        leaf, touched = self._path(self._root, move)
+        value = self._payoff(leaf, player)
         for who, number, policy, action, here in reversed(frames):
             count, table = len(policy), self.tables[who]
             start = table.starts[number] if number >= 0 else -1
@@ -606,47 +562,50 @@ class Walker:
                 before = guesses[action]
                 for weight, guess in zip(policy, guesses, strict=True):
                     expected += weight * guess
-                moved.append((baselines, start + action, before + rate * (value - before)))
+                writes.append((baselines, start + action, [before + rate * (value - before)]))
             correction = (value - before) / sampled
             mean = expected + probability * correction
             if who == player:
                 scale = 1.0 / here
                 guesses[action] = before + correction
-                new = [
-                    max(regret + scale * (own - mean), floor)
-                    for regret, own in zip(table.regrets[start : start + count], guesses, strict=True)
-                ]
-                regrets.append((start, new))
+                regrets = table.regrets[start : start + count]
+                new = [max(regret + scale * (own - mean), floor) for regret, own in zip(regrets, guesses, strict=True)]
+                writes.append((table.regrets, start, new))
                 if table.prefers:
-                    visits.append((number, table.visits[number] + scale))
+                    writes.append((table.visits, number, [table.visits[number] + scale]))
             value = mean
-        return Update(player, averaged, regrets, visits, moved, sums, touched)
+        return touched
 
-    def _average(self, player: int) -> tuple[dict[int, list[float]], int]:
+    def _average(self, player: int, writes: list[tuple[Any, int, list[float]]]) -> int:
         """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
-        rules, table = self.rules, self.tables[player]
-        sums: dict[int, list[float]] = {}
+        table = self.tables[player]
         lasts = [-1] * len(self.tables)
-        state, touched = self._root, 1
-        while True:
-            who = rules.player(state)
-            if who == TERMINAL:
-                return sums, touched
-            if who == CHANCE:
-                state = self._after_chance(state)
+
+        def move(who: int, state: Any) -> Hashable:
+            number, menu = self._meet(who, state, lasts[who])
+            start = self.tables[who].starts[number]
+            if who == player:
+                policy = self.policy(table, number)
+                held = table.sums[start : start + len(menu)]
+                writes.append((table.sums, start, [old + weight for old, weight in zip(held, policy, strict=True)]))
+                action = self._chosen(policy, 0.0)
             else:
-                who = self._mover(state, who)
-                number, menu = self._meet(who, state, lasts[who])
-                start = self.tables[who].starts[number]
-                if who == player:
-                    policy = self.policy(table, number)
-                    held = table.sums[start : start + len(menu)].tolist()
-                    sums[start] = [old + weight for old, weight in zip(held, policy, strict=True)]
-                    action = self._chosen(policy, 0.0)
-                else:
-                    action = min(int(self.numbers.random() * len(menu)), len(menu) - 1)
-                lasts[who] = start + action
-                state = rules.child(state, menu[action])
-            touched += 1
-            if not touched % _LOOK:
-                self._pause(touched, 0)
+                action = min(int(self.numbers.random() * len(menu)), len(menu) - 1)
+            lasts[who] = start + action
+            return menu[action]
+
+        return self._path(self._root, move)[1]
+
+
+def in_proportion(weights: Sequence[float]) -> list[float]:
+    """Return probabilities in proportion to weights of at least 0, all alike if there is no other."""
+    total = 0.0
+    for weight in weights:  # in this order and not compensated, as compiled code does it
+        total += weight
+    return [weight / total for weight in weights] if total > 0.0 else [1.0 / len(weights)] * len(weights)
+
+
+def one_hot(weights: Sequence[float]) -> list[float]:
+    """Return 1 for the first of the largest weights and 0 for the others."""
+    best = weights.index(max(weights))
+    return [1.0 if place == best else 0.0 for place in range(len(weights))]

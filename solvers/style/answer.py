@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.rationals import fraction_text
 from ...seqform.strategy import Profile, Strategy
 from ..parametric.trade_off import TradeOff, trade_off
 from ..solution import Solution
@@ -60,6 +61,11 @@ class TargetOutcome:
             return None
         slack = 1e-9 * max(1.0, abs(self.asked))
         return self.high >= self.asked - slack if self.sense == ">=" else self.low <= self.asked + slack
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as ``treeplex style`` writes it."""
+        names = ("sense", "asked", "reached", "missed_by", "low", "high")
+        return {"target": self.name} | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +135,32 @@ class StyleAnswer:
         """The player's strategy: the one that loses least of those that meet the targets, else the nearest."""
         strategy: Strategy = self.profile[self.player]
         return strategy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as ``treeplex style`` writes it."""
+        exact = self.least_loss_exact
+        worst = self.game_value - self.loss
+        return {
+            "player": self.player,
+            "max_loss": self.max_loss,
+            "status": str(self.status),
+            "message": self.message,
+            "feasible": None if self.status is Status.UNCERTIFIED else self.is_feasible,
+            "least_loss": self.least_loss,
+            "least_loss_lower": self.least_loss_lower,
+            "least_loss_upper": self.least_loss_upper,
+            "least_loss_exact": None if exact is None else fraction_text(exact),
+            "exploitability": self.loss,
+            "value": worst if self.player == 0 else -worst,
+            "game_value": self.game_value,
+            "targets": [target.to_dict() for target in self.targets],
+            "violation": max(target.missed_by for target in self.targets),
+            "violations": {target.name: target.missed_by for target in self.targets},
+            "multipliers": {} if self.least_loss is None else {target.name: target.price for target in self.targets},
+            "least_violation": None if self.is_feasible else self.least_violation,
+            "conflict": list(self.conflict) or None,
+            "iterations": sum(solution.iterations for solution in self.solutions.values()),
+        }
 
     def trade_off(self, *, accuracy: float = 0.0) -> TradeOff:
         """Return what every value of the only target's functional costs; see :func:`~treeplex.trade_off`.

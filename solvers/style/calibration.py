@@ -70,6 +70,16 @@ class CalibrationRun:
         """Whether all targets are met."""
         return not any(self.missed_by)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as ``treeplex style`` writes it."""
+        return {
+            "degree": self.degree,
+            "vulnerabilities": list(self.vulnerabilities),
+            "iterations": self.iterations,
+            "reached": list(self.reached),
+            "loss": self.loss,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -125,6 +135,37 @@ class Calibration:
         """The player's strategy."""
         strategy: Strategy = self.profile[self.player]
         return strategy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the calibration as ``treeplex style --method pref-cfr`` writes it."""
+        best = self.best
+        lower, upper = self.game_value
+        worst = upper - best.loss
+        preference = {
+            "prefer": [str(one) for one in self.prefer],
+            "degree": best.degree,
+            "vulnerabilities": list(best.vulnerabilities),
+            "iterations": best.iterations,
+        }
+        if self.prefer:
+            preference |= {name: getattr(self.method, name) for name in ("units", "rule", "base", "updates")}
+        return {
+            "player": self.player,
+            "max_loss": self.max_loss,
+            "status": str(self.status),
+            "message": self.message,
+            "feasible": True if self.status.is_success else None,
+            "exploitability": best.loss,
+            "value": worst if self.player == 0 else -worst,
+            "game_value": (lower + upper) / 2.0,
+            "targets": [target.to_dict() for target in self.targets],
+            "violation": max(best.missed_by),
+            "violations": {target.name: target.missed_by for target in self.targets},
+            "multipliers": {},
+            "preference": preference,
+            "runs": [run.to_dict() for run in self.runs],
+            "iterations": sum(run.iterations for run in self.runs),
+        }
 
 
 def calibrate_style(

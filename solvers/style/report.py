@@ -1,18 +1,16 @@
 """What became of preferences: how often the preferred actions are taken, and what is proven of the cost."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...models.preferences import Preference, preference_on
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.functional import reach_of_others
-
-if TYPE_CHECKING:
-    from ...seqform.game import Game
-    from ...seqform.strategy import Profile
-    from ..solution import Solution
+from ...seqform.game import Game
+from ...seqform.strategy import Profile
+from ..solution import Solution
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class PreferredShare:
     share: float | None
 
 
-def preferred_shares(game: "Game", prefer: Any, profile: "Profile") -> tuple[PreferredShare, ...]:
+def preferred_shares(game: Game, prefer: Any, profile: Profile) -> tuple[PreferredShare, ...]:
     """Return how often the players take the actions that they prefer, as a profile plays.
 
     Parameters
@@ -72,7 +70,7 @@ def preferred_shares(game: "Game", prefer: Any, profile: "Profile") -> tuple[Pre
     )
 
 
-def _share(game: "Game", preference: Preference, player: int, profile: "Profile") -> float | None:
+def _share(game: Game, preference: Preference, player: int, profile: Profile) -> float | None:
     treeplex, plan = game.sequence_form.treeplexes[player], profile[player].plan
     weights = np.where(preference.about[player], reach_of_others(game, player, profile), 0.0)
     occasions = float(weights @ treeplex.reach(plan))
@@ -85,7 +83,7 @@ def _share(game: "Game", preference: Preference, player: int, profile: "Profile"
     return float((np.append(0.0, np.repeat(weights, treeplex.num_actions)) * preferred) @ plan) / occasions
 
 
-def preference_record(solution: "Solution") -> dict[str, Any] | None:
+def preference_record(solution: Solution) -> dict[str, Any] | None:
     """Return what a solution's JSON says of preferences; ``None`` if its method has none.
 
     Returns

@@ -163,11 +163,11 @@ def test_files_that_hold_no_run_are_refused(tmp_path):
         "menu_0": arrays["menu_0"] + 7,
     }.items():
         write_archive(path, metadata, arrays | {name: wrong})
-        with pytest.raises(InvalidStrategyError, match="is no file of a run, or a damaged one") as refused:
+        with pytest.raises(InvalidStrategyError, match="is not the file of a run, or damaged") as refused:
             StreamedMCCFR.load(path, KUHN)
         assert "\n" not in str(refused.value)
     path.write_text("nothing")
-    with pytest.raises(InvalidStrategyError, match="is no file of a run"):
+    with pytest.raises(InvalidStrategyError, match="is not the file of a run"):
         StreamedMCCFR.load(path, KUHN)
 
 
@@ -532,15 +532,15 @@ def test_a_learned_response_gains_and_never_more_than_the_best_one(sampling):
 
 def test_play_refuses_what_makes_no_sense():
     profile = StreamedMCCFR(KUHN).profile
-    with pytest.raises(InvalidStrategyError, match="is no streamed profile of the game"):
+    with pytest.raises(InvalidStrategyError, match="is not a streamed profile of the game"):
         streamed_payoffs(THREE, profile)
-    with pytest.raises(InvalidStrategyError, match="expected 2 at least"):
+    with pytest.raises(InvalidStrategyError, match="expected a whole number of at least 2"):
         streamed_payoffs(KUHN, profile, 1)
     with pytest.raises(InvalidStrategyError, match="confidence is 1"):
         streamed_payoffs(KUHN, profile, 10, confidence=1)
     with pytest.raises(UnknownMethodError, match="expected iterations or seconds"):
         streamed_gain(KUHN, profile, 0)
-    with pytest.raises(UnknownMethodError, match="expected external or outcome"):
+    with pytest.raises(UnknownMethodError, match="expected one of external, outcome"):
         streamed_gain(KUHN, profile, 0, iterations=1, sampling="all")
     with pytest.raises(InvalidGameError, match="player is 2, expected one"):
         streamed_gain(KUHN, profile, 2, iterations=1)
