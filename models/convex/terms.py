@@ -173,13 +173,14 @@ class _LinearAtom(_Atom, PiecewiseLinear):
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which are in a unit."""
         count, times = len(self.shifts), len(self.signs)
+        rows = np.arange(times * count)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
             places=np.tile(np.arange(count), times),
             signs=np.repeat(self.signs, count),
             costs=np.full(1, unit),
-            auxiliary=(np.arange(times * count), np.zeros(times * count, dtype=np.int64), np.full(times * count, -unit)),
-            equal=np.zeros(times * count, dtype=bool),
+            auxiliary=(rows, np.zeros_like(rows), np.full(len(rows), -unit)),
+            equal=np.zeros(len(rows), dtype=bool),
         )
 
 

@@ -30,8 +30,8 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     -------
     LinearProgram
         Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``reply
-        prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``, ``penalty``, ``auxiliary prices``, ``response``,
-        ``factors`` and ``safety``; those that the program needs.
+        prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``,
+        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``; those that the program needs.
 
     Raises
     ------
@@ -42,13 +42,14 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     -----
     By duality of the inner minimum the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
 
-        max  c · x + ω (f · q − k · μ) − price · v
+        max  c · x + ω (f · q − k · μ) − penalty · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
-    where μ is at most the price where rows on y are soft, and Lᵀ μ ≥ 0 of those t that are at least 0. The multipliers of the rows ``response`` are ω y + κ y_s,
-    with κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so that M, q and μ are in units
-    of M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
-    units.
+    where μ is at most the penalty where rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The
+    multipliers of the rows ``response`` are ω y + κ y_s, with κ that of ``safety``. Solvers' tolerances are absolute
+    and E and F hold ones, so that M, q and μ are in units of M's mean absolute entry, and each constraint is divided by
+    its largest coefficient; the objective is in payoff units.
+
     Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) stand between x and the
     response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, or replies, the floor
     has values, a response and factors of its own, named ``floor values`` and so on.
@@ -149,9 +150,9 @@ def _add_own_rows(blocks: ProgramBlocks, rows: Rows, sign: int) -> None:
     if own.auxiliary.shape[1]:
         blocks.add_columns("auxiliary", len(own.least), lower=own.least)
         terms["auxiliary"] = own.auxiliary
-    if rows.price is not None:
+    if rows.penalty is not None:
         excess, units = own.excess(one_for_all=rows.shared)
-        blocks.add_columns("excess", len(units), objective=-sign * rows.price * units, lower=0.0)
+        blocks.add_columns("excess", len(units), objective=-sign * rows.penalty * units, lower=0.0)
         terms["excess"] = excess
     blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
 
@@ -162,14 +163,14 @@ def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight:
     # In units of payoff, and of rows that were divided by their units.
     count, scale = len(other.units), view.unit / other.units
     most = np.full(count, np.inf, dtype=other.units.dtype)
-    if rows.price is not None and not rows.shared:
-        most[other.heads] = rows.price / scale[other.heads]
+    if rows.penalty is not None and not rows.shared:
+        most[other.heads] = rows.penalty / scale[other.heads]
     least = np.where(other.equal, -np.inf, 0.0)
     blocks.add_columns("prices", count, objective=-weight * view.unit * other.limits, lower=least, upper=most)
-    if rows.price is not None and rows.shared:
+    if rows.penalty is not None and rows.shared:
         # Rows of fractions are not divided, and their scale is 1.
         entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
-        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.price)
+        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.penalty)
     if other.auxiliary.shape[1]:
         most = np.where(other.least == 0.0, np.inf, 0.0)
         blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=most)

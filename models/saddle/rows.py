@@ -34,7 +34,7 @@ class Rows:
         All on the plan of one player.
     size : int
         Number of sequences of that plan.
-    price : float or Fraction, optional
+    penalty : float or Fraction, optional
         What the player pays per unit of violation; by default the constraints are hard.
     shared : bool
         Whether the player pays for the largest violation alone, instead of for the sum.
@@ -42,7 +42,7 @@ class Rows:
 
     constraints: tuple[Constraint, ...]
     size: int
-    price: Any = None
+    penalty: Any = None
     shared: bool = False
 
     @property
@@ -61,10 +61,10 @@ class Rows:
 
     def paid(self, values: Mapping[str, Any]) -> Any:
         """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
-        if self.price is None or not self.constraints:
+        if self.penalty is None or not self.constraints:
             return 0
         excess = [max(0 * value, value) for value in values.values()]
-        return self.price * (max(excess) if self.shared else sum(excess))
+        return self.penalty * (max(excess) if self.shared else sum(excess))
 
     def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
         """Return multipliers that prove a bound, in the order of the constraints, nearest to those given.
@@ -73,11 +73,11 @@ class Rows:
         """
         given = [max(0, multipliers.get(name, 0)) for name in self.names]
         total = sum(given)
-        if self.price is None or total <= self.price:
+        if self.penalty is None or total <= self.penalty:
             return given
         if self.shared:
-            return [one * (self.price / total) for one in given]
-        return [min(one, self.price) for one in given]
+            return [one * (self.penalty / total) for one in given]
+        return [min(one, self.penalty) for one in given]
 
     def minorant(self, multipliers: Mapping[str, Any], plan: Any, subgradients: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return g and c with Σ λ f(x') ≥ g · x' + c for every plan x', λ being the capped multipliers.
@@ -99,7 +99,7 @@ class Rows:
         stated by them.
         """
         found: dict[str, Floats] = {}
-        if self.price is None:
+        if self.penalty is None:
             return found
         for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
             if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:

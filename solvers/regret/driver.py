@@ -403,7 +403,7 @@ def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
     ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
     kernel = Kernel(build_layout(game.sequence_form, number))
-    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
+    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]).canonical, kernel.layout) if curved else None
     preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
     state = kernel.initial_state(constraints, preferences)
     kernel.run(state, CFR, 2, constraints=constraints)
