@@ -13,6 +13,8 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # Each worker takes a half of the files, and then what the other has left: the fixtures of a file are made once.
 PYTEST := $(PY) -m pytest -n auto --dist worksteal
 STAMPS := $(VENV)/.treeplex
+# Bytecode is kept, even where the environment says otherwise: pytest would rewrite every file of tests in every worker.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Directories count too: a deleted module must lead to a new install.
 SOURCES := pyproject.toml __init__.py __init__.pyi __main__.py py.typed $(shell find seqform models solvers validation cli \

@@ -39,10 +39,10 @@ def family_record(family: "Family") -> dict[str, Any]:
                 "type": _TYPES[parameter.kind],
                 "default": _plain(parameter.default),
                 "default_text": parameter.shown,
-                "minimum": parameter.minimum,
-                "maximum": parameter.maximum,
+                "minimum": parameter.about.minimum,
+                "maximum": parameter.about.maximum,
                 "choices": list(parameter.choices) or None,
-                "description": parameter.description,
+                "description": parameter.about.description,
             }
             for parameter in family.parameters
         ],
@@ -72,7 +72,7 @@ def _print(families: "tuple[Family, ...]") -> None:
         table.add_column(width=width, no_wrap=True)
         table.add_column()
         for parameter in family.parameters:
-            about = Text(parameter.description)
+            about = Text(parameter.about.description)
             about.append(f" ({parameter.expected})", style="dim")
             table.add_row(_assignment(parameter), about)
         if family.parameters:

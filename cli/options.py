@@ -244,7 +244,8 @@ def sentence(parameter: "Parameter") -> str:
     >>> sentence(next(each for each in method_parameters("cfr") if each.name == "iterate"))
     'Which strategies are returned and certified: average or last'
     """
-    text = parameter.description[:1].upper() + parameter.description[1:]
+    description = parameter.about.description
+    text = description[:1].upper() + description[1:]
     if not parameter.choices:
         return text
     *first, last = parameter.choices

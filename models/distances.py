@@ -68,17 +68,14 @@ class Distance(ConvexFunction, ABC):
                 f"the reference of {type(self).__name__} is {shown(self.reference)}, expected a Strategy"
             )
         object.__setattr__(self, "weights", self._checked_weights())
-        self._check()
-        function = ConvexFunction.of([self._term()])
-        for attribute in ("indices", "numbers", "constant", "terms"):
-            object.__setattr__(self, attribute, getattr(function, attribute))
+        vars(self).update(vars(ConvexFunction.of([self._term()])))
 
     def _checked_weights(self) -> Floats:
         count = self.treeplex.num_infosets
         try:
             weights = np.ones(count) if self.weights is None else np.array(self.weights, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidStrategyError(f"the weights of a distance are no numbers: {one_line(str(error))}") from None
+            raise InvalidStrategyError(f"the weights of a distance are not numbers: {one_line(str(error))}") from None
         if weights.shape != (count,):
             raise InvalidStrategyError(
                 f"the weights of a distance have shape {weights.shape}, expected ({count},): one an infoset"
@@ -92,9 +89,6 @@ class Distance(ConvexFunction, ABC):
             )
         weights.flags.writeable = False
         return weights
-
-    def _check(self) -> None:
-        """Refuse a reference that the distance cannot be measured from."""
 
     @abstractmethod
     def _term(self) -> Term:
@@ -197,18 +191,19 @@ class Distance(ConvexFunction, ABC):
         return None
 
 
+@dataclass(frozen=True, eq=False)
 class _Differences(Norm1):
     """Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), in fractions too."""
 
     distance: "L1Distance"
 
-    def __init__(self, distance: "L1Distance", matrix: sp.csr_array) -> None:
-        super().__init__(matrix, np.zeros(matrix.shape[0]))
-        object.__setattr__(self, "distance", distance)
-
     @cached_property
     def exact_matrix(self) -> Triplets:
-        """B in fractions."""
+        """B in fractions.
+
+        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so that the distance of
+        that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
+        """
         treeplex = self.distance.treeplex
         count, inflow = treeplex.num_sequences - 1, treeplex.inflow
         played = exact_behaviour(treeplex, self.distance.reference.behaviour)[1:]
@@ -260,21 +255,7 @@ class L1Distance(Distance):
     kind: ClassVar[str] = "l1"
 
     def _term(self) -> Term:
-        return _Differences(self, _weighted_differences(self, self.sequence_weights))
-
-    @property
-    def differences(self) -> sp.csr_array:
-        """R, shape (num_sequences − 1, num_sequences): a row each sequence but the empty one."""
-        return self.terms[0].matrix
-
-    @property
-    def exact_differences(self) -> Triplets:
-        """R in fractions, shape (num_sequences − 1, num_sequences).
-
-        The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so that the distance of
-        that plan is 0 exactly; weights are as :func:`~treeplex.seqform.rationals.intended_fraction` has them.
-        """
-        return self.terms[0].exact_matrix
+        return _Differences(*_weighted_differences(self, self.sequence_weights), self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,18 +288,12 @@ class L2Distance(Distance):
     kind: ClassVar[str] = "l2"
 
     def _term(self) -> Term:
-        matrix = _weighted_differences(self, np.sqrt(self.sequence_weights))
-        return Norm2(matrix, np.zeros(matrix.shape[0]))
+        return Norm2(*_weighted_differences(self, np.sqrt(self.sequence_weights)))
 
     @cached_property
     def scale(self) -> float:
         """How large distances are, but for a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
         return float(np.sqrt(super().scale))
-
-    @property
-    def differences(self) -> sp.csr_array:
-        """R, shape (num_sequences − 1, num_sequences): a row each sequence but the empty one."""
-        return self.terms[0].matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +336,7 @@ class KLDistance(Distance):
 
     kind: ClassVar[str] = "kl"
 
-    def _check(self) -> None:
+    def _term(self) -> Term:
         missing = (self.reference.behaviour[1:] <= 0.0) & (self.sequence_weights > 0.0)
         if missing.any():
             infoset, action = self.treeplex.sequence_label(1 + int(np.argmax(missing))) or ("", "")
@@ -369,8 +344,6 @@ class KLDistance(Distance):
                 f"the reference of KLDistance gives action {shown(action)} at infoset {shown(infoset)} no "
                 "probability, expected a positive one everywhere: mix it with a little uniform play"
             )
-
-    def _term(self) -> Term:
         return DilatedEntropy.of(self.treeplex, self.reference.behaviour, self.sequence_weights)
 
     def best_slopes(self, payoffs: Floats) -> Floats | None:
@@ -486,13 +459,13 @@ class DilatedEntropy(RelativeEntropy):
         return coefficients, 0.0
 
 
-def _weighted_differences(distance: Distance, factors: Floats) -> sp.csr_array:
-    """Return R: the differences from the reference, each times a factor, a row each sequence but the empty one."""
+def _weighted_differences(distance: Distance, factors: Floats) -> tuple[sp.csr_array, Floats]:
+    """Return B and c of the weighted differences from the reference: a row each sequence but the empty one."""
     treeplex = distance.treeplex
     spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
     own = sp.eye_array(treeplex.num_sequences, format="csr")[1:]
     matrix = own - sp.diags_array(distance.reference.behaviour[1:]) @ spread
-    return sp.csr_array(sp.diags_array(factors) @ matrix)
+    return sp.csr_array(sp.diags_array(factors) @ matrix), np.zeros(len(factors))
 
 
 #: The distances by kind.

@@ -69,7 +69,8 @@ class Prefer:
     vulnerability: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _settle(self, "degree", 1)
+        # Beyond 1e9 the preferred action is all that is played where it is played at all.
+        _check_amounts(self, "degree", "[1, 1e9]")
         if self.player is not None and not is_whole(self.player):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
         if not self.labels:
@@ -151,7 +152,7 @@ class PreferStrategy:
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise InvalidPreferenceError(f"a preference is for {shown(self.strategy)}, expected a Strategy")
-        _settle(self, "strength", 0)
+        _check_amounts(self, "strength", "[0, 1e9]")
 
     @property
     def player(self) -> int:
@@ -215,39 +216,35 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     >>> print(parse_preference("raise@first:5"))
     raise@first:5
     """
-    reader = _PreferenceText("preference", text)
+    whole = _PreferenceText("preference", text)
     if not text.strip():
         raise InvalidPreferenceError(f"the preference is {shown(text)}, expected text such as 'raise:5'")
-    head, colon, number = text.rpartition(":")
-    if not colon or not head.strip():
-        raise reader.error(0, "it has no degree; expected ACTION:DELTA, such as raise:5")
+    head, _, number = text.rpartition(":")
+    if not head.strip():
+        raise whole.error(0, "it has no degree; expected ACTION:DELTA, such as raise:5")
+    number, column = number.strip(), len(head) + 1
     try:
-        degree = float(parse_number(number.strip()))
+        degree = float(parse_number(number))
     except ValueError:
-        column = len(text) - len(number)
-        raise reader.error(column, f"received {shown(number.strip())}, expected a degree, such as 5") from None
+        raise whole.error(column, f"received {shown(number)}, expected a degree, such as 5") from None
     if degree < 1.0:
-        raise reader.error(len(text) - len(number), f"received the degree {number.strip()}, expected 1 or more")
+        raise whole.error(column, f"received the degree {number}, expected 1 or more")
     reader = _PreferenceText("preference", head)
-    first_label = reader.take_label("an action, such as raise")
-    seat, infoset, action = player, None, first_label
-    if reader.follows("/"):
-        reader.take()
-        if not first_label.text.isdecimal():
-            raise reader.error(
-                first_label.start, f"received the seat {first_label.shown}, expected a number, such as 0"
-            )
-        seat = int(first_label.text)
+    seat, infoset = player, None
+    action = reader.take_label("an action, such as raise")
+    if reader.take_if("/"):
+        if not action.text.isdecimal():
+            raise reader.error(action.start, f"received the seat {action.shown}, expected a number, such as 0")
+        seat = int(action.text)
         action = reader.take_label("an action, or the label of an infoset")
-        if reader.follows(":"):
-            reader.take()
+        if reader.take_if(":"):
             infoset, action = action.text, reader.take_label("the label of an action")
-    label, first = action.text, False
-    if action.kind == "word" and label.endswith(_FIRST):
-        label, first = label.removesuffix(_FIRST), True
-    elif reader.peek().kind == "word" and reader.peek().text == _FIRST:
+    label = action.text
+    first = reader.peek().kind == "word" and reader.peek().text == _FIRST
+    if first:
         reader.take()
-        first = True
+    elif action.kind == "word" and label.endswith(_FIRST):
+        label, first = label.removesuffix(_FIRST), True
     rest = reader.peek()
     if rest.kind != "end":
         raise reader.error(rest.start, f"received {rest.shown}, expected : and a degree")
@@ -256,19 +253,13 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     return Prefer(label, degree, player=seat, infosets=infoset, first=first)
 
 
-def _settle(preference: Any, amount: str, least: int) -> None:
+def _check_amounts(preference: Any, amount: str, interval: str) -> None:
     """Check how much a preference is preferred, and its vulnerability, and keep both as floats."""
-    # Beyond 1e9 the preferred action is all that is played where it is played at all.
-    number = check_number(
-        getattr(preference, amount), f"a preference's {amount}", InvalidPreferenceError, f"[{least}, 1e9]"
-    )
-    object.__setattr__(preference, amount, number)
-    if preference.vulnerability is not None:
-        object.__setattr__(preference, "vulnerability", _checked_vulnerability(preference.vulnerability))
-
-
-def _checked_vulnerability(value: Any) -> float:
-    return check_number(value, "a preference's vulnerability", InvalidPreferenceError, "[0, inf)")
+    for name, where in ((amount, interval), ("vulnerability", "[0, inf)")):
+        value = getattr(preference, name)
+        if value is not None or name == amount:
+            checked = check_number(value, f"a preference's {name}", InvalidPreferenceError, where)
+            object.__setattr__(preference, name, checked)
 
 
 def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
@@ -374,7 +365,7 @@ def preference_on(
     """
     if units not in UNITS:
         raise InvalidPreferenceError(f"units are {shown(units)}, expected {' or '.join(UNITS)}")
-    default = _checked_vulnerability(vulnerability)
+    default = check_number(vulnerability, "a preference's vulnerability", InvalidPreferenceError, "[0, inf)")
     # A game may have longer words for its actions.
     words = game.action_words
     stated = [preference.known_as(words) for preference in preferences_of(prefer)]
@@ -392,7 +383,7 @@ def preference_on(
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         delta, beta = np.ones(treeplex.num_sequences), np.zeros(treeplex.num_infosets)
         about = np.zeros(treeplex.num_infosets, dtype=bool)
-        first = _first_decisions(treeplex)
+        first = treeplex.depths == 0
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
             start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
             for index, preference in enumerate(stated):
@@ -435,13 +426,6 @@ def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | Pref
             )
         found.append(preference)
     return found
-
-
-def _first_decisions(treeplex: Treeplex) -> Any:
-    """Return which infosets lie below no action of the player's own."""
-    if treeplex.single_parent:
-        return treeplex.parents == 0
-    return np.asarray(treeplex.depths == 0)
 
 
 def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:

@@ -1,15 +1,16 @@
 """Types of arrays, and sparse ones in one form: floats, columns sorted, nothing stored twice, read-only if shared."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InvalidGameError, one_line
+from .errors import InvalidGameError, TreeplexError, one_line
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
+T = TypeVar("T")
 
 
 def canonical(matrix: Any, name: str) -> sp.csr_array:
@@ -45,8 +46,38 @@ def canonical(matrix: Any, name: str) -> sp.csr_array:
     return result
 
 
-def frozen(matrix: sp.csr_array) -> sp.csr_array:
-    """Make the arrays of a sparse matrix read-only, and return it."""
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    return matrix
+def frozen(array: T) -> T:
+    """Make an array, or those of a sparse matrix, read-only, and return it."""
+    held: Any = array
+    for each in (held.data, held.indices, held.indptr) if sp.issparse(held) else (held,):
+        each.flags.writeable = False
+    return array
+
+
+class ReadOnly:
+    """Something whose arrays are read-only, also when it has been stored and read back."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            several = value if isinstance(value, tuple) and value else (value,)
+            if isinstance(several[0], np.ndarray) or sp.issparse(several[0]):
+                for each in several:
+                    frozen(each)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        ReadOnly.__post_init__(self)  # stored arrays come back writeable
+
+
+def floats(values: Any, refusal: str, error: type[TreeplexError] = InvalidGameError) -> Floats:
+    """Return a copy of some numbers as an array of floats.
+
+    Raises
+    ------
+    TreeplexError
+        Of the given type, if they are not numbers; the message begins as given.
+    """
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise error(f"{refusal}: {one_line(str(failure))}") from None

@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
@@ -210,7 +210,7 @@ _SEQUENCE = 25
 #: More of a leaf that keeps fractions.
 _EXACT_LEAF, _EXACT_LEAF_PLAYER = 40, 75
 #: A node of a networkx tree, with its attributes and its edge, the sequence form included.
-_TREE_NODE = 1150
+TREE_NODE = 1150
 #: A history at which an observer's class is entered: in arrays that grow, and sorted; and a class with its labels. On
 #: Kuhn poker of 5 players, Leduc poker of 3 and 5 ranks, liar's dice, goofspiel and repeated rock-paper-scissors these
 #: are within 25 %.
@@ -222,10 +222,10 @@ _WAITING = 200
 _LARGEST = 2**31 - 1
 #: Building less than this is not worth a look at how much there is.
 _NEGLIGIBLE = 4_000_000
-#: Histories before the first look, before the second, and between later ones at most; a look takes 20 to 80 µs.
+#: Histories before the first measurement, before the second, and between later ones at most; one takes 20 to 80 µs.
 _FIRST, _SECOND, _INTERVAL = 2**13, 2**8, 2**16
-#: A walk that is slow is looked at this often.
-_SECONDS = 0.05
+#: What a slow walk has taken is measured this often; so many histories at most are met between two looks at the clock.
+_SECONDS, _LARGEST_STRIDE = 0.05, 2**9
 #: So many actions of one history need no look either.
 _MANY = 10_000
 #: How long a history may become without any leaf beside it. Endless ones need not take memory.
@@ -254,19 +254,16 @@ def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
     >>> sequence_form_bytes(load_game("goofspiel:cards=6").rules.size())
     41925950
     """
-    return _form_bytes(len(size.sequences), size.leaves, sum(size.infosets), sum(size.sequences), exact)
+    players = len(size.sequences)
+    leaf = _MATRIX_LEAF if players == 2 else _LEAF + _LEAF_PLAYER * players
+    if exact:
+        leaf += _EXACT_LEAF + _EXACT_LEAF_PLAYER * players
+    return leaf * size.leaves + _INFOSET * sum(size.infosets) + _SEQUENCE * sum(size.sequences)
 
 
 def tree_bytes(size: GameSize) -> int:
     """Estimate the peak of building a networkx tree and its sequence form, in bytes."""
-    return _TREE_NODE * size.nodes
-
-
-def _form_bytes(players: int, leaves: int, infosets: int, sequences: int, exact: bool) -> int:
-    leaf = _MATRIX_LEAF if players == 2 else _LEAF + _LEAF_PLAYER * players
-    if exact:
-        leaf += _EXACT_LEAF + _EXACT_LEAF_PLAYER * players
-    return leaf * leaves + _INFOSET * infosets + _SEQUENCE * sequences
+    return TREE_NODE * size.nodes
 
 
 def view_bytes(players: int, entries: int, classes: int) -> int:
@@ -359,7 +356,7 @@ class Budget:
 
 
 class Watch:
-    """Looks now and then at what building a game has taken so far.
+    """Looks now and then at what a walk over a game has taken so far.
 
     What it has taken is the larger of two figures: the growth of the process, which sees states and labels of any size,
     and an estimate by counts, which sees what is still to be built of them.
@@ -367,55 +364,37 @@ class Watch:
     Parameters
     ----------
     budget : Budget
-    exact : bool
-        Whether fractions are kept.
+    taken : callable
+        Estimates in bytes what is built of the histories met so far.
     """
 
-    def __init__(self, budget: Budget, exact: bool = False) -> None:
+    def __init__(self, budget: Budget, taken: Callable[[], int]) -> None:
         self._budget = budget
-        self._exact = exact
+        self._taken = taken
         self._resident: Callable[[], int] | None = None
-        self._before = 0  # what the process took at the first look
+        self._before = 0  # what the process took at the first measurement
         self._used = 0
-        self._seen = 0  # histories met by the last look, those that wait to be visited included
+        self._seen = 0  # histories met by the last measurement, those that wait to be visited included
         self._interval = _SECOND // 16
+        self._planned = _FIRST  # how many histories to meet before the next measurement
+        self._glanced = time.monotonic()
+        self._due = self._glanced + _SECONDS  # when to measure however few histories have been met
+        self._stride = 1
         self._leaves = 0
-        self._visited = 0  # inner nodes before the last leaf
-        self._due = time.monotonic() + _SECONDS  # when to look however few histories have been met
-        self._counted = self._due - _SECONDS  # when histories were last counted
-        self._pause = 1
-        #: How many histories may be met before the next look.
-        self.next = _FIRST
+        self._at_leaf = 0  # histories before the last leaf
+        #: How many histories may be met before :meth:`look` is to be called again.
+        self.next = 1
 
-    def pause(self, most: int) -> int:
-        """Return after how many more inner nodes to count histories again, `most` at most.
-
-        They are fewer where nodes are slow, for then states may be large.
-        """
-        now = time.monotonic()
-        quick, self._counted = now - self._counted < _SECONDS / 5, now
-        self._pause = min(most, 2 * self._pause) if quick else max(1, self._pause // 2)
-        return self._pause
-
-    def look_at_form(
-        self,
-        visited: int,
-        leaves: int,
-        waiting: int,
-        infosets: Sequence[Collection[Hashable]],
-        sequences: Sequence[int],
-    ) -> None:
-        """Look at the walk of an enumeration, if enough histories have been met since the last look.
+    def look(self, histories: int, waiting: int, leaves: int, sequences: Sequence[int] = ()) -> None:
+        """Measure what has been taken, if many histories have been met since the last time, or those took long.
 
         Parameters
         ----------
-        visited : int
-            Inner nodes so far.
-        leaves : int
+        histories : int
+            Met so far, leaves included.
         waiting : int
-            Histories on the stack.
-        infosets : sequence of collections
-            One a player.
+            Histories that are still to be visited.
+        leaves : int
         sequences : sequence of int
             One number a player.
 
@@ -425,58 +404,21 @@ class Watch:
             If the budget is used up, a 32-bit index does not suffice, or a history does not end.
         """
         if leaves > self._leaves:
-            self._leaves, self._visited = leaves, visited
-        elif visited - self._visited > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
-            self._stop(visited + leaves, f"has a history of more than {_LONGEST:,} moves: every one must end")
-        seen = visited + leaves + waiting
-        if seen < self.next and self._counted < self._due:
-            return
-        if leaves > _LARGEST or max(sequences) > _LARGEST:
-            self._stop(
-                visited + leaves,
-                f"has more leaves or sequences than indices of 32 bits number, {_LARGEST:,}; choose smaller parameters",
-            )
-        taken = _form_bytes(len(sequences), leaves, sum(map(len, infosets)), sum(sequences), self._exact)
-        self._look(seen, visited + leaves, taken + waiting * _WAITING)
-
-    def look_at_tree(self, nodes: int, waiting: int) -> None:
-        """Look at a networkx tree that is being built.
-
-        Parameters
-        ----------
-        nodes : int
-        waiting : int
-            Histories on the stack.
-
-        Raises
-        ------
-        GameTooLargeError
-            If the budget is used up.
-        """
-        self._look(nodes + waiting, nodes, nodes * _TREE_NODE + waiting * _WAITING)
-
-    def look_at_view(self, visited: int, leaves: int, waiting: int, players: int, entries: int, classes: int) -> None:
-        """Look at the walk that finds what an observer sees.
-
-        Parameters
-        ----------
-        visited : int
-            Inner nodes so far.
-        leaves : int
-        waiting : int
-            Histories on the stack.
-        players : int
-        entries : int
-            Histories at which classes are entered, so far.
-        classes : int
-
-        Raises
-        ------
-        GameTooLargeError
-            If the budget is used up.
-        """
-        taken = view_bytes(players, entries, classes) + waiting * _WAITING
-        self._look(visited + leaves + waiting, visited + leaves, taken)
+            self._leaves, self._at_leaf = leaves, histories
+        elif histories - self._at_leaf > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
+            self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
+        seen, now = histories + waiting, time.monotonic()
+        quick, self._glanced = now - self._glanced < _SECONDS / 5, now
+        self._stride = min(_LARGEST_STRIDE, 2 * self._stride) if quick else max(1, self._stride // 2)
+        if seen >= self._planned or now >= self._due:
+            if max(leaves, *sequences, 0) > _LARGEST:
+                self._stop(
+                    histories,
+                    f"has more leaves or sequences than indices of 32 bits number, {_LARGEST:,}; choose smaller "
+                    "parameters",
+                )
+            self._measure(seen, histories, self._taken() + waiting * _WAITING)
+        self.next = min(seen + self._stride, self._planned)
 
     def held(self, items: Any, histories: int) -> Any:
         """Return a history's actions or outcomes, if there is memory for so many; what has no length becomes a list.
@@ -506,7 +448,7 @@ class Watch:
             self._refuse_width(most, histories)
         return items
 
-    def _look(self, seen: int, histories: int, taken: int) -> None:
+    def _measure(self, seen: int, histories: int, taken: int) -> None:
         if self._resident is None:
             self._resident = resident_memory()
             self._before = self._resident()
@@ -520,7 +462,7 @@ class Watch:
         rate = max(used - self._used, 1) / max(seen - self._seen, 1)
         self._interval = max(1, min(16 * self._interval, _INTERVAL, int(left / rate / 4)))
         self._seen, self._used = seen, used
-        self.next = seen + self._interval
+        self._planned = seen + self._interval
         self._due = time.monotonic() + _SECONDS
 
     def _refuse_width(self, number: int, histories: int) -> NoReturn:
@@ -532,8 +474,3 @@ class Watch:
 
     def _stop(self, histories: int, message: str) -> NoReturn:
         raise GameTooLargeError(f"after {histories:,} histories the game is not finished and {message}")
-
-
-def stride(widest: int) -> int:
-    """Return after how many inner nodes to count what a walk has met, if none has more actions than `widest`."""
-    return max(1, min(256, 2**16 // widest))

@@ -1,27 +1,28 @@
 """The walk from rules to arrays: treeplexes and a table of leaves, of every game, streamed or a tree."""
 
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats, Integers
-from .budget import Budget, Watch, stride
+from .arrays import Floats, Integers, ReadOnly, frozen
+from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
+from .histories import name_history, name_leaf
 from .polytope import Treeplex, is_hashable
 from .rationals import to_fraction
-from .rules import CHANCE, TERMINAL, Rules, check_rules
+from .rules import CHANCE, TERMINAL, GameSize, Rules, check_rules
 
 
 @dataclass(frozen=True, eq=False)
-class LeafTable:
+class LeafTable(ReadOnly):
     """Every leaf's sequences, chance probability and payoffs; all arrays are read-only.
 
     Arrays that can still be written to are copied.
@@ -80,11 +81,6 @@ class LeafTable:
                     f"leaf {wrong} has {name} {getattr(self, name)[wrong].tolist()}, expected finite "
                     f"{'numbers' if name == 'payoffs' else 'non-negative numbers'}"
                 )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for each in (self.sequences, self.chance, self.payoffs):
-            each.flags.writeable = False  # stored arrays come back writeable
 
     def __len__(self) -> int:
         return len(self.chance)
@@ -145,8 +141,7 @@ def _read_only(values: npt.ArrayLike, kind: type[np.generic], name: str) -> npt.
         raise InvalidGameError(f"{name} of a leaf table are not an array of numbers: {one_line(str(error))}") from None
     if kind is np.int32 and (given.dtype.kind not in "iu" or not np.array_equal(array, given)):
         raise InvalidGameError(f"{name} of a leaf table are {shown(values)}, expected integers of at most 32 bits")
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
 #: How far the probabilities of a chance node may sum from one.
@@ -209,7 +204,6 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     num_players = check_whole(rules.num_players, "num_players", InvalidGameError, "[1, inf)")
     budget = Budget(memory)
     budget.admit(rules, exact)
-    watch = Watch(budget, exact)
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
 
@@ -219,123 +213,118 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     exact_chance: list[Fraction] = []
     exact_payoffs: list[tuple[Fraction, ...]] = []
     visited = 0  # inner nodes taken from the stack
-    num_leaves = 0
+
+    def taken() -> int:
+        size = GameSize(0, len(leaf_chance), tuple(next_sequence), tuple(map(len, infosets)))
+        return sequence_form_bytes(size, exact)
+
+    watch = Watch(budget, taken)
 
     def record_leaf(state: Any, sequences: tuple[int, ...], reach: Any) -> None:
-        nonlocal num_leaves
         payoffs = payoffs_at(state)
         if payoffs.__class__ is not tuple:
             if not in_order(payoffs):
-                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected one number per player")
+                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected one number per player")
             payoffs = tuple(payoffs)
         if len(payoffs) != num_players:
-            _refuse(
-                rules,
-                visited + num_leaves,
-                f"has {len(payoffs)} payoffs, expected {num_players}: one per player",
-            )
+            raise _WrongAnswer(f"has {len(payoffs)} payoffs, expected {num_players}: one per player")
         leaf_sequences.extend(sequences)
         if exact:
             try:
                 fractions = tuple(map(to_fraction, payoffs))
             except (TypeError, ValueError, OverflowError):
-                _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
+                raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers") from None
             exact_payoffs.append(fractions)
             exact_chance.append(reach)
         try:
-            leaf_chance.append(reach)
             leaf_payoffs.extend(payoffs)  # type: ignore[arg-type]
+            leaf_chance.append(reach)
         except (TypeError, OverflowError):
-            _refuse(rules, visited + num_leaves, f"has payoffs {shown(payoffs)}, expected finite numbers")
-        num_leaves += 1
+            raise _WrongAnswer(f"has payoffs {shown(payoffs)}, expected finite numbers") from None
 
-    root = rules.initial_state()
-    who = player(root)
-    start_sequences = (0,) * num_players
-    stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
-    if who == TERMINAL:
-        record_leaf(root, start_sequences, Fraction(1) if exact else 1.0)
-    else:
-        stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
-    push, pop = stack.append, stack.pop
-    step, next_look = stride(1), 1
-    widest = 256  # more actions make steps smaller
-    entry_of = [table.get for table in infosets]
-
-    while stack:
-        if visited >= next_look:
-            watch.look_at_form(visited, num_leaves, len(stack), infosets, next_sequence)
-            next_look = visited + watch.pause(step)
-        state, who, sequences, reach = pop()
-        if who.__class__ is not int:
-            if not is_whole(who):
-                _refuse_player(rules, visited + num_leaves, who)
-            who = int(who)
-        if who >= 0:
-            if who >= num_players:
-                _refuse_player(rules, visited + num_leaves, who)
-            label = infoset_of(state)
-            actions = actions_at(state)
-            try:
-                known = entry_of[who](label)
-            except TypeError:
-                if not is_hashable(label):
-                    _refuse(rules, visited + num_leaves, f"has infoset {shown(label)}, expected a hashable label")
-                raise
-            parent = sequences[who]
-            if known is None:
-                number = visited + num_leaves
-                actions = _checked_actions(rules, number, label, actions, watch)
-                if len(actions) > widest:
-                    widest, step, next_look = len(actions), stride(len(actions)), visited
-                sequence = next_sequence[who]
-                infosets[who][label] = (sequence, parent, actions, number)
-                next_sequence[who] = sequence + len(actions)
-            else:
-                sequence = known[0]
-                if parent != known[1]:
-                    _refuse_recall(rules, who, label, known[3], visited + num_leaves)
-                if actions is not known[2] and (actions.__class__ is not tuple or actions != known[2]):
-                    _check_agreement(rules, visited + num_leaves, who, label, actions, known[2])
-                    actions = known[2]
-            visited += 1
-            left, right = sequences[:who], sequences[who + 1 :]
-            sequence += len(actions)
-            for action in reversed(actions):
-                sequence -= 1
-                follower = child(state, action)
-                next_player = player(follower)
-                if next_player == TERMINAL:
-                    record_leaf(follower, (*left, sequence, *right), reach)
-                else:
-                    push((follower, next_player, (*left, sequence, *right), reach))
-        elif who == CHANCE:
-            outcomes = _checked_outcomes(rules, visited + num_leaves, outcomes_at(state), exact, watch)
-            if len(outcomes) > widest:
-                widest, step, next_look = len(outcomes), stride(len(outcomes)), visited
-            visited += 1
-            for action, probability in reversed(outcomes):
-                follower = child(state, action)
-                next_player = player(follower)
-                if next_player == TERMINAL:
-                    record_leaf(follower, sequences, reach * probability)
-                else:
-                    push((follower, next_player, sequences, reach * probability))
+    try:
+        root = rules.initial_state()
+        who = player(root)
+        start_sequences = (0,) * num_players
+        stack: list[tuple[Any, int, tuple[int, ...], Any]] = []
+        if who == TERMINAL:
+            record_leaf(root, start_sequences, Fraction(1) if exact else 1.0)
         else:
-            _refuse_player(rules, visited + num_leaves, who)
+            stack.append((root, who, start_sequences, Fraction(1) if exact else 1.0))
+        push, pop = stack.append, stack.pop
+        entry_of = [table.get for table in infosets]
+
+        while stack:
+            number = visited + len(leaf_chance)
+            if number + len(stack) >= watch.next:
+                watch.look(number, len(stack), len(leaf_chance), next_sequence)
+            state, who, sequences, reach = pop()
+            if who.__class__ is not int:
+                who = int(_checked_mover(who, num_players))
+            if 0 <= who < num_players:
+                label = infoset_of(state)
+                actions = actions_at(state)
+                try:
+                    known = entry_of[who](label)
+                except TypeError:
+                    if not is_hashable(label):
+                        raise _WrongAnswer(f"has infoset {shown(label)}, expected a hashable label") from None
+                    raise
+                parent = sequences[who]
+                if known is None:
+                    actions = _checked_actions(label, actions, watch, number)
+                    sequence = next_sequence[who]
+                    infosets[who][label] = (sequence, parent, actions, number)
+                    next_sequence[who] = sequence + len(actions)
+                else:
+                    sequence = known[0]
+                    if parent != known[1]:
+                        first, second = name_history(rules, known[3]), name_history(rules, number)
+                        raise ImperfectRecallError(
+                            f"infoset {shown(label)} of player {who} has imperfect recall: {first} and {second} are "
+                            "in it, but the player's own past differs; give them different infosets"
+                        )
+                    if actions is not known[2] and (actions.__class__ is not tuple or actions != known[2]):
+                        _check_agreement(who, label, actions, known[2])
+                        actions = known[2]
+                visited += 1
+                left, right = sequences[:who], sequences[who + 1 :]
+                sequence += len(actions)
+                for action in reversed(actions):
+                    sequence -= 1
+                    follower = child(state, action)
+                    next_player = player(follower)
+                    if next_player == TERMINAL:
+                        record_leaf(follower, (*left, sequence, *right), reach)
+                    else:
+                        push((follower, next_player, (*left, sequence, *right), reach))
+            elif who == CHANCE:
+                outcomes = _checked_outcomes(outcomes_at(state), exact, watch, number)
+                visited += 1
+                for action, probability in reversed(outcomes):
+                    follower = child(state, action)
+                    next_player = player(follower)
+                    if next_player == TERMINAL:
+                        record_leaf(follower, sequences, reach * probability)
+                    else:
+                        push((follower, next_player, sequences, reach * probability))
+            else:
+                _checked_mover(who, num_players)
+    except _WrongAnswer as refused:
+        raise InvalidGameError(f"{name_history(rules, visited + len(leaf_chance))} {refused}") from None
 
     payoff_table = np.frombuffer(leaf_payoffs, dtype=np.float64).reshape(-1, num_players)
     if not np.isfinite(payoff_table).all():
         wrong = int(np.argmin(np.isfinite(payoff_table).all(axis=1)))
-        _refuse_leaf(rules, wrong, f"has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers")
+        raise InvalidGameError(
+            f"{name_leaf(rules, wrong)} has payoffs {tuple(payoff_table[wrong].tolist())}, expected finite numbers"
+        )
     sequence_table = np.frombuffer(leaf_sequences, dtype=np.intc).astype(np.int32, copy=False).reshape(-1, num_players)
     chance = np.frombuffer(leaf_chance, dtype=np.float64)
-    for table in (sequence_table, chance, payoff_table):
-        table.flags.writeable = False  # so that none is copied
-    leaves = LeafTable(
-        sequence_table,
-        chance,
-        payoff_table,
+    leaves = LeafTable(  # which copies none that is read-only
+        frozen(sequence_table),
+        frozen(chance),
+        frozen(payoff_table),
         tuple(exact_chance) if exact else None,
         tuple(exact_payoffs) if exact else None,
     )
@@ -348,7 +337,7 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         )
         for table in infosets
     )
-    return Enumeration(treeplexes, leaves, visited + num_leaves)
+    return Enumeration(treeplexes, leaves, visited + len(leaf_chance))
 
 
 def in_order(payoffs: Any) -> bool:
@@ -356,34 +345,36 @@ def in_order(payoffs: Any) -> bool:
     return hasattr(payoffs, "__len__") and not isinstance(payoffs, str | bytes | Mapping | AbstractSet)
 
 
-def _checked_actions(
-    rules: Rules, number: int, label: Hashable, actions: Sequence[Hashable], watch: Watch
-) -> tuple[Hashable, ...]:
+class _WrongAnswer(Exception):
+    """What is wrong with what the rules say of the history that the walk is at."""
+
+
+def _checked_mover(who: Any, num_players: int) -> Any:
+    if not is_whole(who) or not CHANCE <= who < num_players:
+        raise _WrongAnswer(f"has player {shown(who)}, expected 0 to {num_players - 1}, or chance (-1)")
+    return who
+
+
+def _checked_actions(label: Hashable, actions: Sequence[Hashable], watch: Watch, number: int) -> tuple[Hashable, ...]:
     given = actions
     try:
         actions = actions if actions.__class__ is tuple else tuple(watch.held(actions, number))
         hash(actions)
     except TypeError:
-        _refuse(
-            rules,
-            number,
-            f"has actions {shown(given)} in infoset {shown(label)}, expected a sequence of hashable labels",
-        )
+        raise _WrongAnswer(
+            f"has actions {shown(given)} in infoset {shown(label)}, expected a sequence of hashable labels"
+        ) from None
     if not actions:
-        _refuse(rules, number, f"has no action in infoset {shown(label)}: a decision needs at least one")
+        raise _WrongAnswer(f"has no action in infoset {shown(label)}: a decision needs at least one")
     if len(set(actions)) != len(actions):
         twice = next(action for action in actions if actions.count(action) > 1)
-        _refuse(
-            rules,
-            number,
-            f"has action {shown(twice)} more than once in infoset {shown(label)}: actions must be distinct",
+        raise _WrongAnswer(
+            f"has action {shown(twice)} more than once in infoset {shown(label)}: actions must be distinct"
         )
     return actions
 
 
-def _check_agreement(
-    rules: Rules, number: int, player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]
-) -> None:
+def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], known: tuple[Hashable, ...]) -> None:
     given = actions
     try:
         actions = tuple(islice(actions, len(known) + 1))
@@ -391,16 +382,14 @@ def _check_agreement(
     except (TypeError, ValueError):  # not iterable, or labels that cannot be compared
         actions, agree = given, False
     if not agree:
-        _refuse(
-            rules,
-            number,
+        raise _WrongAnswer(
             f"has actions {shown(actions)} in infoset {shown(label)} of player {player}, which has {shown(known)} "
-            "elsewhere: the actions of an infoset must agree, in the same order",
+            "elsewhere: the actions of an infoset must agree, in the same order"
         )
 
 
 def _checked_outcomes(
-    rules: Rules, number: int, outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch
+    outcomes: Sequence[tuple[Hashable, Any]], exact: bool, watch: Watch, number: int
 ) -> list[tuple[Hashable, Any]]:
     given = outcomes
     try:
@@ -409,99 +398,29 @@ def _checked_outcomes(
         outcomes = [(action, probability) for action, probability in outcomes]
         distinct = len({action for action, _ in outcomes})
     except (TypeError, ValueError):
-        _refuse(
-            rules,
-            number,
-            f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability",
-        )
+        raise _WrongAnswer(
+            f"has chance outcomes {shown(given)}, expected pairs of a hashable label and its probability"
+        ) from None
     if not outcomes:
-        _refuse(rules, number, "is a chance node without outcomes: expected at least one")
+        raise _WrongAnswer("is a chance node without outcomes: expected at least one")
     if distinct != len(outcomes):
-        _refuse(rules, number, "is a chance node with an outcome that stands there twice: outcomes must be distinct")
+        raise _WrongAnswer("is a chance node with an outcome that stands there twice: outcomes must be distinct")
     try:
         checked = [(action, float(probability)) for action, probability in outcomes]
     except (TypeError, ValueError, OverflowError):
-        _refuse(rules, number, f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers")
+        raise _WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
     total = 0.0
     for action, probability in checked:
         if not 0.0 <= probability <= 1.0 + PROBABILITY_TOLERANCE:
-            _refuse(rules, number, f"gives outcome {shown(action)} probability {probability}, expected one from 0 to 1")
+            raise _WrongAnswer(f"gives outcome {shown(action)} probability {probability}, expected one from 0 to 1")
         total += probability
     if not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
-        _refuse(rules, number, f"has chance probabilities that sum to {total:.12g}, expected 1")
+        raise _WrongAnswer(f"has chance probabilities that sum to {total:.12g}, expected 1")
     if not exact:
         return checked
     try:
         fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
     except (TypeError, ValueError):  # text, for one, which float() reads
-        _refuse(rules, number, f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers")
+        raise _WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
     scale = sum(probability for _, probability in fractions)
     return [(action, probability / scale) for action, probability in fractions]
-
-
-# A path is a chain (path of the parent, action); the root's is None. The walk above keeps none: an error repeats the
-# walk, in the same order, up to the node that it is about.
-_Path = tuple[Any, Hashable] | None
-
-
-def _histories(rules: Rules) -> Iterator[tuple[_Path, bool]]:
-    """Yield every node's path and whether it is a leaf, in the order in which :func:`enumerate_game` numbers them."""
-    root = rules.initial_state()
-    if rules.player(root) == TERMINAL:
-        yield None, True
-        return
-    stack: list[tuple[Any, _Path]] = [(root, None)]
-    while stack:
-        state, path = stack.pop()
-        yield path, False
-        chance = rules.player(state) == CHANCE
-        actions = [action for action, _ in rules.chance_outcomes(state)] if chance else list(rules.actions(state))
-        for action in reversed(actions):
-            follower = rules.child(state, action)
-            if rules.player(follower) == TERMINAL:
-                yield (path, action), True
-            else:
-                stack.append((follower, (path, action)))
-
-
-def describe_path(actions: Sequence[Hashable]) -> str:
-    """Name a history by its action path, ``the root`` if it is empty; the middle of a long one is left out."""
-    actions = list(actions)
-    names = [one_line(str(action), 40) for action in (actions if len(actions) <= 20 else actions[:10] + actions[-10:])]
-    if len(actions) > 20:
-        names.insert(10, f"… {len(actions) - 20} more …")
-    return "history " + "/".join(names) if names else "the root"
-
-
-def _describe(path: _Path) -> str:
-    actions: list[Hashable] = []
-    while path is not None:
-        path, action = path
-        actions.append(action)
-    return describe_path(actions[::-1])
-
-
-def name_node(rules: Rules, number: int) -> str:
-    """Name a history by its number in the order of :func:`enumerate_game`, by its action path."""
-    return next(_describe(path) for i, (path, _) in enumerate(_histories(rules)) if i == number)
-
-
-def _refuse(rules: Rules, number: int, message: str) -> NoReturn:
-    raise InvalidGameError(f"{name_node(rules, number)} {message}")
-
-
-def _refuse_player(rules: Rules, number: int, player: Any) -> NoReturn:
-    _refuse(rules, number, f"has player {shown(player)}, expected 0 to {rules.num_players - 1}, or chance (-1)")
-
-
-def _refuse_leaf(rules: Rules, leaf: int, message: str) -> NoReturn:
-    paths = (path for path, terminal in _histories(rules) if terminal)
-    name = next(_describe(path) for i, path in enumerate(paths) if i == leaf)
-    raise InvalidGameError(f"{name} {message}")
-
-
-def _refuse_recall(rules: Rules, player: int, label: Hashable, first: int, second: int) -> NoReturn:
-    raise ImperfectRecallError(
-        f"infoset {shown(label)} of player {player} has imperfect recall: {name_node(rules, first)} and "
-        f"{name_node(rules, second)} are in it, but the player's own past differs; give them different infosets"
-    )

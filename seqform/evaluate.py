@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -349,9 +348,7 @@ class EmpiricalPlay:
         InvalidStrategyError
             If it is not a profile of the game, or the weight is not a positive number.
         """
-        check_type(profile, "profile", InvalidStrategyError, Profile)
-        check_same_game(profile[0], self._form)
-        self.add_plans(profile.plans, weight)
+        self.add_plans(_plans(self._form, profile), weight)
 
     def add_plans(self, plans: Sequence[Floats], weight: float = 1.0) -> None:
         """Add a profile by its realization plans, one per player, which are not checked."""
@@ -432,16 +429,10 @@ def cce_gap(game: Game | SequenceForm, profiles: Iterable[Profile], weights: Ite
     >>> round(cce_gap(game, [Profile.uniform(game)]), 6)
     0.541667
     """
-    play = EmpiricalPlay(game)
-    if weights is None:
-        for profile in profiles:
-            play.add(profile)
-        return play.cce_gap
-    pairs: list[tuple[Any, Any]]
-    try:
-        pairs = list(zip(profiles, weights, strict=True))
-    except ValueError:
-        raise InvalidStrategyError("there are not as many weights as profiles") from None
-    for profile, weight in pairs:
+    play, drawn = EmpiricalPlay(game), list(profiles)
+    counts = [1.0] * len(drawn) if weights is None else list(weights)
+    if len(counts) != len(drawn):
+        raise InvalidStrategyError("there are not as many weights as profiles")
+    for profile, weight in zip(drawn, counts, strict=True):
         play.add(profile, weight)
     return play.cce_gap

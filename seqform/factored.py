@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import Floats, canonical, frozen
+from .arrays import Floats, ReadOnly, canonical, frozen
 from .errors import InvalidGameError
 
 # Products of entries that are taken at once where only a summary of A is asked for: some tens of megabytes.
 _BLOCK = 2**20
 
 
-class FactoredPayoff:
+class FactoredPayoff(ReadOnly):
     """A payoff xᵀ A y with A = left · right, kept as the two factors.
 
     Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of
@@ -71,11 +71,6 @@ class FactoredPayoff:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"left": self.left, "right": self.right}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for factor in (self.left, self.right):
-            frozen(factor)  # stored arrays come back writeable
 
     def __repr__(self) -> str:
         return f"FactoredPayoff(shape={self.shape}, num_factors={self.num_factors}, nnz={self.nnz})"

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import Floats
-from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from .arrays import Floats, ReadOnly, floats, frozen
+from .enumeration import LeafTable
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
 from .game import Game
-from .polytope import is_hashable
+from .polytope import Treeplex, is_hashable
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
 
 @dataclass(frozen=True, eq=False)
-class Functional:
+class Functional(ReadOnly):
     """A number that is linear in one player's realization plan: constant + coefficients · x.
 
     Attributes
@@ -57,24 +58,13 @@ class Functional:
     fingerprint: str | None = None
 
     def __post_init__(self) -> None:
-        try:
-            vector = np.array(self.coefficients, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidGameError(f"{self._named} are not a vector of numbers: {one_line(str(error))}") from None
+        named = f"the coefficients of the functional {shown(self.description)}"
+        vector = floats(self.coefficients, f"{named} are not a vector of numbers")
         if vector.ndim != 1 or not np.isfinite(vector).all():
             raise InvalidGameError(
-                f"{self._named} have shape {vector.shape}, or are not finite: expected a vector of finite numbers"
+                f"{named} have shape {vector.shape}, or are not finite: expected a vector of finite numbers"
             )
-        vector.flags.writeable = False
-        object.__setattr__(self, "coefficients", vector)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.coefficients.flags.writeable = False  # stored arrays come back writeable
-
-    @property
-    def _named(self) -> str:
-        return f"the coefficients of the functional {shown(self.description)}"
+        object.__setattr__(self, "coefficients", frozen(vector))
 
     def value(self, strategy: Strategy | Profile) -> float:
         """Return the number at a strategy, or at the player's strategy in a profile.
@@ -139,13 +129,7 @@ def reach_of_others(game: Game, player: int, others: Profile | Strategy | None =
     array([0.3333, 0.1667, 0.3333, 0.1667, 0.3333, 0.1667])
     """
     player = checked_player(game, player)
-    treeplex = game.sequence_form.treeplexes[player]
-    leaves = game.sequence_form.leaves
-    if leaves is None or not treeplex.single_parent:
-        raise UnsupportedProblemError(
-            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of "
-            "leaves: give coefficients of your own, Functional(player, coefficients, description)"
-        )
+    treeplex, leaves = _tree_of(game, player)
     reach = leaves.chance.copy()
     for other, plan in enumerate(_plans(game, player, others)):
         if other != player:
@@ -229,11 +213,7 @@ def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, An
     They stand for the histories of the infoset: what chance and the others do on the way to them sums to what they do
     on the way to these.
     """
-    treeplex, table = game.sequence_form.treeplexes[player], game.sequence_form.leaves
-    if table is None or not treeplex.single_parent:
-        raise UnsupportedProblemError(
-            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of leaves"
-        )
+    treeplex, table = _tree_of(game, player)
     wanted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)
     leaves = np.arange(len(table.chance))
     current = table.sequences[:, player].astype(np.int64)
@@ -320,6 +300,16 @@ def frequency(
         description=f"how often player {player} takes {listed}{where}",
         fingerprint=game.fingerprint,
     )
+
+
+def _tree_of(game: Game, player: int) -> tuple[Treeplex, LeafTable]:
+    treeplex, leaves = game.sequence_form.treeplexes[player], game.sequence_form.leaves
+    if leaves is None or not treeplex.single_parent:
+        raise UnsupportedProblemError(
+            f"how often player {player} comes to its infosets is not known in {game.spec}, which has no table of "
+            "leaves: give coefficients of your own, Functional(player, coefficients, description)"
+        )
+    return treeplex, leaves
 
 
 def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:

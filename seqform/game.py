@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .checks import check_player, check_type
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
+from .histories import walk
 from .interchange.drawing import Drawable, refuse_to_draw
 from .public_from_tree import public_tree_from_infosets
 from .public_tree import PublicTree, public_tree_from_rules
-from .rules import CHANCE, TERMINAL, Rules, check_rules, public_labels, size_of
+from .rules import Rules, check_rules, public_labels, size_of
 from .sequence_form import SequenceForm
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Game(Drawable):
             return self.rules.tree_to_draw(most)
         if math.isfinite(most) and self.rules is not None:
             size = size_of(self.rules)
-            nodes = sum(1 for _ in islice(_states(self.rules), int(most) + 1)) if size is None else size.nodes
+            nodes = sum(1 for _ in islice(walk(self.rules), int(most) + 1)) if size is None else size.nodes
             if nodes > most:
                 refuse_to_draw(self.spec, f"more than {most:g}" if size is None else f"{nodes:,}")
         return self.tree
@@ -257,18 +258,6 @@ class Game(Drawable):
         if self.rules is None:
             raise UnsupportedProblemError(f"{self.spec} has no histories to walk: {self._without_histories}")
         return self.rules
-
-
-def _states(rules: Rules) -> Iterator[Any]:
-    """Walk the histories of a game one by one."""
-    stack = [rules.initial_state()]
-    while stack:
-        state = stack.pop()
-        yield state
-        who = rules.player(state)
-        if who != TERMINAL:
-            actions = [a for a, _ in rules.chance_outcomes(state)] if who == CHANCE else rules.actions(state)
-            stack.extend(rules.child(state, action) for action in actions)
 
 
 def sequence_form_of(game: "Game | SequenceForm") -> SequenceForm:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import networkx as nx
 
-from .budget import Budget, Watch
+from .budget import TREE_NODE, Budget, Watch
 from .checks import is_number, is_whole
-from .enumeration import Enumeration, describe_path, enumerate_game, in_order
+from .enumeration import Enumeration, enumerate_game, in_order
 from .errors import InvalidGameError, shown
+from .histories import describe_path, walk
 from .interchange.drawing import Drawable, refuse_to_draw
 from .rules import CHANCE, TERMINAL, Number, Rules, check_rules, public_labels
 
@@ -116,7 +117,7 @@ class GameTree(Drawable):
         budget = Budget(memory)
         budget.admit(rules, tree=True)
         try:
-            tree = cls(cls._written_out(rules, Watch(budget)))
+            tree = cls(cls._written_out(rules, budget))
         except (TypeError, ValueError) as error:
             if not isinstance(error, InvalidGameError):
                 enumerate_game(rules, memory=memory)  # says which history the rules are wrong at
@@ -126,36 +127,24 @@ class GameTree(Drawable):
         return tree
 
     @staticmethod
-    def _written_out(rules: Rules, watch: Watch) -> DiGraph:
+    def _written_out(rules: Rules, budget: Budget) -> DiGraph:
         graph: DiGraph = nx.DiGraph()
-        root = rules.initial_state()
-        stack: list[tuple[Any, int | None, dict[str, Any]]] = [(root, None, {})]
         label_of = public_labels(rules)
-        while stack:
-            state, parent, edge = stack.pop()
-            node = len(graph)
-            if node + len(stack) >= watch.next:
-                watch.look_at_tree(node, len(stack))
-            who = rules.player(state)
+        watch = Watch(budget, lambda: TREE_NODE * len(graph))
+        for history in walk(rules, watch, leaves_first=False):
+            node, who, before = history.number, history.player, history.before
             if who == TERMINAL:
-                payoffs = rules.payoffs(state)
+                payoffs = rules.payoffs(history.state)
                 graph.add_node(node, payoffs=tuple(payoffs) if in_order(payoffs) else payoffs)
             elif who == CHANCE:
                 graph.add_node(node, player=CHANCE)
-                stack.extend(
-                    (rules.child(state, action), node, {"action": action, "prob": probability})
-                    for action, probability in reversed(watch.held(rules.chance_outcomes(state), node))
-                )
             else:
-                graph.add_node(node, player=who, infoset=rules.infoset(state))
-                stack.extend(
-                    (rules.child(state, action), node, {"action": action})
-                    for action in reversed(watch.held(rules.actions(state), node))
-                )
+                graph.add_node(node, player=who, infoset=rules.infoset(history.state))
             if label_of is not None and who != TERMINAL:
-                graph.nodes[node]["public"] = label_of(state)
-            if parent is not None:
-                graph.add_edge(parent, node, **edge)
+                graph.nodes[node]["public"] = label_of(history.state)
+            if before is not None:
+                drawn = {"prob": history.probability} if before.player == CHANCE else {}
+                graph.add_edge(before.number, node, action=history.action, **drawn)
         return graph
 
     def action_path(self, node: Hashable) -> tuple[Hashable, ...]:
@@ -318,39 +307,30 @@ def _find_root(graph: Any) -> Hashable:
     if not len(graph):
         raise InvalidGameError("the tree is empty: expected at least a root with payoffs")
     roots = [node for node, degree in graph.in_degree() if degree == 0]
-    for node, degree in graph.in_degree():
-        if degree > 1:
-            parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
-            raise InvalidGameError(
-                f"node {shown(node)} lies on a cycle: a tree has none"
-                if _on_cycle(graph, node)
-                else f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
-            )
-    if not roots:
-        cyclic = _ancestor_on_cycle(graph, next(iter(graph)))
-        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: a tree has a root, without parents")
-    if len(roots) > 1:
-        raise InvalidGameError(
-            f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
-            "parents"
-        )
-    reached = {roots[0], *nx.descendants(graph, roots[0])}
-    if len(reached) < len(graph):
-        cyclic = _ancestor_on_cycle(graph, next(node for node in graph if node not in reached))
-        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
+    if not nx.is_arborescence(graph):
+        _refuse_graph(graph, roots)
     root: Hashable = roots[0]
     return root
 
 
-def _on_cycle(graph: Any, node: Hashable) -> bool:
-    reached = {node, *nx.descendants(graph, node)}
-    return any(parent in reached for parent in graph.predecessors(node))
-
-
-def _ancestor_on_cycle(graph: Any, node: Hashable) -> Hashable:
-    """Go up from a node, where every node on the way has one parent, until a node comes again."""
-    seen = set()
-    while node not in seen:
-        seen.add(node)
-        (node,) = graph.predecessors(node)
-    return node
+def _refuse_graph(graph: Any, roots: list[Hashable]) -> NoReturn:
+    """Say at which node a graph is not an arborescence."""
+    try:
+        cyclic = nx.find_cycle(graph)[0][0]
+    except nx.NetworkXNoCycle:
+        for node, degree in graph.in_degree():
+            if degree > 1:
+                parents = ", ".join(shown(parent, 40) for parent in list(graph.predecessors(node))[:3])
+                raise InvalidGameError(
+                    f"node {shown(node)} has {degree} parents ({parents}): a tree's node has at most one"
+                ) from None
+        raise InvalidGameError(
+            f"node {shown(roots[1])} cannot be reached from the root {shown(roots[0])}: a tree has one node without "
+            "parents"
+        ) from None
+    which = "a tree has none"
+    if not roots:
+        which = "a tree has a root, without parents"
+    elif cyclic not in nx.descendants(graph, roots[0]):
+        raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle that the root {shown(roots[0])} does not reach")
+    raise InvalidGameError(f"node {shown(cyclic)} lies on a cycle: {which}")

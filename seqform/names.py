@@ -1,7 +1,7 @@
 """What infosets, sequences and actions are called in text: ``SEAT/INFOSET:ACTION``."""
 
 import json
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 
 from .game import Game
 from .polytope import Treeplex
@@ -68,14 +68,8 @@ def actions_by_name(game: Game, player: int, infoset: int | None = None) -> dict
     labels = game.sequence_form.treeplexes[player].action_labels
     here: Iterable[Hashable] = (label for each in labels for label in each) if infoset is None else labels[infoset]
     known = dict.fromkeys(here)
-    return _named(known, game.action_words)
-
-
-def _named(known: Mapping[Hashable, None], words: Mapping[str, Hashable]) -> dict[str, list[Hashable]]:
     names: dict[str, list[Hashable]] = {}
     for label in known:
         names.setdefault(str(label), []).append(label)
-    for word, label in words.items():
-        if label in known and word not in names:
-            names[word] = [label]
-    return names
+    words = game.action_words.items()
+    return names | {word: [label] for word, label in words if label in known and word not in names}

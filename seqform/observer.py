@@ -10,20 +10,20 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats, Integers
+from .arrays import Floats, Integers, ReadOnly, frozen
 from .budget import Budget, Watch, view_bytes
 from .checks import check_type
-from .enumeration import name_node
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .game import Game
+from .histories import History, name_history, walk
 from .public_tree import check_order
-from .rules import CHANCE, TERMINAL, Rules, says_what_is_observed
+from .rules import CHANCE, TERMINAL, says_what_is_observed
 from .sequence_form import SequenceForm
 from .strategy import checked_player
 
 
 @dataclass(frozen=True, eq=False)
-class ObserverTree:
+class ObserverTree(ReadOnly):
     """The histories of a game in the classes that one player, the observer, can tell apart; arrays are read-only.
 
     Two inner histories are in one *class* if the observer's private information and the public history
@@ -97,18 +97,6 @@ class ObserverTree:
     leaf_classes: Integers
     sequence_form: SequenceForm
 
-    def __post_init__(self) -> None:
-        for array_ in self._arrays():
-            array_.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for array_ in self._arrays():
-            array_.flags.writeable = False  # stored arrays come back writeable
-
-    def _arrays(self) -> list[npt.NDArray[Any]]:
-        return [value for value in self.__dict__.values() if isinstance(value, np.ndarray)]
-
     def __repr__(self) -> str:
         return (
             f"ObserverTree(player={self.player}, classes={self.num_classes}, terminal={int(self.terminal.sum())}, "
@@ -133,9 +121,7 @@ class ObserverTree:
     @cached_property
     def history_classes(self) -> Integers:
         """The class that is entered at each listed history, in rising order, shape (num_histories,)."""
-        classes = np.repeat(np.arange(self.num_classes, dtype=np.int32), np.diff(self.starts))
-        classes.flags.writeable = False
-        return classes
+        return frozen(np.repeat(np.arange(self.num_classes, dtype=np.int32), np.diff(self.starts)))
 
     def histories(self, number: int) -> slice:
         """Return where the histories stand at which a class is entered, as a slice of ``chance`` and ``sequences``."""
@@ -264,7 +250,13 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     >>> observer_tree(load_game("leduc:merge_suits=true"), player=1)
     ObserverTree(player=1, classes=1096, terminal=792, histories=1936)
     """
-    rules = _observed_rules(game)
+    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
+    rules = game.rules
+    if rules is None or not says_what_is_observed(rules):
+        raise UnsupportedProblemError(
+            f"{game.spec} does not say what players observe: expected rules with the methods private_information, "
+            "public_history and shows"
+        )
     player = checked_player(game, player)
     form = game.sequence_form  # the walk to it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
@@ -274,35 +266,23 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
         view_bytes(rules.num_players, len(form.leaves), 0),
         f"{game.spec}: the game has {len(form.leaves):,} leaves: what an observer sees of them",
     )
-    walk = _Walk(rules, player, Watch(budget))
-    walk.run()
-    check_order(walk.infosets, form)
-    if len(walk.leaf_classes) != len(form.leaves):
+    classes = _Classes(rules, player)
+    classes.collect(budget)
+    check_order(classes.infosets, form)
+    if len(classes.of_leaves) != len(form.leaves):
         raise UnsupportedProblemError(
             f"the sequence form of {game.spec} has {len(form.leaves):,} leaves, but its rules have "
-            f"{len(walk.leaf_classes):,}: what an observer sees needs the one that follows from the rules"
+            f"{len(classes.of_leaves):,}: what an observer sees needs the one that follows from the rules"
         )
-    return walk.result(form)
+    return classes.tree(form)
 
 
-def _observed_rules(game: Game) -> Rules:
-    check_type(game, "game", InvalidGameError, Game, "a Game (load_game returns one)")
-    rules = game.rules
-    if rules is None or not says_what_is_observed(rules):
-        raise UnsupportedProblemError(
-            f"{game.spec} does not say what players observe: expected rules with the methods private_information, "
-            "public_history and shows"
-        )
-    return rules
+class _Classes:
+    """The classes that a walk over the rules has met so far."""
 
-
-class _Walk:
-    """One walk over the rules, in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`."""
-
-    def __init__(self, rules: Any, player: int, watch: Watch) -> None:
+    def __init__(self, rules: Any, player: int) -> None:
         self.rules = rules
         self.player = player
-        self.watch = watch
         self.numbers: dict[_Label, int] = {}  # of each class
         self.labels: list[_Label] = []
         self.parts: dict[Any, Any] = {}  # what labels are made of
@@ -313,114 +293,119 @@ class _Walk:
         self.first_met: list[int] = []  # the number of a history of each class
         self.first_acted: dict[int, int] = {}  # the number of a history of a class at which the observer moves
         self.infosets: list[dict[Hashable, tuple[int, int]]] = [{} for _ in range(rules.num_players)]
+        self.next_sequence = [1] * rules.num_players
         self.entered, self.chance, self.sequences = array("i"), array("d"), array("i")
-        self.leaf_classes = array("i")
+        self.of_leaves = array("i")
 
-    def run(self) -> None:
-        rules = self.rules
-        player_at, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
-        next_sequence = [1] * rules.num_players
-        visited = 0  # inner nodes taken from the stack
-        root = rules.initial_state()
-        who = player_at(root)
-        nothing = (0,) * rules.num_players
-        # Of each history: its state, who moves, everybody's sequences, chance's probability, the class before it.
-        stack: list[tuple[Any, int, tuple[int, ...], float, int]] = []
-        if who == TERMINAL:
-            self._enter_leaf(root, nothing, 1.0, -1, 0)
-        else:
-            stack.append((root, who, nothing, 1.0, -1))
-        push, pop = stack.append, stack.pop
-        while stack:
-            if visited + len(self.leaf_classes) + len(stack) >= self.watch.next:
-                self.watch.look_at_view(
-                    visited, len(self.leaf_classes), len(stack), len(nothing), len(self.chance), len(self.parents)
-                )
-            state, who, sequences, reach, before = pop()
-            number = visited + len(self.leaf_classes)
-            here = self._class_of(state, sequences, reach, before, number)
-            visited += 1
-            if who == CHANCE:
-                for action, probability in reversed(rules.chance_outcomes(state)):
-                    follower = child(state, action)
-                    following = player_at(follower)
-                    chance = reach * float(probability)
-                    if following == TERMINAL:
-                        self._enter_leaf(follower, sequences, chance, here, visited + len(self.leaf_classes))
-                    else:
-                        push((follower, following, sequences, chance, here))
-                continue
-            label, actions = infoset_of(state), actions_at(state)
-            infoset, sequence = self.infosets[who].setdefault(label, (len(self.infosets[who]), next_sequence[who]))
-            if sequence == next_sequence[who]:
-                next_sequence[who] += len(actions)
-            if who == self.player and self.own_infosets[here] != infoset:
-                if self.own_infosets[here] >= 0:
-                    self._refuse_coarse(here, self.own_infosets[here], infoset, number)
-                self.own_infosets[here] = infoset
-                self.first_acted[here] = number
-            left, right = sequences[:who], sequences[who + 1 :]
-            sequence += len(actions)
-            for action in reversed(actions):
-                sequence -= 1
-                follower = child(state, action)
-                following = player_at(follower)
-                if following == TERMINAL:
-                    leaf = visited + len(self.leaf_classes)
-                    self._enter_leaf(follower, (*left, sequence, *right), reach, here, leaf)
+    def collect(self, budget: Budget) -> None:
+        num_players = len(self.infosets)
+        watch = Watch(budget, lambda: view_bytes(num_players, len(self.chance), len(self.parents)))
+        for history in walk(self.rules, watch):
+            # A history keeps everybody's sequences, chance's probability, its class and its first sequence.
+            sequences, reach, before = (0,) * num_players, 1.0, -1
+            if history.before is not None:
+                sequences, reach, before, first = history.before.data
+                mover = history.before.player
+                if mover == CHANCE:
+                    reach *= float(history.probability)
                 else:
-                    push((follower, following, (*left, sequence, *right), reach, here))
+                    sequences = (*sequences[:mover], first + history.place, *sequences[mover + 1 :])
+            if history.player == TERMINAL:
+                label = self._seen_at_end(history)
+                self.of_leaves.append(self._class_of(history, label, sequences, reach, before, label[-1]))
+            else:
+                here = self._class_of(history, self._seen(history), sequences, reach, before)
+                first = 0 if history.player == CHANCE else self._first_sequence(history, here)
+                history.data = sequences, reach, here, first
 
-    def _seen(self, state: Any, number: int) -> _Label:
+    def _first_sequence(self, history: History, here: int) -> int:
+        """Return the sequence of the first action at a decision, and note the observer's infoset in each class."""
+        who, label = history.player, self.rules.infoset(history.state)
+        known = self.infosets[who].get(label)
+        if known is None:
+            known = self.infosets[who][label] = len(self.infosets[who]), self.next_sequence[who]
+            self.next_sequence[who] += len(self.rules.actions(history.state))
+        infoset, sequence = known
+        if who == self.player and self.own_infosets[here] != infoset:
+            if self.own_infosets[here] >= 0:
+                labels = list(self.infosets[who])
+                self._refuse_two(
+                    here,
+                    self.first_acted[here],
+                    history,
+                    f"lie in the infosets {shown(labels[self.own_infosets[here]], 40)} and "
+                    f"{shown(labels[infoset], 40)}: expected one",
+                )
+            self.own_infosets[here] = infoset
+            self.first_acted[here] = history.number
+        return sequence
+
+    def _seen(self, history: History) -> _Label:
         """Return what the observer knows at a history."""
-        private = self.rules.private_information(state, self.player)
-        public = self.rules.public_history(state)
-        if private.__class__ is not str:
-            self._refuse(number, f"has private information {shown(private)} of player {self.player}, expected a text")
+        private = self._private(history, self.player)
+        public = self.rules.public_history(history.state)
         if public.__class__ is not tuple or not all(event.__class__ is str for event in public):
-            self._refuse(number, f"has the public history {shown(public)}, expected a tuple of texts")
+            raise InvalidGameError(f"{history} has the public history {shown(public)}, expected a tuple of texts")
         return private, public
 
-    def _class_of(self, state: Any, sequences: tuple[int, ...], reach: float, before: int, number: int) -> int:
-        """Return the class of a history that is not a leaf, and list the history if it enters the class."""
-        label = self._seen(state, number)
-        here = self.numbers.get(label, -1)
-        if here < 0:
-            here = self._add(label, sequences, before, number, np.nan)
-        elif here == before:
-            self._check_own(here, sequences, number)
-            return here
-        self._enter(here, sequences, reach, before, number)
-        return here
+    def _private(self, history: History, player: int) -> str:
+        private = self.rules.private_information(history.state, player)
+        if private.__class__ is not str:
+            raise InvalidGameError(
+                f"{history} has private information {shown(private)} of player {player}, expected a text"
+            )
+        text: str = private
+        return text
 
-    def _enter_leaf(self, state: Any, sequences: tuple[int, ...], reach: float, before: int, number: int) -> None:
-        private, public = self._seen(state, number)
-        result = float(self.rules.payoffs(state)[self.player])
-        label = (private, public, self._shown(state, number), result + 0.0)  # no negative zero
-        here = self.numbers.get(label, -1)
-        if here < 0:
-            here = self._add(label, sequences, before, number, result + 0.0)
-        self._enter(here, sequences, reach, before, number)
-        self.leaf_classes.append(here)
-
-    def _shown(self, state: Any, number: int) -> tuple[tuple[int, str], ...]:
-        given = self.rules.shows(state)
+    def _seen_at_end(self, leaf: History) -> _Label:
+        """Return what the observer knows at a leaf, what the others show and its own result included."""
+        seen = self._seen(leaf)
+        result = float(self.rules.payoffs(leaf.state)[self.player]) + 0.0  # no negative zero
+        given = self.rules.shows(leaf.state)
         players = range(len(self.infosets))
         if given.__class__ is not tuple or not all(each.__class__ is int and each in players for each in given):
-            self._refuse(number, f"shows the private information of {shown(given)}, expected a tuple of players")
-        labels = tuple((each, self.rules.private_information(state, each)) for each in sorted({*given} - {self.player}))
-        for each, label in labels:
-            if label.__class__ is not str:
-                self._refuse(number, f"has private information {shown(label)} of player {each}, expected a text")
-        return labels
+            raise InvalidGameError(
+                f"{leaf} shows the private information of {shown(given)}, expected a tuple of players"
+            )
+        return *seen, tuple((each, self._private(leaf, each)) for each in sorted({*given} - {self.player})), result
 
-    def _add(self, label: _Label, sequences: tuple[int, ...], before: int, number: int, result: float) -> int:
+    def _class_of(
+        self,
+        history: History,
+        label: _Label,
+        sequences: tuple[int, ...],
+        reach: float,
+        before: int,
+        result: float = np.nan,
+    ) -> int:
+        """Return the class of a history, and list the history if it enters the class."""
+        here = self.numbers.get(label, -1)
+        if here < 0:
+            here = self._add(history, label, sequences, before, result)
+        if here != before and self.parents[here] != before:
+            self._refuse_two(
+                here, self.first_met[here], history, "came from different ones: what an observer sees must form a tree"
+            )
+        if self.own_sequences[here] != sequences[self.player]:
+            self._refuse_two(
+                here,
+                self.first_met[here],
+                history,
+                "differ in what the observer has done: a player's own actions must be public or private information",
+            )
+        if here != before:
+            self.entered.append(here)
+            self.chance.append(reach)
+            self.sequences.extend(sequences)
+        return here
+
+    def _add(self, history: History, label: _Label, sequences: tuple[int, ...], before: int, result: float) -> int:
         if before >= 0:
             earlier, public = self.labels[before][1], label[1]
             if public[: len(earlier)] != earlier:
-                self._refuse(
-                    number,
-                    f"has the public history {shown(public)} after {shown(earlier)}, expected one that begins with it",
+                raise InvalidGameError(
+                    f"{history} has the public history {shown(public)} after {shown(earlier)}, expected one that "
+                    "begins with it"
                 )
         here = len(self.labels)
         label = self._shared(label)
@@ -430,7 +415,7 @@ class _Walk:
         self.own_sequences.append(sequences[self.player])
         self.own_infosets.append(-1)
         self.results.append(result)
-        self.first_met.append(number)
+        self.first_met.append(history.number)
         return here
 
     def _shared(self, label: _Label) -> _Label:
@@ -442,26 +427,7 @@ class _Walk:
             self.parts[known] = known
         return sys.intern(private), known, *(self.parts.setdefault(part, part) for part in end)
 
-    def _enter(self, here: int, sequences: tuple[int, ...], reach: float, before: int, number: int) -> None:
-        if self.parents[here] != before:
-            self._refuse_two(
-                here, self.first_met[here], number, "came from different ones: what an observer sees must form a tree"
-            )
-        self._check_own(here, sequences, number)
-        self.entered.append(here)
-        self.chance.append(reach)
-        self.sequences.extend(sequences)
-
-    def _check_own(self, here: int, sequences: tuple[int, ...], number: int) -> None:
-        if self.own_sequences[here] != sequences[self.player]:
-            self._refuse_two(
-                here,
-                self.first_met[here],
-                number,
-                "differ in what the observer has done: a player's own actions must be public or private information",
-            )
-
-    def result(self, form: SequenceForm) -> ObserverTree:
+    def tree(self, form: SequenceForm) -> ObserverTree:
         """Return what was found, histories in the order of their classes."""
         classes = np.frombuffer(self.entered, dtype=np.intc)
         order = np.argsort(classes, kind="stable")
@@ -482,27 +448,13 @@ class _Walk:
             starts=starts,
             chance=np.frombuffer(self.chance, dtype=np.float64)[order],
             sequences=sequences.reshape(-1, len(self.infosets))[order],
-            leaf_classes=np.frombuffer(self.leaf_classes, dtype=np.intc).astype(np.int32),
+            leaf_classes=np.frombuffer(self.of_leaves, dtype=np.intc).astype(np.int32),
             sequence_form=form,
         )
 
-    # Each message names a history by its number in the order of the walk.
-
-    def _refuse(self, number: int, message: str) -> NoReturn:
-        raise InvalidGameError(f"{name_node(self.rules, number)} {message}")
-
-    def _refuse_two(self, here: int, first: int, second: int, message: str) -> NoReturn:
+    def _refuse_two(self, here: int, first: int, second: History, message: str) -> NoReturn:
         private, public, *_ = self.labels[here]
         raise InvalidGameError(
-            f"{name_node(self.rules, first)} and {name_node(self.rules, second)} are alike to player {self.player}, "
-            f"who has {shown(private)} and has seen {shown(public)}, but {message}"
-        )
-
-    def _refuse_coarse(self, here: int, first: int, second: int, number: int) -> NoReturn:
-        labels = list(self.infosets[self.player])
-        self._refuse_two(
-            here,
-            self.first_acted[here],
-            number,
-            f"lie in the infosets {shown(labels[first], 40)} and {shown(labels[second], 40)}: expected one",
+            f"{name_history(self.rules, first)} and {second} are alike to player {self.player}, who has "
+            f"{shown(private)} and has seen {shown(public)}, but {message}"
         )

@@ -94,21 +94,6 @@ class Parameter:
     required: bool = False
 
     @property
-    def description(self) -> str:
-        """A few words for the user."""
-        return self.about.description
-
-    @property
-    def minimum(self) -> int | None:
-        """The least value, allowed itself."""
-        return self.about.minimum
-
-    @property
-    def maximum(self) -> int | None:
-        """The largest value, allowed itself."""
-        return self.about.maximum
-
-    @property
     def shown(self) -> str:
         """The default in words."""
         if self.about.shown is not None:

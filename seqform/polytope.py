@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, Integers, canonical, frozen
-from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
+from .arrays import Floats, Integers, ReadOnly, canonical, floats, frozen
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ _LARGEST = 2**31 - 1
 INFLOW_TOLERANCE = 1e-9
 
 
-class Treeplex:
+class Treeplex(ReadOnly):
     """The polytope {x ≥ 0 : E x = e} of one player's realization plans.
 
     Sequence 0 is the empty sequence; every other one is an action at an infoset after the player's own past. The
@@ -265,7 +265,7 @@ class Treeplex:
                 f"begin at {self.offsets[wrong]}"
             )
         single = bool((counts == 1).all() and (weights.data == 1.0).all())
-        self._parents = _read_only(weights.indices.astype(np.int32)) if single else None
+        self._parents = frozen(weights.indices.astype(np.int32)) if single else None
         self._inflow = None if single else frozen(weights)
         self._set_labels(infoset_labels, action_labels)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -290,7 +290,7 @@ class Treeplex:
         offsets = 1 + np.append(0, np.cumsum(self.num_actions, dtype=np.int64))
         if offsets[-1] > _LARGEST:
             raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
-        self.offsets = _read_only(offsets.astype(np.int32))
+        self.offsets = frozen(offsets.astype(np.int32))
 
     def _set_labels(
         self, infoset_labels: Sequence[Hashable] | None, action_labels: Sequence[Sequence[Hashable]] | None
@@ -351,14 +351,6 @@ class Treeplex:
         names = ("_parents", "_inflow", "num_actions", "offsets", "infoset_labels", "action_labels")
         return {name: self.__dict__[name] for name in names}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        # Stored arrays come back writeable.
-        for array in (self.num_actions, self.offsets, *(() if self._parents is None else (self._parents,))):
-            array.flags.writeable = False
-        if self._inflow is not None:
-            frozen(self._inflow)
-
     def __repr__(self) -> str:
         flow = "" if self.single_parent else ", single_parent=False"
         return f"Treeplex(num_infosets={self.num_infosets}, num_sequences={self.num_sequences}{flow})"
@@ -397,14 +389,14 @@ class Treeplex:
     def sequence_infosets(self) -> Integers:
         """The infoset that each sequence belongs to, shape (num_sequences,); −1 for the empty sequence."""
         owners = np.repeat(np.arange(self.num_infosets, dtype=np.int32), self.num_actions)
-        return _read_only(np.concatenate([np.array([-1], dtype=np.int32), owners]))
+        return frozen(np.concatenate([np.array([-1], dtype=np.int32), owners]))
 
     @cached_property
     def depths(self) -> Integers:
         """Number of own decisions above each infoset, shape (num_infosets,); the most there are, in a flow polytope."""
         if self._inflow is None:
-            return _read_only(depths_of(self.parents, self.sequence_infosets))
-        return _read_only(depths_of_flow(self._inflow, self.sequence_infosets))
+            return frozen(depths_of(self.parents, self.sequence_infosets))
+        return frozen(depths_of_flow(self._inflow, self.sequence_infosets))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -446,8 +438,7 @@ class Treeplex:
         """The right-hand side (1, 0, …, 0), shape (num_infosets + 1,)."""
         right = np.zeros(self.num_infosets + 1)
         right[0] = 1.0
-        right.flags.writeable = False
-        return right
+        return frozen(right)
 
     def uniform_behaviour(self) -> Floats:
         """Return the behaviour strategy that plays every action alike, shape (num_sequences,)."""
@@ -568,10 +559,7 @@ class Treeplex:
         InvalidStrategyError
             If it is not such a vector; the message calls it what `what` says.
         """
-        try:
-            vector = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidStrategyError(f"the {what} is not an array of numbers: {one_line(str(error))}") from None
+        vector = floats(values, f"the {what} is not an array of numbers", InvalidStrategyError)
         if vector.shape != (self.num_sequences,):
             raise InvalidStrategyError(
                 f"the {what} has shape {vector.shape}, expected ({self.num_sequences},): one entry a sequence, "
@@ -589,11 +577,6 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-def _read_only(array: Integers) -> Integers:
-    array.flags.writeable = False
-    return array
-
-
 def _int32(values: npt.ArrayLike, name: str) -> Integers:
     try:
         array = np.array(values)
@@ -603,4 +586,4 @@ def _int32(values: npt.ArrayLike, name: str) -> Integers:
         raise InvalidGameError(f"{name} has shape {array.shape}: expected a vector")
     if array.size and (array.dtype.kind not in "iu" or array.max() > _LARGEST or array.min() < -_LARGEST):
         raise InvalidGameError(f"{name} is {shown(values)}: expected a vector of integers of at most 32 bits each")
-    return _read_only(array.astype(np.int32))
+    return frozen(array.astype(np.int32))

@@ -9,11 +9,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import networkx as nx
 import numpy as np
 
 from .arrays import Integers
 from .budget import Budget
 from .errors import UnsupportedProblemError, shown
+from .histories import walk
 from .public_tree import PublicTree, check_order, contracted
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
@@ -85,41 +87,29 @@ class Timed:
 
 def collect_histories(rules: Rules) -> Histories:
     """Walk a game once, in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`."""
-    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
     found = Histories([], [], [], [], [], [[] for _ in range(rules.num_players)], array("i"))
     numbers: list[dict[Hashable, int]] = [{} for _ in range(rules.num_players)]
     event_numbers: dict[tuple[int, Hashable], int] = {}
-    root = rules.initial_state()
-    who = player(root)
-    stack: list[tuple[Any, int, int, int]] = []
-    if who == TERMINAL:
-        found.leaf_parents.append(-1)
-    else:
-        stack.append((root, who, -1, NO_EVENT))
-    while stack:
-        state, who, before, event = stack.pop()
-        here = len(found.parents)
+    for history in walk(rules):
+        before, event = -1, NO_EVENT
+        if history.before is not None:
+            before = history.before.data
+            if history.player != TERMINAL:
+                event = event_numbers.setdefault((history.before.player, history.action), len(event_numbers))
+        if history.player == TERMINAL:
+            found.leaf_parents.append(before)
+            continue
+        history.data = here = len(found.parents)
         found.parents.append(before)
-        found.movers.append(who)
+        found.movers.append(history.player)
         found.events.append(event)
-        if who == CHANCE:
-            found.infosets.append(-1)
-            labels = [label for label, _ in rules.chance_outcomes(state)]
-        else:
-            known = numbers[who]
-            infoset = known.setdefault(infoset_of(state), len(known))
-            found.infosets.append(infoset)
-            if infoset == len(found.infoset_histories[who]):
-                found.infoset_histories[who].append(here)
-            labels = list(actions_at(state))
-        for label in reversed(labels):
-            follower = child(state, label)
-            next_player = player(follower)
-            if next_player == TERMINAL:
-                found.leaf_parents.append(here)
-            else:
-                event = event_numbers.setdefault((who, label), len(event_numbers))
-                stack.append((follower, next_player, here, event))
+        infoset = -1
+        if history.player != CHANCE:
+            known = numbers[history.player]
+            infoset = known.setdefault(rules.infoset(history.state), len(known))
+            if infoset == len(found.infoset_histories[history.player]):
+                found.infoset_histories[history.player].append(here)
+        found.infosets.append(infoset)
     found.infoset_labels.extend(list(known) for known in numbers)
     return found
 
@@ -158,26 +148,17 @@ def times_of(histories: Histories) -> list[int]:
             if not waiting_for[follower]:
                 ready.append(follower)
     if any(waiting_for):
-        _refuse_cycle(histories, vertices, offsets, tails, heads, np.array(waiting_for) > 0)
+        _refuse_cycle(histories, offsets, tails, heads)
     return [times[vertex] for vertex in vertices.tolist()]
 
 
-def _refuse_cycle(histories: Histories, vertices: Any, offsets: Any, tails: Any, heads: Any, left: Any) -> NoReturn:
-    """Name two infosets on a cycle of the graph; every vertex that is left has a predecessor that is left too."""
-    inside = left[tails] & left[heads]
-    predecessor = dict(zip(heads[inside].tolist(), tails[inside].tolist(), strict=True))
-    vertex = next(iter(predecessor))
-    path: dict[int, None] = {}
-    while vertex not in path:
-        path[vertex] = None
-        vertex = predecessor[vertex]
-    passed = list(path)
-    cycle = passed[passed.index(vertex) :]
+def _refuse_cycle(histories: Histories, offsets: Any, tails: Any, heads: Any) -> NoReturn:
+    """Name two infosets on a cycle of the graph."""
     names = []
-    for on_cycle in cycle:
-        player = int(np.searchsorted(offsets, on_cycle, side="right")) - 1
+    for vertex, _ in nx.find_cycle(nx.DiGraph(zip(tails.tolist(), heads.tolist(), strict=True))):
+        player = int(np.searchsorted(offsets, vertex, side="right")) - 1
         if player < len(histories.infoset_labels):
-            label = histories.infoset_labels[player][on_cycle - int(offsets[player])]
+            label = histories.infoset_labels[player][vertex - int(offsets[player])]
             names.append(f"infoset {shown(label)} of player {player}")
     raise UnsupportedProblemError(
         f"{names[0]} lies both before and after {names[1]}: a game whose moves have no order in time has no public "
@@ -301,12 +282,21 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     return _public_states(histories, timed, knowledge)
 
 
+# Classes of numbers that are joined: ``links`` leads from each number to another one of its class, and in the end to
+# the one that stands for the class, which is linked to itself.
+
+
 def _root_of(links: list[int], one: int) -> int:
     """Return the representative of an element's class, halving the way to it."""
     while links[one] != one:
         links[one] = links[links[one]]
         one = links[one]
     return one
+
+
+def _join(links: list[int], one: int, other: int) -> None:
+    """Make one class of those of two elements."""
+    links[_root_of(links, one)] = _root_of(links, other)
 
 
 def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
@@ -331,9 +321,7 @@ def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
             if known[parent] < 0:
                 known[parent] = known[one]
             else:
-                first, second = _root_of(links, known[parent]), _root_of(links, known[one])
-                if first != second:
-                    links[first] = second
+                _join(links, known[parent], known[one])
     return known
 
 
@@ -400,9 +388,5 @@ def _components(here: list[int], knowledge: list[list[int]]) -> list[int]:
     for known in knowledge:
         first: dict[int, int] = {}
         for place, one in enumerate(here):
-            other = first.setdefault(known[one], place)
-            if other != place:
-                one_root, other_root = _root_of(links, place), _root_of(links, other)
-                if one_root != other_root:
-                    links[one_root] = other_root
+            _join(links, place, first.setdefault(known[one], place))
     return [_root_of(links, place) for place in range(len(here))]

@@ -5,22 +5,21 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Integers
+from .arrays import Integers, ReadOnly, frozen
 from .checks import check_player, check_whole
-from .enumeration import name_node
 from .errors import InvalidGameError, UnsupportedProblemError, shown
+from .histories import name_history, walk
 from .polytope import is_hashable
 from .rules import CHANCE, TERMINAL, Rules, public_labels
 from .sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, eq=False)
-class PublicTree:
+class PublicTree(ReadOnly):
     """The public states of a game, which form a tree; all arrays are read-only.
 
     A *public state* is a class of histories that all players can tell from every other class, and know of each other
@@ -80,20 +79,8 @@ class PublicTree:
     leaf_states: Integers
     labels: tuple[Hashable, ...] | None = None
 
-    def __post_init__(self) -> None:
-        for each in self._arrays():
-            each.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for each in self._arrays():
-            each.flags.writeable = False  # stored arrays come back writeable
-
     def __repr__(self) -> str:
         return f"PublicTree(states={self.num_states}, levels={self.num_levels})"
-
-    def _arrays(self) -> tuple[Integers, ...]:
-        return self.parents, self.levels, self.leaf_states, *self.infoset_states
 
     @property
     def num_states(self) -> int:
@@ -122,7 +109,7 @@ class PublicTree:
             If there is no such player.
         """
         player = check_player(player, len(self.infoset_states), InvalidGameError)
-        return _frozen(self.levels[self.infoset_states[player]])
+        return frozen(self.levels[self.infoset_states[player]])
 
     def ancestors_at(self, level: int) -> Integers:
         """Return the public state of a level that each public state lies in or below: the root of its subgame.
@@ -156,7 +143,7 @@ class PublicTree:
         for start, end in pairwise(bounds.tolist()):
             below = order[start:end]
             ancestors[below] = ancestors[self.parents[below]]
-        return _frozen(ancestors)
+        return frozen(ancestors)
 
 
 def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None) -> None:
@@ -234,11 +221,6 @@ def contracted(
     )
 
 
-def _frozen(array: Integers) -> Integers:
-    array.flags.writeable = False
-    return array
-
-
 def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> PublicTree:
     """Collect the public states of a game whose rules have the method ``public_state``, in one walk without a tree.
 
@@ -284,35 +266,26 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     label_of = public_labels(rules)
     if label_of is None:
         raise InvalidGameError(f"{shown(rules)} has no method public_state: its public states follow from infosets")
-    player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
-    outcomes_at = rules.chance_outcomes
-
     numbers: dict[Hashable, int] = {}  # of each label's public state
     parents: list[int] = []
     first_met: list[int] = []  # the number of a history of each state
     players: list[set[int]] = []
     infosets: list[dict[Hashable, tuple[int, int]]] = [{} for _ in range(rules.num_players)]
     leaf_states = array("i")
-    visited = 0  # inner nodes taken from the stack
-
-    root = rules.initial_state()
-    who = player(root)
-    if who == TERMINAL:
-        leaf_states.append(-1)
-    # Of each history: its state, who moves, the public state before it, and what its siblings below a chance node have
-    # done to the label (below a decision None): True once one has changed it, False once one has not.
-    stack: list[tuple[Any, int, int, list[bool] | None]] = [] if who == TERMINAL else [(root, who, -1, None)]
-    push, pop = stack.append, stack.pop
-    while stack:
-        state, who, before, changes = pop()
-        label = label_of(state)
+    for history in walk(rules):
+        # A history keeps its public state and, at a chance node, what its outcomes have done to the label: True once
+        # one has changed it, False once one has not.
+        before, changes = (-1, None) if history.before is None else history.before.data
+        if history.player == TERMINAL:
+            leaf_states.append(before)
+            continue
+        label = label_of(history.state)
         try:
             here = numbers.get(label, -1)
         except TypeError:
             if not is_hashable(label):
-                number = visited + len(leaf_states)
                 raise InvalidGameError(
-                    f"{name_node(rules, number)} has the public state {shown(label)}, expected a hashable label"
+                    f"{history} has the public state {shown(label)}, expected a hashable label"
                 ) from None
             raise
         if here < 0:
@@ -320,40 +293,39 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
             numbers[label] = here
             parents.append(before)
             players.append(set())
-            first_met.append(visited + len(leaf_states))
+            first_met.append(history.number)
         elif here == before:
             if changes is None:
-                _refuse_unchanged(rules, label, visited + len(leaf_states))
+                raise InvalidGameError(
+                    f"{history} has the public state {shown(label)}, as before its last action, expected another: a "
+                    "player's action changes what is public, if only who has moved"
+                )
         elif parents[here] != before:
-            _refuse_merged(rules, label, first_met[here], visited + len(leaf_states))
+            raise InvalidGameError(
+                f"{name_history(rules, first_met[here])} and {history} have the public state {shown(label)}, but came "
+                "from different ones: public states must form a tree"
+            )
         if changes is not None:
             changes.append(here != before)
             if changes[0] != changes[-1]:
-                _refuse_mixed(rules, list(numbers)[before], visited + len(leaf_states))
-        if who == CHANCE:
-            visited += 1
-            changes = []
-            for action, _ in reversed(outcomes_at(state)):
-                follower = child(state, action)
-                next_player = player(follower)
-                if next_player == TERMINAL:
-                    leaf_states.append(here)
-                else:
-                    push((follower, next_player, here, changes))
+                raise InvalidGameError(
+                    f"{history} is an outcome of a chance node with the public state {shown(list(numbers)[before])}, "
+                    "which some outcomes change and others do not: expected all, or none where the event is private"
+                )
+        if history.player == CHANCE:
+            history.data = here, []
             continue
-        known = infosets[who].setdefault(infoset_of(state), (here, visited + len(leaf_states)))
-        if known[0] != here:
-            _refuse_infoset(rules, who, infoset_of(state), list(numbers), known, (here, visited + len(leaf_states)))
-        players[here].add(int(who))
-        visited += 1
-        for action in reversed(actions_at(state)):
-            follower = child(state, action)
-            next_player = player(follower)
-            if next_player == TERMINAL:
-                leaf_states.append(here)
-            else:
-                push((follower, next_player, here, None))
-
+        history.data = here, None
+        players[here].add(int(history.player))
+        infoset = rules.infoset(history.state)
+        state, first = infosets[history.player].setdefault(infoset, (here, history.number))
+        if state != here:
+            labels = list(numbers)
+            raise InvalidGameError(
+                f"infoset {shown(infoset)} of player {history.player} lies in two public states: "
+                f"{name_history(rules, first)} has {shown(labels[state])} and {history} has {shown(labels[here])}, "
+                "expected the same"
+            )
     check_order(infosets, form)
     return contracted(
         parents,
@@ -361,42 +333,4 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         [[state for state, _ in found.values()] for found in infosets],
         leaf_states,
         list(numbers),
-    )
-
-
-# Each message names a history by its number in the order of the walk, which is that of enumerate_game.
-
-
-def _refuse_unchanged(rules: Rules, label: Hashable, number: int) -> NoReturn:
-    raise InvalidGameError(
-        f"{name_node(rules, number)} has the public state {shown(label)}, as before its last action, expected another: "
-        "a player's action changes what is public, if only who has moved"
-    )
-
-
-def _refuse_merged(rules: Rules, label: Hashable, first: int, second: int) -> NoReturn:
-    raise InvalidGameError(
-        f"{name_node(rules, first)} and {name_node(rules, second)} have the public state {shown(label)}, but came from "
-        "different ones: public states must form a tree"
-    )
-
-
-def _refuse_mixed(rules: Rules, label: Hashable, number: int) -> NoReturn:
-    raise InvalidGameError(
-        f"{name_node(rules, number)} is an outcome of a chance node with the public state {shown(label)}, which some "
-        "outcomes change and others do not: expected all, or none where the event is private"
-    )
-
-
-def _refuse_infoset(
-    rules: Rules,
-    player: int,
-    infoset: Hashable,
-    labels: list[Hashable],
-    first: tuple[int, int],
-    second: tuple[int, int],
-) -> NoReturn:
-    raise InvalidGameError(
-        f"infoset {shown(infoset)} of player {player} lies in two public states: {name_node(rules, first[1])} has "
-        f"{shown(labels[first[0]])} and {name_node(rules, second[1])} has {shown(labels[second[0]])}, expected the same"
     )

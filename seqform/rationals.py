@@ -184,14 +184,8 @@ def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
     played = exact_behaviour(treeplex, behaviour)
     plan = np.empty(treeplex.num_sequences, dtype=object)
     plan[0] = Fraction(1)
-    inflow = treeplex.inflow
-    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
-    offsets = treeplex.offsets.tolist()
-    for infoset in range(treeplex.num_infosets):
-        entries = range(starts[infoset], starts[infoset + 1])
-        reach = sum((weights[entry] * plan[sources[entry]] for entry in entries), Fraction(0))
-        here = slice(offsets[infoset], offsets[infoset + 1])
-        plan[here] = reach * played[here]
+    for here, sources, weights in _flows(treeplex):
+        plan[here] = (weights @ plan[sources]) * played[here]
     return plan
 
 
@@ -237,13 +231,10 @@ def exact_best_response_value(treeplex: "Treeplex", gradient: Fractions) -> Frac
     As :func:`~treeplex.seqform.evaluate.best_response_plan`, bottom-up: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
     """
     values = list(gradient)
-    inflow = treeplex.inflow
-    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
-    offsets = treeplex.offsets.tolist()
-    for infoset in reversed(range(treeplex.num_infosets)):  # infosets stand in topological order
-        best = max(values[offsets[infoset] : offsets[infoset + 1]])
-        for entry in range(starts[infoset], starts[infoset + 1]):
-            values[sources[entry]] += weights[entry] * best
+    for here, sources, weights in reversed(_flows(treeplex)):  # infosets stand in topological order
+        best = max(values[here])
+        for source, weight in zip(sources, weights, strict=True):
+            values[source] += weight * best
     return Fraction(values[0])
 
 
@@ -259,16 +250,20 @@ def exact_residual(treeplex: "Treeplex", plan: Fractions) -> Fraction:
     -------
     Fraction
     """
+    residuals = [abs(sum(plan[here]) - weights @ plan[sources]) for here, sources, weights in _flows(treeplex)]
+    return Fraction(max(abs(plan[0] - 1), -min(plan), 0, *residuals))
+
+
+def _flows(treeplex: "Treeplex") -> list[tuple[slice, list[int], Fractions]]:
+    """Return of each infoset its own sequences, those that lead to it, and with which weights."""
     inflow = treeplex.inflow
-    starts, sources, weights = inflow.indptr.tolist(), inflow.indices.tolist(), to_fractions(inflow.data)
-    offsets = treeplex.offsets.tolist()
-    largest = max(abs(plan[0] - 1), -min(plan), Fraction(0))
-    for infoset in range(treeplex.num_infosets):
-        entries = range(starts[infoset], starts[infoset + 1])
-        balance = sum(plan[offsets[infoset] : offsets[infoset + 1]], Fraction(0))
-        balance -= sum((weights[entry] * plan[sources[entry]] for entry in entries), Fraction(0))
-        largest = max(largest, abs(balance))
-    return Fraction(largest)
+    sources, weights = inflow.indices.tolist(), to_fractions(inflow.data)
+    return [
+        (slice(first, last), sources[start:stop], weights[start:stop])
+        for (first, last), (start, stop) in zip(
+            pairwise(treeplex.offsets.tolist()), pairwise(inflow.indptr.tolist()), strict=True
+        )
+    ]
 
 
 def fraction_text(number: Fraction, limit: int | None = None) -> str:

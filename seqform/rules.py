@@ -155,10 +155,8 @@ class GameSize:
     def __post_init__(self) -> None:
         for name, given in vars(self).items():
             several = name in ("sequences", "infosets")
-            counts = given if several and isinstance(given, tuple) else () if several else (given,)
-            if (several and not isinstance(given, tuple)) or not all(
-                is_whole(count) and count >= 0 for count in counts
-            ):
+            counts = given if several else (given,)
+            if not isinstance(counts, tuple) or not all(is_whole(count) and count >= 0 for count in counts):
                 expected = "a tuple of counts, one per player" if several else "a count"
                 raise InvalidGameError(f"the size of a game has {name} {shown(given)}, expected {expected}")
 

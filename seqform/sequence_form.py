@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, canonical, frozen
+from .arrays import Floats, ReadOnly, canonical, floats, frozen
 from .checks import check_player
 from .enumeration import LeafTable, enumerate_game
-from .errors import InvalidGameError, UnsupportedProblemError, one_line, shown
+from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
@@ -20,7 +20,7 @@ from .polytope import INFLOW_TOLERANCE, Treeplex
 from .rules import Rules
 
 
-class SequenceForm:
+class SequenceForm(ReadOnly):
     """The sequence form of an n-player game.
 
     Build one with :meth:`from_rules`, :meth:`from_tree`, :meth:`from_matrices` or :meth:`from_payoff_matrix`.
@@ -154,11 +154,6 @@ class SequenceForm:
         # Matrices that follow from the leaves are not stored.
         return {key: value for key, value in self.__dict__.items() if key not in ("_first_matrix", "_second_matrix")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for matrix in self._given_matrices or ():
-            frozen(matrix)  # stored arrays come back writeable
-
     def __repr__(self) -> str:
         return (
             f"SequenceForm(sequences={[t.num_sequences for t in self.treeplexes]}, "
@@ -269,11 +264,9 @@ class SequenceForm:
         -------
         SequenceForm
         """
-        try:
-            tables = [np.asarray(payoffs, dtype=np.float64)]
-            tables.append(-tables[0] if column_payoffs is None else np.asarray(column_payoffs, dtype=np.float64))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidGameError(f"the payoffs are not a matrix of numbers: {one_line(str(error))}") from None
+        wrong = "the payoffs are not a matrix of numbers"
+        tables = [floats(payoffs, wrong)]
+        tables.append(-tables[0] if column_payoffs is None else floats(column_payoffs, wrong))
         if tables[0].ndim != 2 or not tables[0].size or tables[1].shape != tables[0].shape:
             raise InvalidGameError(
                 f"payoff matrices have shapes {tables[0].shape} and {tables[1].shape}: two equal ones, with at least "
@@ -526,10 +519,7 @@ def polytope_from_constraints(matrix: Any, right_side: npt.ArrayLike, name: str,
         If the constraints are not of this form.
     """
     rows = canonical(matrix, name)
-    try:
-        right = np.asarray(right_side, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidGameError(f"{right_name} is not a vector of numbers: {one_line(str(error))}") from None
+    right = floats(right_side, f"{right_name} is not a vector of numbers")
     if right.shape != (rows.shape[0],):
         raise InvalidGameError(f"{right_name} has shape {right.shape}, expected ({rows.shape[0]},): one entry per row")
     infosets: list[tuple[int, int, int, float]] = []  # first sequence, number of actions, row, sign

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Floats
+from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
 from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
@@ -24,7 +24,7 @@ _FILE_FORMAT = "treeplex strategies"
 _FILE_VERSION = 1
 
 
-class Strategy:
+class Strategy(ReadOnly):
     """One player's strategy in a game: a realization plan, with a behaviour at every infoset.
 
     Use :meth:`from_plan`, :meth:`from_behaviour`, :meth:`from_dict`, :meth:`uniform` or :meth:`load` to make one.
@@ -63,14 +63,8 @@ class Strategy:
         self.sequence_form = sequence_form_of(game)
         self.player = checked_player(game, player)
         self.game_name = game.spec if isinstance(game, Game) else ""
-        self.behaviour: Floats = _checked_behaviour(self.treeplex, behaviour)
-        self.plan: Floats = self.treeplex.plan(self.behaviour)
-        self.__setstate__({})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.behaviour.flags.writeable = False  # stored arrays come back writeable
-        self.plan.flags.writeable = False
+        self.behaviour: Floats = frozen(_checked_behaviour(self.treeplex, behaviour))
+        self.plan: Floats = frozen(self.treeplex.plan(self.behaviour))
 
     @property
     def treeplex(self) -> Treeplex:
@@ -154,19 +148,15 @@ class Strategy:
             infoset = treeplex.find_infoset(label)
             if infoset is None:
                 raise InvalidStrategyError(f"player {player} has no infoset {shown(label)}")
-            actions = treeplex.action_labels[infoset]
             if not isinstance(probabilities, Mapping):
                 raise InvalidStrategyError(
                     f"infoset {shown(label)} has {shown(probabilities)}, expected a mapping of actions to probabilities"
                 )
-            for action in probabilities:
-                if action not in actions:
-                    raise InvalidStrategyError(
-                        f"infoset {shown(label)} has no action {shown(action)}: it has {shown(actions)}"
-                    )
-            first = int(treeplex.offsets[infoset])
+            sequences = [treeplex.sequence(label, action) for action in probabilities]
+            first, last = treeplex.offsets[infoset : infoset + 2].tolist()
+            vector[first:last] = 0.0
             try:
-                vector[first : first + len(actions)] = [probabilities.get(action, 0.0) for action in actions]
+                vector[sequences] = list(probabilities.values())
             except (TypeError, ValueError, OverflowError):
                 raise InvalidStrategyError(
                     f"infoset {shown(label)} has probabilities {shown(dict(probabilities))}, expected numbers"

@@ -1,9 +1,11 @@
 """What every test runs under."""
 
+import gc
 import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -18,3 +20,17 @@ settings.register_profile("quick", base, max_examples=10)
 settings.register_profile("thorough", base, max_examples=50)
 settings.register_profile("explore", base, max_examples=1000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("TREEPLEX_TESTS", "quick"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled loops beside pytest's own cache, for all workers and processes that tests start."""
+    if "NUMBA_CACHE_DIR" not in os.environ and hasattr(config, "cache"):
+        from compiled import version
+
+        os.environ["NUMBA_CACHE_DIR"] = str(config.cache.mkdir(f"numba-{version()}"))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the thousands of objects that stay to the end."""
+    gc.collect()
+    gc.freeze()

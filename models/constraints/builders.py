@@ -53,7 +53,7 @@ def behaviour_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or it is no number.
+        If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
         If there is no such player, infoset or action.
 
@@ -133,7 +133,7 @@ def reach_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or it is no number.
+        If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
         If there is no such player, infoset or action.
     """
@@ -219,9 +219,9 @@ def payoff_bound(
     Raises
     ------
     InvalidConstraintError
-        If not one bound is given, or the values do not fit the leaves.
+        If not exactly one bound is given, or the values do not fit the leaves.
     InvalidStrategyError
-        If the opponent is no strategy of the game.
+        If the opponent is not a strategy of the game.
     UnsupportedProblemError
         If the game has no leaves, or not two players.
 
@@ -243,13 +243,12 @@ def payoff_bound(
         raise UnsupportedProblemError(f"a payoff bound needs two players, and {game.spec} has {game.num_players}")
     check_same_game(opponent, game)
     player = 1 - opponent.player
-    sense, bound, name = _bound(at_most, at_least, name, f"payoff of player {player}")
     if leaf_values is None:
         gradient = game.sequence_form.gradient(player, [opponent.plan, opponent.plan])
     else:
         gradient = _expected_leaf_values(game, opponent, leaf_values)
-    terms = {int(s): float(gradient[s]) for s in np.flatnonzero(gradient)}
-    return LinearConstraint(player, terms, bound, name, sense, fingerprint=game.fingerprint)
+    payoff = Functional(player, gradient, f"payoff of player {player}", fingerprint=game.fingerprint)
+    return functional_bound(payoff, at_most=at_most, at_least=at_least, name=name)
 
 
 def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.ArrayLike) -> Floats:

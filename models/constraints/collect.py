@@ -64,27 +64,26 @@ def _check_no_text(given: Any) -> None:
         )
 
 
+def _wrong(name: str, what: str) -> InvalidConstraintError:
+    """Return the error that says what is wrong with a constraint."""
+    return InvalidConstraintError(f"constraint {shown(name)} {what}")
+
+
 def _check_game(constraint: Constraint, game: Game) -> None:
     if constraint.player not in range(game.num_players) or isinstance(constraint.player, bool):
-        raise InvalidConstraintError(
-            f"constraint {shown(constraint.name)} is on player {shown(constraint.player)}, expected 0 to "
-            f"{game.num_players - 1}"
-        )
+        raise _wrong(constraint.name, f"is on player {shown(constraint.player)}, expected 0 to {game.num_players - 1}")
     if constraint.fingerprint not in (None, game.fingerprint):
-        raise InvalidConstraintError(
-            f"constraint {shown(constraint.name)} is of another game than {game.spec}: its fingerprint is "
-            f"{constraint.fingerprint}, expected {game.fingerprint}"
+        raise _wrong(
+            constraint.name,
+            f"is of another game than {game.spec}: its fingerprint is "
+            f"{constraint.fingerprint}, expected {game.fingerprint}",
         )
     size = game.sequence_form.treeplexes[constraint.player].num_sequences
     last = int(constraint.function.indices.max(initial=-1))
     if last >= size:
-        raise InvalidConstraintError(
-            f"constraint {shown(constraint.name)} has a term of sequence {last}, expected one from 0 to {size - 1}"
-        )
+        raise _wrong(constraint.name, f"has a term of sequence {last}, expected one from 0 to {size - 1}")
     if constraint.variable is not None and constraint.variable is not game.plan(constraint.player):
-        raise InvalidConstraintError(
-            f"constraint {shown(constraint.name)} is on the plan of another game than {game.spec}"
-        )
+        raise _wrong(constraint.name, f"is on the plan of another game than {game.spec}")
 
 
 # --- constraints written in cvxpy -------------------------------------------------------------------------------------
@@ -125,15 +124,15 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
     title = name or one_line(" ".join(str(constraint).split()), 80)
     if isinstance(constraint, bool | np.bool_) or not isinstance(constraint, CvxpyConstraint):
         raise InvalidConstraintError(
-            f"{shown(constraint)} is no constraint: expected one in cvxpy on game.plan(player), such as "
+            f"{shown(constraint)} is not a constraint: expected one in cvxpy on game.plan(player), such as "
             "game.plan(0)[2] <= 0.5"
         )
     player = _player_of(constraint, game, title)
     parts = _parts(constraint, title)
     if any(np.iscomplexobj(np.asarray(part.value)) or part.is_complex() for _, part, _ in parts):
-        raise InvalidConstraintError(f"constraint {shown(title)} is complex, expected real numbers")
+        raise _wrong(title, "is complex, expected real numbers")
     if not constraint.is_dcp():
-        raise InvalidConstraintError(f"constraint {shown(title)} is not convex by cvxpy's rules: {_reason(constraint)}")
+        raise _wrong(title, f"is not convex by cvxpy's rules: {_reason(constraint)}")
     read: list[Constraint] = []
     for suffix, expression, sense in parts:
         names = [f"{title}[{place}]{suffix}" for place in range(expression.size)]
@@ -145,25 +144,21 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
 def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
     for parameter in constraint.parameters():
         if parameter.value is None:
-            raise InvalidConstraintError(
-                f"constraint {shown(title)} holds the parameter {parameter}, which has no value"
-            )
+            raise _wrong(title, f"holds the parameter {parameter}, which has no value")
     plans = {game.plan(player).id: player for player in range(game.num_players)}
     players = set()
     for variable in constraint.variables():
         if variable.id not in plans:
             other = " of another game" if variable.name().startswith("plan_") else ""
-            raise InvalidConstraintError(
-                f"constraint {shown(title)} holds the variable {variable.name()}{other}, expected "
-                f"{game.spec}'s game.plan(player) alone"
+            raise _wrong(
+                title, f"holds the variable {variable.name()}{other}, expected {game.spec}'s game.plan(player) alone"
             )
         players.add(plans[variable.id])
     if not players:
-        raise InvalidConstraintError(f"constraint {shown(title)} holds no plan: expected one on game.plan(player)")
+        raise _wrong(title, "holds no plan: expected one on game.plan(player)")
     if len(players) > 1:
-        raise InvalidConstraintError(
-            f"constraint {shown(title)} is on both players' plans, expected one player's: together they are no longer "
-            "a zero-sum game"
+        raise _wrong(
+            title, "is on both players' plans, expected one player's: together they are no longer a zero-sum game"
         )
     return players.pop()
 
@@ -173,21 +168,20 @@ def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expre
     from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
     from cvxpy.constraints.zero import Equality, Zero
 
+    expression = constraint.expr
     if isinstance(constraint, Inequality):
         left, right = constraint.args
         sense: Sense | None = "<=" if right.is_constant() else ">=" if left.is_constant() else None
-        return [("", left - right, sense)]
+        return [("", expression, sense)]
     if isinstance(constraint, NonPos):
-        return [("", constraint.args[0], "<=")]
+        return [("", expression, "<=")]
     if isinstance(constraint, NonNeg):
-        return [("", -constraint.args[0], ">=")]
+        return [("", -expression, ">=")]
     if isinstance(constraint, Equality | Zero):
-        first = constraint.args[0]
-        both = first - constraint.args[1] if isinstance(constraint, Equality) else first
-        return [(" (at most)", both, "<="), (" (at least)", -both, ">=")]
-    raise InvalidConstraintError(
-        f"constraint {shown(title)} is a {type(constraint).__name__}, expected <=, >= or == between expressions, such "
-        "as cvxpy.norm(…) <= 0.5"
+        return [(" (at most)", expression, "<="), (" (at least)", -expression, ">=")]
+    raise _wrong(
+        title,
+        f"is a {type(constraint).__name__}, expected <=, >= or == between expressions, such as cvxpy.norm(…) <= 0.5",
     )
 
 
@@ -216,9 +210,7 @@ def _settled(expression: "cp.Expression", name: str) -> "cp.Expression":
     for one in (*expression.constants(), *expression.parameters()):
         value = one.value.data if sp.issparse(one.value) else one.value
         if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
-            raise InvalidConstraintError(
-                f"constraint {shown(name)} holds a number that is not finite: {one_line(str(one), 80)}"
-            )
+            raise _wrong(name, f"holds a number that is not finite: {one_line(str(one), 80)}")
     constants = {id(one): cp.Constant(one.value) for one in expression.parameters()}
     return expression.tree_copy(constants) if constants else expression
 

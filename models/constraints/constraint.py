@@ -1,15 +1,16 @@
 """Constraints on a player's realization plan: a convex function that is to be at most 0."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from ...seqform.arrays import Floats, Integers
+from ...seqform.checks import is_number, is_whole
 from ...seqform.errors import InvalidConstraintError, shown
 from ...seqform.rationals import Fractions
 from ...seqform.rules import Number
@@ -307,7 +308,7 @@ def check_name(name: Any) -> None:
     InvalidConstraintError
     """
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InvalidConstraintError(f"{shown(name)} is no name of a constraint, expected printable text")
+        raise InvalidConstraintError(f"{shown(name)} is not a name of a constraint, expected printable text")
 
 
 def check_number(name: str, what: str, number: Any) -> None:
@@ -317,13 +318,11 @@ def check_number(name: str, what: str, number: Any) -> None:
     ------
     InvalidConstraintError
     """
-    sound = isinstance(number, Real | Decimal) and not isinstance(number, bool)
-    if sound:
-        try:
-            sound = bool(np.isfinite(float(number)))
-        except (OverflowError, ValueError):
-            sound = False
-    if not sound:
+    try:
+        is_finite = (is_number(number) or isinstance(number, Decimal)) and math.isfinite(float(number))
+    except (OverflowError, ValueError):
+        is_finite = False
+    if not is_finite:
         raise InvalidConstraintError(
             f"constraint {shown(name)}: {what} is {shown(number)}, expected a finite number or a fraction"
         )
@@ -342,9 +341,9 @@ def _checked_terms(name: str, terms: Any) -> tuple[dict[int, Number], Integers, 
         if np.isfinite(values).all() and (indices >= 0).all():
             return kept, *_sorted(indices, values)
     for sequence, number in kept.items():
-        if isinstance(sequence, bool) or not isinstance(sequence, int | np.integer) or sequence < 0:
+        if not is_whole(sequence) or sequence < 0:
             raise InvalidConstraintError(
-                f"constraint {shown(name)}: {shown(sequence)} is no sequence, expected an index from 0 on"
+                f"constraint {shown(name)}: {shown(sequence)} is not a sequence, expected an index from 0 on"
             )
         check_number(name, f"the coefficient of sequence {sequence}", number)
     kept = {int(sequence): number for sequence, number in kept.items()}

@@ -1,6 +1,8 @@
 """Constraints and linear functionals as text, as the command line takes them."""
 
 import difflib
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,14 +13,14 @@ import numpy as np
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
-from ...seqform.names import actions_by_name, quoted_label
+from ...seqform.names import SPECIAL, actions_by_name, quoted_label
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
 from .builders import behaviour_terms
 from .constraint import LinearConstraint, Sense
-from .tokens import Token, Tokens
+from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
 
 def parse_constraint(
@@ -128,7 +130,7 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
     total = reader.read_sum()
     reader.read_end()
     player = reader.player_of(total)
-    if len(total) == 1 and isinstance(total[0], FunctionalTerm):
+    if len(total) == 1 and total[0].functional is not None:
         return total[0].functional
     terms, constant = reader.linear(total)
     coefficients = np.zeros(game.sequence_form.treeplexes[player].num_sequences)
@@ -138,26 +140,17 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
 
 
 @dataclass(frozen=True)
-class SequenceTerm:
-    """Σ x(s), or the probability of an action at an infoset."""
+class Term:
+    """Σ x(s) over sequences, the probability of an action at an infoset, or a functional."""
 
     player: int
     column: int
-    sequences: Sequence[int]
-    behaviour: bool
+    sequences: Sequence[int] = ()
+    behaviour: bool = False
+    functional: Functional | None = field(default=None, repr=False)
+    counts: bool = False  # whether the functional is how often an action is taken
 
 
-@dataclass(frozen=True)
-class FunctionalTerm:
-    """A functional that the game names, or how often an action is taken."""
-
-    player: int
-    column: int
-    functional: Functional = field(repr=False)
-    counts: bool = False
-
-
-Term = SequenceTerm | FunctionalTerm
 _Thing = TypeVar("_Thing")
 
 #: What a term may be, for messages.
@@ -179,8 +172,7 @@ class TermReader(Tokens):
         How the others play where it is asked how often an action is taken; uniformly by default.
     """
 
-    symbols: ClassVar[tuple[str, ...]] = (*Tokens.symbols, "@")
-    plain: ClassVar[str] = ""
+    pattern: ClassVar[re.Pattern[str]] = pattern_of((*SYMBOLS, "@"), SPECIAL)
 
     def __init__(
         self, what: str, text: str, game: Game, player: int = 0, others: Profile | Strategy | None = None
@@ -195,23 +187,21 @@ class TermReader(Tokens):
     def read_sum(self) -> list[Term]:
         """Read terms with plus signs between them."""
         terms = [self._read_term()]
-        while self.follows("+"):
-            self.take()
+        while self.take_if("+"):
             terms.append(self._read_term())
         return terms
 
     def _read_term(self) -> Term:
         start = self.peek().start
         head = self.take_label(f"a term: {_TERMS} or a functional of the game")
-        if head.kind == "word" and head.text in ("plan", "reach") and self.follows("("):
-            self.take()
+        if head.kind == "word" and head.text in ("plan", "reach") and self.take_if("("):
             player = self._read_seat(self.take_label("a seat, 0 or 1"))
             infoset = self._infoset(player, self.take_label("the label of an infoset"))
             treeplex = self._game.sequence_form.treeplexes[player]
             first, stop = treeplex.offsets[infoset : infoset + 2].tolist()
             sequences = range(first, stop) if head.text == "reach" else [self._read_action(player, infoset)]
             self.take_symbol(")", "plan(SEAT/INFOSET:ACTION" if head.text == "plan" else "reach(SEAT/INFOSET")
-            return SequenceTerm(player, start, sequences, behaviour=False)
+            return Term(player, start, sequences)
         if self.follows("@"):
             return self._read_count(self._player, head, start)
         if self.follows("/"):
@@ -220,7 +210,7 @@ class TermReader(Tokens):
             if self.follows("@"):
                 return self._read_count(player, token, start)
             infoset = self._infoset(player, token)
-            return SequenceTerm(player, start, [self._read_action(player, infoset)], behaviour=True)
+            return Term(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
         if head.text not in functionals:
             if head.text in actions_by_name(self._game, self._player):
@@ -234,7 +224,7 @@ class TermReader(Tokens):
                 f"expected one of its functionals ({names}), {_TERMS}",
             )
         functional = functionals[head.text]
-        return FunctionalTerm(functional.player, start, functional)
+        return Term(functional.player, start, functional=functional)
 
     def _read_seat(self, seat: Token) -> int:
         """Return the player of a seat, and read the ``/`` after it."""
@@ -245,7 +235,7 @@ class TermReader(Tokens):
         self.take_symbol("/", "the seat")
         return int(seat.text)
 
-    def _read_count(self, player: int, action: Token, start: int) -> FunctionalTerm:
+    def _read_count(self, player: int, action: Token, start: int) -> Term:
         """Read ``@first``, ``@all`` or ``@INFOSET`` after an action: how often it is taken there."""
         known = actions_by_name(self._game, player)
         label = self._chosen(action, known, f"player {player} of {self._game.spec}", "action")
@@ -269,15 +259,14 @@ class TermReader(Tokens):
             place = f" at {where.text}" if not everywhere else " at its first decision" if first else ""
             named = replace(counted, description=f"how often player {player} takes {action.text}{place}")
             self._counts[key] = named
-        return FunctionalTerm(player, start, self._counts[key], counts=True)
+        return Term(player, start, functional=self._counts[key], counts=True)
 
     def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
         """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
         if player not in self._labels:
-            known: dict[str, list[int]] = {}
+            self._labels[player] = defaultdict(list)
             for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
-                known.setdefault(str(label), []).append(number)
-            self._labels[player] = known
+                self._labels[player][str(label)].append(number)
         labels = self._labels[player]
         if token.text not in labels and not also and token.text in actions_by_name(self._game, player):
             raise self.error(
@@ -325,13 +314,11 @@ class TermReader(Tokens):
 
     def inequality(self, terms: Sequence[Term], bound: Fraction) -> tuple[Mapping[int, Number], Number, bool]:
         """Return coefficients and bound of a sum that is bounded, and whether the bound stands in the coefficients."""
-        played = [term for term in terms if isinstance(term, SequenceTerm) and term.behaviour]
+        played = [term for term in terms if term.behaviour]
         treeplex = self._treeplex(terms)
         infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}
         if len(played) == len(terms) and len(infosets) == 1:
-            counts: dict[int, int] = {}
-            for term in played:
-                counts[term.sequences[0]] = counts.get(term.sequences[0], 0) + 1
+            counts = Counter(term.sequences[0] for term in played)
             scaled, limit = behaviour_terms(treeplex, counts, bound)
             return scaled, limit, _constant_reach(treeplex, infosets.pop()) is None
         coefficients, constant = self.linear(terms)
@@ -340,10 +327,10 @@ class TermReader(Tokens):
     def linear(self, terms: Sequence[Term]) -> tuple[dict[int, Fraction], Fraction]:
         """Return a sum's coefficients by sequence, and its constant."""
         treeplex = self._treeplex(terms)
-        coefficients: dict[int, Fraction] = {}
+        coefficients: defaultdict[int, Fraction] = defaultdict(Fraction)
         constant = Fraction(0)
         for term in terms:
-            if isinstance(term, FunctionalTerm):
+            if term.functional is not None:
                 vector = term.functional.coefficients
                 exact = intended_fraction if term.counts else to_fraction
                 weights = {s: exact(float(vector[s])) for s in np.flatnonzero(vector).tolist()}
@@ -353,13 +340,13 @@ class TermReader(Tokens):
             else:
                 weights = dict.fromkeys(term.sequences, Fraction(1))
             for sequence, weight in weights.items():
-                coefficients[sequence] = coefficients.get(sequence, Fraction(0)) + weight
+                coefficients[sequence] += weight
         return coefficients, constant
 
     def _treeplex(self, terms: Sequence[Term]) -> Treeplex:
         return self._game.sequence_form.treeplexes[terms[0].player]
 
-    def _reach_of(self, term: SequenceTerm, treeplex: Treeplex) -> Fraction:
+    def _reach_of(self, term: Term, treeplex: Treeplex) -> Fraction:
         infoset = int(treeplex.sequence_infosets[term.sequences[0]])
         reach = _constant_reach(treeplex, infoset)
         if reach is None:

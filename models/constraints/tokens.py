@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,12 +10,11 @@ from ...seqform.errors import InvalidConstraintError, TreeplexError, one_line, s
 from ...seqform.names import SPECIAL
 from .constraint import check_name
 
-#: What may stand between terms and bounds, longer ones first.
-_SYMBOLS = ("<=", ">=", "==", "+", "/", ":", "(", ")", "<", ">", "=")
 _COMPARISONS = ("<=", ">=", "==")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
-#: Numbers of more characters, or further from 1 by more powers of ten, are no bounds.
+#: What may stand between terms and bounds, longer ones first.
+SYMBOLS = (*_COMPARISONS, "+", "/", ":", "(", ")", "<", ">", "=")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
+#: Numbers of more characters, or further from 1 by more powers of ten, are not bounds.
 _LONGEST, _FARTHEST = 1000, 300
 
 
@@ -26,7 +24,7 @@ def parse_number(text: str) -> Fraction:
     Raises
     ------
     ValueError
-        If it is none, or one of thousands of digits.
+        If it is not a number, or one of thousands of digits.
 
     Examples
     --------
@@ -36,23 +34,28 @@ def parse_number(text: str) -> Fraction:
     """
     if len(text) > _LONGEST:
         raise ValueError("the number is too long")
-    if _FRACTION.fullmatch(text):
-        numerator, denominator = text.split("/")
-        if not int(denominator):
-            raise ValueError("the denominator is zero")
-        number = Fraction(int(numerator), int(denominator))
-        if number and not 10.0**-_FARTHEST <= abs(number) <= 10.0**_FARTHEST:
-            raise ValueError("the number is too large or too small")
-        return number
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError("it is no number")
-    exponent = re.split("[eE]", text)[-1] if re.search("[eE]", text) else "0"
-    if len(exponent) > len("+0001") or abs(int(exponent)) > _FARTHEST:
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise ValueError("it is not a number")
+    try:
+        is_near = abs(int(found["exponent"] or 0)) <= _FARTHEST
+        number = Fraction(text) if is_near else Fraction(0)
+    except ZeroDivisionError:
+        raise ValueError("the denominator is zero") from None
+    if not is_near or (number and not 10.0**-_FARTHEST <= abs(number) < 10.0 ** (_FARTHEST + 1)):
         raise ValueError("the number is too large or too small")
-    decimal = Decimal(text)
-    if decimal and abs(decimal.adjusted()) > _FARTHEST:
-        raise ValueError("the number is too large or too small")
-    return Fraction(decimal)
+    return number
+
+
+def pattern_of(symbols: tuple[str, ...], special: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of the next piece of a text, after blanks: its end, a quote, a symbol or a word."""
+    one_of, none_of = "|".join(map(re.escape, symbols)), re.escape("".join(sorted(special)))
+    return re.compile(rf'\s*(?:(?P<end>\Z)|(?P<quoted>")|(?P<symbol>{one_of})|(?P<word>[^\s{none_of}]+)|)')
+
+
+# A number with what follows it without a blank, and with blanks around the bar of a fraction.
+_PART = r"""[^\s"':/()<>=@]*"""
+_WITH_BAR = re.compile(rf"{_PART}(?:\s*/\s*{_PART})?")
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,8 @@ class Tokens:
     #: What is raised for a text that cannot be read.
     failure: ClassVar[type[TreeplexError]] = InvalidConstraintError
     example: ClassVar[str] = "0/K_:b <= 0.5"
-    #: What stands for itself, longer ones first, and which special characters are parts of words.
-    symbols: ClassVar[tuple[str, ...]] = _SYMBOLS
-    plain: ClassVar[str] = "@"
+    #: What a piece looks like: here ``@`` may be a part of a word.
+    pattern: ClassVar[re.Pattern[str]] = pattern_of(SYMBOLS, SPECIAL - {"@"})
 
     def __init__(self, what: str, text: str) -> None:
         if not isinstance(text, str):
@@ -111,50 +113,52 @@ class Tokens:
 
     def peek(self) -> Token:
         """Return the next piece without taking it."""
-        text, start = self._text, self._position
-        while start < len(text) and text[start].isspace():
-            start += 1
-        if start == len(text):
-            return Token("end", "", start, start)
-        if text[start] == '"':
-            try:
-                value, stop = json.JSONDecoder(strict=False).raw_decode(text, start)
-            except ValueError as error:
-                reason = one_line(str(error).partition(":")[0]).lower().removesuffix(" starting at")
-                raise self.error(start, f"{reason}; expected a JSON string in double quotes") from None
-            return Token("quoted", value, start, stop)
-        for symbol in self.symbols:
-            if text.startswith(symbol, start):
-                return Token("symbol", symbol, start, start + len(symbol))
-        if text[start] in SPECIAL and text[start] not in self.plain:
-            raise self.error(start, f"received {shown(text[start])}; labels are quoted with double quotes")
-        stop = start
-        special = SPECIAL.difference(self.plain)
-        while stop < len(text) and not text[stop].isspace() and text[stop] not in special:
-            stop += 1
-        return Token("word", text[start:stop], start, stop)
+        found = self.pattern.match(self._text, self._position)
+        assert found is not None
+        kind = found.lastgroup
+        start, stop = found.span(kind or 0)
+        if kind is None:
+            raise self.error(stop, f"received {shown(self._text[stop])}; labels are quoted with double quotes")
+        if kind != "quoted":
+            return Token(kind, self._text[start:stop], start, stop)
+        try:
+            value, stop = json.JSONDecoder(strict=False).raw_decode(self._text, start)
+        except ValueError as error:
+            reason = one_line(str(error).partition(":")[0]).lower().removesuffix(" starting at")
+            raise self.error(start, f"{reason}; expected a JSON string in double quotes") from None
+        return Token(kind, value, start, stop)
 
     def take(self) -> Token:
         """Return the next piece, and go on behind it."""
         token = self.peek()
-        if token.start > self._position and self._pieces:
-            self._pieces.append(" ")
         piece = self._text[token.start : token.stop]
-        self._pieces.append(piece if piece.isprintable() else json.dumps(token.text))
-        self._position = token.stop
+        self._pass(piece if piece.isprintable() else json.dumps(token.text), token.start, token.stop)
         return token
+
+    def _pass(self, piece: str, start: int, stop: int) -> None:
+        """Go on behind a piece, which the title shows as given."""
+        if start > self._position and self._pieces:
+            self._pieces.append(" ")
+        self._pieces.append(piece)
+        self._position = stop
 
     def follows(self, symbol: str) -> bool:
         """Whether a symbol is next."""
         token = self.peek()
         return token.kind == "symbol" and token.text == symbol
 
+    def take_if(self, symbol: str) -> bool:
+        """Take a symbol if it is next, and return whether it was."""
+        found = self.follows(symbol)
+        if found:
+            self.take()
+        return found
+
     def take_symbol(self, symbol: str, after: str) -> None:
         """Take a symbol, or refuse anything else."""
         token = self.peek()
-        if not self.follows(symbol):
+        if not self.take_if(symbol):
             raise self.error(token.start, f"received {token.shown}, expected {symbol} after {after}")
-        self.take()
 
     def take_label(self, expected: str) -> Token:
         """Take a word or a quoted text, or refuse anything else."""
@@ -178,23 +182,17 @@ class Tokens:
     def read_number(self) -> Fraction:
         """Read the bound: digits, and what follows them without a blank; blanks around the bar of a fraction."""
         first = self.peek()
-        expected = "a number, such as 0.25 or 1/4"
-        text = ""
-        while True:
-            token = self.peek()
-            if token.kind == "symbol" and token.text == "/" and text and "/" not in text:
-                text += self.take().text
-                continue
-            adjacent = not text or text.endswith("/") or token.start == self._position
-            sign = token.kind == "symbol" and token.text == "+"
-            if not adjacent or not (token.kind == "word" or sign):
-                break
-            text += self.take().text
+        found = _WITH_BAR.match(self._text, first.start)
+        assert found is not None
+        parts = found[0].split()
+        self._pass(" ".join(parts), *found.span())
+        text = "".join(parts)
         try:
             return parse_number(text)
         except ValueError as error:
-            received = first.shown if not text else shown(text, 60)
-            reason = "" if "no number" in str(error) else f" ({error})"
+            received = shown(text, 60) if text else first.shown
+            reason = "" if "not a number" in str(error) else f" ({error})"
+            expected = "a number, such as 0.25 or 1/4"
             raise self.error(first.start, f"received {received}{reason}, expected {expected}") from None
 
     def read_name(self) -> str:

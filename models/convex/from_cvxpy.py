@@ -1,6 +1,8 @@
 """Reads convex cvxpy expressions of a plan as convex functions: what is recognised as which term."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +57,7 @@ def read_functions(expression: "cp.Expression", plan: "cp.Variable") -> list[Con
     >>> [(type(term).__name__, term.size) for term in found.terms], found.constant
     ([('Norm2', 2), ('Squares', 13)], -1.0)
     >>> [type(one.terms[0]).__name__ for one in read_functions(cvxpy.cumsum(cvxpy.abs(x[1:3])), x)]
-    ['Polyhedral', 'Polyhedral']
+    ['Norm1', 'Norm1']
     """
     reader = _Reader(plan, expression.size)
     try:
@@ -79,25 +81,43 @@ def affine_parts(expression: "cp.Expression", plan: "cp.Variable") -> tuple[sp.c
     matrix : csr_array, shape (entries, num_sequences)
     constants : ndarray of float64, shape (entries,)
     """
-    with valued(plan, np.zeros(plan.size)):
+    (matrix,), constants = _parts_by_variable(expression, [plan])
+    return matrix, constants
+
+
+def _parts_by_variable(
+    expression: "cp.Expression", variables: "Sequence[cp.Variable]"
+) -> tuple[list[sp.csr_array], Floats]:
+    """Return the coefficients of each variable, a row each entry of an affine expression, and the constants."""
+    with ExitStack() as stack:
+        for one in variables:
+            stack.enter_context(valued(one, np.zeros(one.shape)))
         constants = _flat(expression.value)
         try:
-            slopes = expression.grad[plan] if expression.variables() else np.zeros((plan.size, len(constants)))
+            slopes = expression.grad
         except NotImplementedError:  # some functions of cvxpy have a value but no gradient, such as real
-            slopes = None
-    if slopes is None:
-        rows = []
-        for unit in np.eye(plan.size):
-            with valued(plan, unit):
-                rows.append(_flat(expression.value) - constants)
-        slopes = np.array(rows)
-    # cvxpy gives sparse matrices, and a bare number where the plan and the expression have one entry.
-    transposed = slopes if sp.issparse(slopes) else np.reshape(slopes, (plan.size, len(constants)))
-    return sp.csr_array(sp.csc_array(transposed).T), constants
+            slopes = {one: _differences(expression, one) - constants for one in variables}
+    matrices = []
+    for one in variables:
+        transposed = slopes.get(one, np.zeros((one.size, len(constants))))
+        # cvxpy gives sparse matrices, and a bare number where the variable and the expression have one entry.
+        if not sp.issparse(transposed):
+            transposed = np.reshape(transposed, (one.size, len(constants)))
+        matrices.append(sp.csr_array(sp.csc_array(transposed).T))
+    return matrices, constants
+
+
+def _differences(expression: "cp.Expression", variable: "cp.Variable") -> Floats:
+    """Return the values of an expression at the unit vectors of a variable, a row each."""
+    rows = []
+    for unit in np.eye(variable.size):
+        with valued(variable, unit.reshape(variable.shape, order="F")):
+            rows.append(_flat(expression.value))
+    return np.array(rows)
 
 
 class _UnknownTermError(Exception):
-    """An expression is none of the terms that are recognised."""
+    """An expression is not one of the terms that are recognised."""
 
 
 class _Reader:
@@ -128,6 +148,8 @@ class _Reader:
 
     def add(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
         """Add W e, with e in column-major order."""
+        from cvxpy.atoms.affine.affine_atom import AffAtom
+
         if not weights.data.any():
             return
         if expression.is_affine():
@@ -135,116 +157,70 @@ class _Reader:
             self.linear = self.linear + weights @ matrix
             self.constants += weights @ constants
             return
-        name = type(expression).__name__.removesuffix("Approx")
-        through = getattr(self, f"_through_{name}", None)
         try:
-            if through is not None:
-                through(expression, weights)
-                return
-            # A convex function times a negative weight is concave, and the other way round.
-            convex = (weights.data >= 0.0).all()
-            if not (convex or (weights.data <= 0.0).all()) or not all(one.is_affine() for one in _inner(expression)):
-                raise _UnknownTermError
-            term = getattr(self, f"_term_{name}" if convex else f"_minus_{name}", None)
-            if term is None:
-                raise _UnknownTermError
-            term(expression, weights)
+            if isinstance(expression, AffAtom):
+                self._add_arguments(expression, weights)
+            else:
+                self._add_term(expression, weights)
         except _UnknownTermError:
             self._leave(expression, weights)
 
+    def _add_arguments(self, expression: Any, weights: sp.csr_array) -> None:
+        """Add an affine function of other expressions by adding each of these."""
+        import cvxpy as cp
+
+        inner = [None if one.is_constant() else cp.Variable(one.shape) for one in expression.args]
+        outer = expression.copy([one if new is None else new for one, new in zip(expression.args, inner, strict=True)])
+        if not outer.is_affine():
+            raise _UnknownTermError
+        matrices, constants = _parts_by_variable(outer, [new for new in inner if new is not None])
+        self.constants += weights @ constants
+        given = [one for one, new in zip(expression.args, inner, strict=True) if new is not None]
+        for one, matrix in zip(given, matrices, strict=True):
+            self.add(one, weights @ matrix)
+
+    def _add_term(self, expression: Any, weights: sp.csr_array) -> None:
+        """Add one of the terms, of an affine expression."""
+        # A convex function times a negative weight is concave, and the other way round.
+        convex = (weights.data >= 0.0).all()
+        if not (convex or (weights.data <= 0.0).all()) or not all(one.is_affine() for one in _inner(expression)):
+            raise _UnknownTermError
+        name = type(expression).__name__.removesuffix("Approx")
+        term = getattr(self, f"_term_{name}" if convex else f"_minus_{name}", None)
+        if term is None:
+            raise _UnknownTermError
+        term(expression, weights)
+
     def _leave(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
-        """Note what is none of the terms."""
+        """Note an expression that is not one of the terms."""
         count, size = weights.shape
         flat = expression if expression.shape == () else expression.flatten(order="F")
         if count == size and not (weights - sp.eye_array(size)).nnz:
             weighted = flat
         else:
-            weighted = weights.toarray().ravel()[0] * flat if count == size == 1 else weights @ flat
+            weighted = (
+                weights.toarray().item() * flat if count == size == 1 else weights @ expression.flatten(order="F")
+            )
         self.unknown.append((weighted, np.diff(weights.indptr) > 0))
-
-    # What passes weights on to its arguments.
-
-    def _through_AddExpression(self, expression: Any, weights: sp.csr_array) -> None:
-        if any(one.size not in (1, expression.size) for one in expression.args):
-            raise _UnknownTermError
-        for one in expression.args:
-            self.add(one, weights if one.size == expression.size else _summed(weights))
-
-    def _through_NegExpression(self, expression: Any, weights: sp.csr_array) -> None:
-        self.add(expression.args[0], -weights)
-
-    def _through_Sum(self, expression: Any, weights: sp.csr_array) -> None:
-        if expression.size != 1:
-            raise _UnknownTermError
-        self.add(expression.args[0], _spread(weights, expression.args[0].size))
-
-    def _through_Promote(self, expression: Any, weights: sp.csr_array) -> None:
-        self.add(expression.args[0], _summed(weights))
-
-    def _through_reshape(self, expression: Any, weights: sp.csr_array) -> None:
-        if expression.order != "F" and max(*expression.shape, 1, *expression.args[0].shape) < expression.size:
-            raise _UnknownTermError
-        self.add(expression.args[0], weights)
-
-    def _through_Hstack(self, expression: Any, weights: sp.csr_array) -> None:
-        if any(one.ndim > 1 for one in expression.args):
-            raise _UnknownTermError
-        start = 0
-        for one in expression.args:
-            self.add(one, sp.csr_array(weights[:, start : start + one.size]))
-            start += one.size
-
-    def _through_index(self, expression: Any, weights: sp.csr_array) -> None:
-        inner = expression.args[0]
-        places = np.arange(inner.size).reshape(inner.shape, order="F")[expression.key].ravel(order="F")
-        ones = np.ones(len(places)), (np.arange(len(places)), places)
-        self.add(inner, weights @ sp.csr_array(ones, shape=(len(places), inner.size)))
-
-    _through_special_index = _through_index
-
-    def _through_multiply(self, expression: Any, weights: sp.csr_array) -> None:
-        first, second = expression.args
-        constant, inner = (first, second) if first.is_constant() else (second, first)
-        if not constant.is_constant():
-            raise _UnknownTermError
-        factors = _flat(constant.value)
-        if len({one for one in (len(factors), inner.size, expression.size) if one > 1}) > 1:
-            raise _UnknownTermError
-        scaled = weights @ sp.diags_array(np.broadcast_to(factors, expression.size).copy())
-        self.add(inner, scaled if inner.size == expression.size else _summed(scaled))
-
-    def _through_DivExpression(self, expression: Any, weights: sp.csr_array) -> None:
-        inner, divisor = expression.args
-        if not divisor.is_constant() or divisor.size not in (1, expression.size) or inner.size != expression.size:
-            raise _UnknownTermError
-        divisors = np.broadcast_to(_flat(divisor.value), expression.size)
-        self.add(inner, weights @ sp.diags_array(1.0 / divisors))
-
-    def _through_MulExpression(self, expression: Any, weights: sp.csr_array) -> None:
-        first, second = expression.args
-        if first.is_constant() and second.ndim == 1:
-            matrix = _matrix(first.value)
-        elif second.is_constant() and first.ndim == 1:
-            matrix = _matrix(second.value, of_columns=True)
-        else:
-            raise _UnknownTermError
-        self.add(second if first.is_constant() else first, weights @ matrix)
 
     # The terms.
 
-    def _term_norm1(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(Norm1, expression, weights)
+    def _scalar(self, expression: Any, weights: sp.csr_array, kind: type[Term]) -> None:
+        """Add a function of all entries that is positively homogeneous, or a square."""
+        if expression.size != 1 or getattr(expression, "axis", None) is not None:
+            raise _UnknownTermError
+        inner = expression.args[0]
+        self._put_each(kind, inner, _spread(weights, inner.size))
 
-    def _term_norm_inf(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(NormInfinity, expression, weights)
-
-    def _term_max(self, expression: Any, weights: sp.csr_array) -> None:
-        self._scalar(Maximum, expression, weights)
+    _term_norm1 = partialmethod(_scalar, kind=Norm1)
+    _term_norm_inf = partialmethod(_scalar, kind=NormInfinity)
+    _term_max = partialmethod(_scalar, kind=Maximum)
+    _minus_min = _term_max
 
     def _term_Pnorm(self, expression: Any, weights: sp.csr_array) -> None:
         if not _is_length(expression):
             raise _UnknownTermError
-        self._scalar(Norm2, expression, weights)
+        self._scalar(expression, weights, Norm2)
 
     def _term_abs(self, expression: Any, weights: sp.csr_array) -> None:
         self._put_each(Norm1, expression.args[0], weights)
@@ -252,11 +228,11 @@ class _Reader:
     def _term_power(self, expression: Any, weights: sp.csr_array) -> None:
         if not _is_square(expression):
             raise _UnknownTermError
-        inner = expression.args[0]
+        inner, roots = expression.args[0], weights.sqrt()
         if _is_length(inner):
-            self._scalar(Squares, inner, _root(weights))
+            self._scalar(inner, roots, Squares)
         else:
-            self._put_each(Squares, inner, _root(weights))
+            self._put_each(Squares, inner, roots)
 
     _term_Power = _term_power
 
@@ -264,7 +240,7 @@ class _Reader:
         inner, divisor = expression.args
         if not divisor.is_constant() or expression.size != 1 or divisor.size != 1:
             raise _UnknownTermError
-        scaled = _root(weights / float(_flat(divisor.value)[0]))
+        scaled = (weights / float(_flat(divisor.value)[0])).sqrt()
         self._put_each(Squares, inner, _spread(scaled, inner.size))
 
     def _term_QuadForm(self, expression: Any, weights: sp.csr_array) -> None:
@@ -285,7 +261,7 @@ class _Reader:
         matrix, constants = affine_parts(inner, self.plan)
         factors = sp.diags_array(np.sqrt(np.maximum(squares, 0.0))) @ roots
         rooted, shifts = sp.csr_array(factors @ matrix[used]), -(factors @ constants[used])
-        for row, _, numbers in _by_row(_root(weights)):
+        for row, _, numbers in _by_row(weights.sqrt()):
             self._put(row, Squares, sp.csr_array(numbers[0] * rooted), numbers[0] * shifts)
 
     def _term_maximum(self, expression: Any, weights: sp.csr_array) -> None:
@@ -301,7 +277,6 @@ class _Reader:
                 self._put(row, Maximum, _scaled_rows(matrix, chosen, factors), -number * constants[chosen])
 
     _minus_minimum = _term_maximum
-    _minus_min = _term_max
 
     def _minus_entr(self, expression: Any, weights: sp.csr_array) -> None:
         matrix, constants = affine_parts(expression.args[0], self.plan)
@@ -322,13 +297,6 @@ class _Reader:
         first, second = expression.args
         self.add(first, -weights)
         self.add(second, weights)
-
-    def _scalar(self, kind: type[Term], expression: Any, weights: sp.csr_array) -> None:
-        """Add a function of all entries that is positively homogeneous, or a square."""
-        if expression.size != 1 or getattr(expression, "axis", None) is not None:
-            raise _UnknownTermError
-        inner = expression.args[0]
-        self._put_each(kind, inner, _spread(weights, inner.size))
 
     def _put_each(self, kind: type[Term], inner: "cp.Expression", weights: sp.csr_array) -> None:
         """Add for each row of the weights the term of the entries of an affine expression times its weights."""
@@ -389,32 +357,14 @@ def _scaled_rows(matrix: sp.csr_array, places: npt.NDArray[Any], factors: Floats
     return rows
 
 
-def _summed(weights: sp.csr_array) -> sp.csr_array:
-    """Return the sums of rows, as a column."""
-    return sp.csr_array(np.asarray(weights.sum(axis=1))[:, None])
-
-
 def _spread(weights: sp.csr_array, size: int) -> sp.csr_array:
     """Return a column so many times."""
     return sp.csr_array(weights @ np.ones((1, size)))
 
 
-def _root(weights: sp.csr_array) -> sp.csr_array:
-    rooted = weights.copy()
-    rooted.data = np.sqrt(rooted.data)
-    return rooted
-
-
 def _flat(value: Any) -> Floats:
     dense = value.toarray() if sp.issparse(value) else value
     return np.asarray(dense, dtype=np.float64).ravel(order="F")
-
-
-def _matrix(value: Any, of_columns: bool = False) -> sp.csr_array:
-    if sp.issparse(value):
-        return sp.csr_array(value.T if of_columns else value)
-    dense = np.asarray(value, dtype=np.float64)
-    return sp.csr_array(np.atleast_2d(dense.T if of_columns else dense))
 
 
 def _agree(expression: "cp.Expression", plan: "cp.Variable", found: list[ConvexFunction]) -> bool:
@@ -510,7 +460,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
     places = data["param_prob"].var_id_to_col
     of_link, of_heads = (np.arange(places[one.id], places[one.id] + one.size) for one in (link, above))
     links, of_plan = _linked(matrix, of_link)
-    heads = _heads(matrix, of_heads)
+    heads = _rows_of(matrix, of_heads)  # the row of each entry's bound: the only one that holds it
     if of_plan is None or len(heads) != count:
         return None
     auxiliary = np.setdiff1d(np.arange(matrix.shape[1]), np.concatenate([of_link, of_heads, of_plan]))
@@ -548,9 +498,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
 
 def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
     """Return the rows that link a variable to the plan, and the plan's columns; the latter ``None`` if not found."""
-    part = sp.coo_array(matrix[:, of_link])
-    order = np.argsort(part.coords[1])
-    links = part.coords[0][order]
+    links = _rows_of(matrix, of_link)
     linked = matrix[links]
     if len(links) != len(of_link) or (np.diff(linked.indptr) != 2).any():
         return links, None
@@ -558,7 +506,7 @@ def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
     return links, linked.indices.reshape(-1, 2).sum(axis=1) - of_link
 
 
-def _heads(matrix: sp.csr_array, of_heads: Any) -> Any:
-    """Return the row of each entry's bound: the only one that holds it."""
-    part = sp.coo_array(matrix[:, of_heads])
+def _rows_of(matrix: sp.csr_array, columns: Any) -> Any:
+    """Return the rows of the entries in some columns, column by column."""
+    part = sp.coo_array(matrix[:, columns])
     return part.coords[0][np.argsort(part.coords[1])]

@@ -200,22 +200,13 @@ class ConvexFunction:
         gradient[self.indices] = self.exact_coefficients if exact else self.coefficients
         constant: Any = self.exact_constant if exact else float(self.constant)
         for place, term in enumerate(self.terms):
-            part = None if slopes is None else slopes[slice(*self.ends[place : place + 2])]
-            proven = None if part is None else self._given(term, part)
+            proven = None if slopes is None else _proven(term, slopes[slice(*self.ends[place : place + 2])])
             proven = term.minorant(term.slopes_at(plan)) if proven is None else proven
             if proven is None:
                 return np.zeros(len(plan)), -np.inf
             gradient += proven[0]
             constant += proven[1]
         return gradient, constant
-
-    @staticmethod
-    def _given(term: Term, slopes: Numbers) -> tuple[Any, Any] | None:
-        if slopes.dtype == object:
-            return term.minorant(slopes)
-        if len(slopes) and np.isnan(slopes).all():
-            return None
-        return term.minorant(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0))
 
     def steepness(self, plan: Floats) -> float:
         """Return how large slopes of f are near a plan, but for a factor; 1 if f is constant."""
@@ -392,6 +383,15 @@ class ConvexFunction:
 
         constant: cp.Expression = cp.Constant(float(self.constant))
         return constant + self.coefficients @ plan[self.indices.tolist()] if len(self.indices) else constant
+
+
+def _proven(term: Term, slopes: Numbers) -> tuple[Any, Any] | None:
+    """Return the bound that slopes prove, as a solver gave them; ``None`` if they are all NaN or prove nothing."""
+    if slopes.dtype == object:
+        return term.minorant(slopes)
+    if len(slopes) and np.isnan(slopes).all():
+        return None
+    return term.minorant(np.nan_to_num(slopes, nan=0.0, posinf=0.0, neginf=0.0))
 
 
 def _inequalities(rows: LinearRows) -> tuple[sp.csr_array, Floats]:

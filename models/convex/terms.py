@@ -88,12 +88,7 @@ class Term(ABC):
 
     def slopes_at(self, plan: Numbers) -> Numbers:
         """Return slopes that are tight at a plan."""
-        return self._slopes(self.arguments(plan))
-
-    def slopes(self, arguments: Floats) -> Floats:
-        """Return slopes that are tight at z."""
-        slopes: Floats = self._slopes(arguments)
-        return slopes
+        return self.slopes(self.arguments(plan))
 
     def minorant(self, slopes: Numbers) -> tuple[Any, Any] | None:
         """Return g and k with φ(B x − c) ≥ g · x + k for every plan x; ``None`` if the slopes prove nothing.
@@ -133,7 +128,8 @@ class Term(ABC):
         """Return slopes at which the conjugate is finite: those given if it is."""
 
     @abstractmethod
-    def _slopes(self, arguments: Numbers) -> Numbers: ...
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
 
     def _conjugate(self, slopes: Numbers) -> Any:
         return 0
@@ -152,16 +148,19 @@ class PiecewiseLinear(Term):
 class _Atom(Term):
     """A term that is one of cvxpy's functions of z."""
 
+    #: What cvxpy calls it.
+    atom: ClassVar[str]
+
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
         """Return the term as a convex cvxpy expression of a plan."""
         return self.of_arguments(self.matrix @ plan - self.shifts)
 
     def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
         """Return φ as a cvxpy expression of z."""
-        return self._of(arguments)
+        import cvxpy as cp
 
-    @abstractmethod
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression": ...
+        expression: cp.Expression = getattr(cp, self.atom)(arguments)
+        return expression
 
 
 class _LinearAtom(_Atom, PiecewiseLinear):
@@ -188,6 +187,7 @@ class Norm1(_LinearAtom):
     """Σ abs(z), the least Σ s + t with z = s − t and s, t ≥ 0."""
 
     code = NORM_1
+    atom = "norm1"
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which are in a unit."""
@@ -207,15 +207,11 @@ class Norm1(_LinearAtom):
         """Return slopes between −1 and 1."""
         return np.minimum(np.maximum(slopes, -1), 1)
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
-        from cvxpy.atoms.norm1 import norm1
-
-        return norm1(arguments)
-
     def _value(self, arguments: Numbers) -> Any:
         return np.abs(arguments).sum()
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         return np.sign(arguments)
 
 
@@ -223,6 +219,7 @@ class Norm2(_Atom):
     """√Σ z²."""
 
     code = NORM_2
+    atom = "norm2"
 
     def _valid(self, slopes: Numbers) -> Numbers:
         """Return slopes of Euclidean length 1 at most."""
@@ -230,16 +227,11 @@ class Norm2(_Atom):
         length = float(np.linalg.norm(scaled))
         return scaled / length if length > 1.0 or is_large else scaled
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
-        from cvxpy.atoms.pnorm import pnorm
-
-        length: cp.Expression = pnorm(arguments, 2)
-        return length
-
     def _value(self, arguments: Numbers) -> Any:
         return np.linalg.norm(arguments)
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         return arguments / (float(np.linalg.norm(arguments)) or 1.0)
 
 
@@ -247,6 +239,7 @@ class NormInfinity(_LinearAtom):
     """max abs(z)."""
 
     code = NORM_INFINITY
+    atom = "norm_inf"
 
     def _valid(self, slopes: Numbers) -> Numbers:
         """Return slopes whose absolute values sum to 1 at most."""
@@ -254,15 +247,11 @@ class NormInfinity(_LinearAtom):
         total = np.abs(scaled).sum()
         return scaled / total if total > 1 or is_large else scaled
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
-        from cvxpy.atoms.norm_inf import norm_inf
-
-        return norm_inf(arguments)
-
     def _value(self, arguments: Numbers) -> Any:
         return np.abs(arguments).max()
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         place = int(np.abs(arguments).argmax())
         return _unit_vector(arguments, place, np.sign(arguments)[place])
 
@@ -271,6 +260,7 @@ class Maximum(_LinearAtom):
     """max z."""
 
     code = MAXIMUM
+    atom = "max"
     signs = (1,)
 
     def _valid(self, slopes: Numbers) -> Numbers:
@@ -282,15 +272,11 @@ class Maximum(_LinearAtom):
             return shares / total
         return shares + (Fraction(1, len(shares)) if shares.dtype == object else 1.0 / len(shares))
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
-        from cvxpy.atoms.max import max as largest_entry
-
-        return largest_entry(arguments)
-
     def _value(self, arguments: Numbers) -> Any:
         return arguments.max()
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         return _unit_vector(arguments, int(arguments.argmax()), 1)
 
 
@@ -298,6 +284,7 @@ class Squares(_Atom):
     """Σ z²."""
 
     code = SQUARES
+    atom = "sum_squares"
     is_rational = True
 
     def _valid(self, slopes: Numbers) -> Numbers:
@@ -309,16 +296,11 @@ class Squares(_Atom):
         entry = largest(self.matrix.data)
         return 2.0 * max(entry, largest(self.arguments(plan))) * entry
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
-        from cvxpy.atoms.sum_squares import sum_squares
-
-        squares: cp.Expression = sum_squares(arguments)
-        return squares
-
     def _value(self, arguments: Numbers) -> Any:
         return arguments @ arguments
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         return 2 * arguments
 
     def _conjugate(self, slopes: Numbers) -> Any:
@@ -337,7 +319,7 @@ class RelativeEntropy(_Atom):
             if (arguments > 0.0).all():
                 break
             arguments = self.arguments((1.0 - inwards) * plan + inwards)
-        return self._slopes(arguments)
+        return self.slopes(arguments)
 
     def _valid(self, slopes: Numbers) -> Numbers:
         """Return the slopes of p, and those that go with them of q."""
@@ -345,7 +327,8 @@ class RelativeEntropy(_Atom):
         valid[1::2] = -np.exp(valid[0::2] - 1.0)
         return valid
 
-    def _of(self, arguments: "cp.Expression") -> "cp.Expression":
+    def of_arguments(self, arguments: "cp.Expression") -> "cp.Expression":
+        """Return φ as a cvxpy expression of z."""
         import cvxpy as cp
         from cvxpy.atoms.elementwise.rel_entr import rel_entr
 
@@ -363,7 +346,8 @@ class RelativeEntropy(_Atom):
             return np.inf
         return first[counted] @ np.log(first[counted] / second[counted])
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         ratios = np.maximum(arguments[0::2], 1e-300) / np.maximum(arguments[1::2], 1e-300)
         slopes = np.empty(len(arguments))
         slopes[0::2], slopes[1::2] = np.log(ratios) + 1.0, -ratios
@@ -459,9 +443,9 @@ class Polyhedral(PiecewiseLinear):
         )
 
     def _value(self, arguments: Numbers) -> Any:
-        return self._slopes(arguments) @ arguments
+        return self.slopes(arguments) @ arguments
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
         """Return the multipliers whose bound is tight; the first alone if none were found."""
         count = self.size
         bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
@@ -576,7 +560,8 @@ class Opaque(Term):
                 return float(np.asarray(value).item())
         return np.inf
 
-    def _slopes(self, arguments: Numbers) -> Numbers:
+    def slopes(self, arguments: Numbers) -> Numbers:
+        """Return slopes that are tight at z."""
         return arguments
 
 

@@ -302,27 +302,14 @@ class _Table:
 
 
 def _deals(kinds: int, copies: int, most: int) -> list[int]:
-    """Return in how many ways 0 to `most` cards can be dealt one after the other.
-
-    Notes
-    -----
-    The exponential generating function is (Σ_{j ≤ copies} x^j / j!)^kinds; powers are taken by squaring.
-    """
-    power = [int(number <= copies) for number in range(most + 1)]
+    """Return in how many ways 0 to `most` cards can be dealt one after the other."""
     deals = [1] + [0] * most
-    while kinds:
-        if kinds & 1:
-            deals = _shuffled(deals, power)
-        power, kinds = _shuffled(power, power), kinds >> 1
+    for _ in range(kinds):  # cards of one kind stand anywhere between the others
+        deals = [
+            sum(math.comb(total, own) * deals[total - own] for own in range(min(copies, total) + 1))
+            for total in range(most + 1)
+        ]
     return deals
-
-
-def _shuffled(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Return the coefficients of the product of two exponential generating functions."""
-    return [
-        sum(math.comb(total, number) * first[number] * second[total - number] for number in range(total + 1))
-        for total in range(len(first))
-    ]
 
 
 #: Values at the standard stakes (two players, bets of 2 and 4, two raises) by ranks and suits.

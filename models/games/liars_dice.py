@@ -187,20 +187,11 @@ class LiarsDice:
 
 
 def _sets_by_remainder(elements: int, divisor: int) -> list[int]:
-    """Return how many subsets of so many elements have a size of each remainder.
-
-    They are the coefficients of (1 + x)^elements modulo x^divisor - 1; powers are taken by squaring.
-    """
-    power = [1] + [0] * (divisor - 1)
-    for bit in f"{elements:b}":
-        squared = [0] * divisor
-        for i, first in enumerate(power):
-            for j, second in enumerate(power):
-                squared[(i + j) % divisor] += first * second
-        power = squared
-        if bit == "1":
-            power = [number + power[remainder - 1] for remainder, number in enumerate(power)]
-    return power
+    """Return how many subsets of so many elements have a size of each remainder."""
+    counts = [1] + [0] * (divisor - 1)
+    for _ in range(elements):  # each is in a subset or not
+        counts = [number + counts[remainder - 1] for remainder, number in enumerate(counts)]
+    return counts
 
 
 def _reference(rules: LiarsDice) -> Reference | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
-from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
+from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
 
@@ -21,7 +21,7 @@ _FAMILIES = (
     liars_dice.FAMILY,
     goofspiel.FAMILY,
     *matrix_games.FAMILIES,
-    transit_family.FAMILY,
+    transit.FAMILY,
     *small_trees.FAMILIES,
 )
 _BY_NAME = {family.name: family for family in _FAMILIES}
@@ -52,7 +52,7 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     Raises
     ------
     UnknownGameError
-        If there is no such game, `spec` is no text, or the game has no such parameter.
+        If there is no such game, `spec` is not text, or the game has no such parameter.
     InvalidGameError
         If `spec` cannot be read, or a value is not what its parameter takes.
     GameFileError

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from ...seqform.factored import FactoredPayoff
 from ...seqform.polytope import Treeplex
 from ...seqform.rules import GameSize
 from ...seqform.sequence_form import SequenceForm
-from .transit import DIRECTIONS, FAILED, Grid, Transit
+from .transit import DIRECTIONS, Grid, Transit
 
 Integers = npt.NDArray[np.int64]
 
@@ -31,6 +32,8 @@ class Walker:
         When and where the move is made, and where it leads if it does not fail.
     success, failure : ndarray of float64, shape (num_moves,)
         Probability that it does not, and that it does.
+    num_cells : int
+        Of the grid.
     """
 
     treeplex: Treeplex
@@ -40,6 +43,14 @@ class Walker:
     targets: Integers
     success: Floats
     failure: Floats
+    num_cells: int
+
+    def numbers(self, *cells: Integers) -> Integers:
+        """Return a number for each move that tells its time and some cells apart from others."""
+        numbers = self.times
+        for each in cells:
+            numbers = numbers * self.num_cells + each
+        return numbers
 
 
 # Bytes at the peak of building, a sequence of either player: arrays of its moves, and text for its labels.
@@ -63,12 +74,7 @@ def transit_sequence_form(rules: Transit) -> SequenceForm:
 
 def walkers(rules: Transit) -> tuple[Walker, Walker]:
     """Return the evader and the patroller."""
-    return _walker(rules, rules.start_cells, ends_in_east=True), patroller_of(rules)
-
-
-def patroller_of(rules: Transit) -> Walker:
-    """Return the patroller."""
-    return _walker(rules, [rules.base_cell], ends_in_east=False)
+    return _walker(rules, rules.start_cells, is_evader=True), _walker(rules, (rules.base_cell,), is_evader=False)
 
 
 def targets_of(grid: Grid) -> Integers:
@@ -86,23 +92,38 @@ def east_of(grid: Grid) -> npt.NDArray[np.bool_]:
     return np.array([grid.in_east(cell) for cell in range(grid.num_cells)])
 
 
-def reachable(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> npt.NDArray[np.bool_]:
+def reachable(rules: Transit, starts: Sequence[int], is_evader: bool) -> npt.NDArray[np.bool_]:
     """Return where a player may have to move at each time, shape (horizon, num_cells)."""
     table, in_east = targets_of(rules.grid), east_of(rules.grid)
     mask = np.zeros((rules.steps, rules.grid.num_cells), dtype=bool)
     mask[0, list(starts)] = True
+    fresh = mask[0]
     for time in range(1, rules.steps):
+        # Whoever may stay somewhere was there before: only the border of where it may be grows.
         mask[time] = mask[time - 1]
         if time == 1 or rules.failure < 1:
-            targets = table[mask[time - 1]]
+            targets = table[fresh]
             mask[time, targets[targets >= 0]] = True
-        if ends_in_east:
+        if is_evader:
             mask[time] &= ~in_east
+        fresh = mask[time] & ~mask[time - 1]
     return mask
 
 
-def risk_coefficients(rules: Transit, patroller: Walker) -> Floats:
+def flow_size(rules: Transit) -> GameSize:
+    """Return the size of the flow form, which has no histories."""
+    num_actions = (targets_of(rules.grid) >= 0).sum(axis=1)
+    infosets, sequences = [], []
+    for starts, is_evader in ((rules.start_cells, True), ((rules.base_cell,), False)):
+        times = reachable(rules, starts, is_evader).sum(axis=0)  # how many infosets each cell has
+        infosets.append(int(times.sum()) + is_evader)
+        sequences.append(1 + int(times @ num_actions) + (len(starts) if is_evader else 0))
+    return GameSize(0, 0, tuple(sequences), tuple(infosets))
+
+
+def risk_coefficients(rules: Transit) -> Floats:
     """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    patroller = _walker(rules, (rules.base_cell,), is_evader=False)
     last = patroller.times == rules.steps - 1
     away = np.where(patroller.targets != rules.base_cell, patroller.success, 0.0)
     away += np.where(patroller.cells != rules.base_cell, patroller.failure, 0.0)
@@ -111,70 +132,42 @@ def risk_coefficients(rules: Transit, patroller: Walker) -> Floats:
     return coefficients
 
 
-def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
-    """Return what :func:`risk_coefficients` does, for the tree of histories."""
-    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
-    coefficients = np.zeros(treeplex.num_sequences)
-    for number, label in enumerate(treeplex.infoset_labels):
-        moves = str(label).split("-")[1:]
-        if len(moves) != rules.steps - 1:
-            continue
-        cell, chance = rules.base_cell, 1.0
-        for time, move in enumerate(moves):
-            name = move.removesuffix(FAILED)
-            if time > 0 and name != "stay":
-                chance *= float(rules.failure if move != name else 1 - rules.failure)
-            cell = cell if move != name else steps[cell][name]
-        for place, (name, target) in enumerate(steps[cell].items()):
-            failure = 0.0 if name == "stay" or not moves else float(rules.failure)
-            away = (1.0 - failure) * (target != rules.base_cell) + failure * (cell != rules.base_cell)
-            coefficients[treeplex.offsets[number] + place] = chance * away
-    return coefficients
-
-
-def _walker(rules: Transit, starts: Sequence[int], ends_in_east: bool) -> Walker:
+def _walker(rules: Transit, starts: Sequence[int], is_evader: bool) -> Walker:
     grid = rules.grid
-    choice = ends_in_east  # the evader chooses where to start
-    mask = reachable(rules, starts, ends_in_east)
+    mask = reachable(rules, starts, is_evader)
     times, cells = np.nonzero(mask)
     numbers = np.full(mask.shape, -1)
-    numbers[times, cells] = np.arange(len(times)) + choice
+    numbers[times, cells] = np.arange(len(times)) + is_evader  # which begins with the choice of its start
     table = targets_of(grid)
     owners, directions = np.nonzero(table[cells] >= 0)
     times, cells, targets = times[owners], cells[owners], table[cells[owners], directions]
-    sequences = np.arange(len(owners)) + 1 + (len(starts) if choice else 0)
+    sequences = np.arange(len(owners)) + 1 + (len(starts) if is_evader else 0)
     # Both as they are, none as one less the other: 1 - 0.9 is not 0.1 in floats, and exact solvers see the difference.
     failure = np.where((targets == cells) | (times == 0), 0.0, float(rules.failure))
     success = 1.0 - failure
 
-    infosets, sources, weights = [], [], []
+    parts: list[tuple[Any, Any, Any]] = []  # of the inflow: infosets, the sequences before them, and weights
     for destinations, chances in ((targets, success), (cells, failure)):
         leads = (times + 1 < rules.steps) & (chances > 0.0)
         into = numbers[times[leads] + 1, destinations[leads]]
         goes_on = into >= 0
-        infosets.append(into[goes_on])
-        sources.append(sequences[leads][goes_on])
-        weights.append(chances[leads][goes_on])
-    infosets.append(numbers[0, list(starts)])
-    sources.append(np.arange(1, len(starts) + 1) if choice else np.zeros(1, dtype=np.int64))
-    weights.append(np.ones(len(starts)))
+        parts.append((into[goes_on], sequences[leads][goes_on], chances[leads][goes_on]))
+    parts.append((numbers[0, list(starts)], np.arange(1, len(starts) + 1) if is_evader else [0], np.ones(len(starts))))
     counts = np.bincount(owners)
     labels = [f"t{time}{grid.label(cell)}" for time, cell in zip(*np.nonzero(mask), strict=True)]
     compass = np.array(list(DIRECTIONS))
     actions: list[tuple[str, ...]] = [
         tuple(names.tolist()) for names in np.split(compass[directions], np.cumsum(counts)[:-1])
     ]
-    if choice:
-        infosets.append(np.zeros(1, dtype=np.int64))
-        sources.append(np.zeros(1, dtype=np.int64))
-        weights.append(np.ones(1))
+    if is_evader:
+        parts.append(([0], [0], [1.0]))
         counts = np.append(len(starts), counts)
         labels.insert(0, "start")
         actions.insert(0, tuple(grid.label(cell) for cell in starts))
-    entries = np.concatenate(weights), (np.concatenate(infosets), np.concatenate(sources))
-    inflow = sp.coo_array(entries, shape=(len(counts), 1 + int(counts.sum())))
+    infosets, sources, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    inflow = sp.coo_array((weights, (infosets, sources)), shape=(len(counts), 1 + int(counts.sum())))
     treeplex = Treeplex.from_inflow(inflow, counts, labels, actions)
-    return Walker(treeplex, sequences, times, cells, targets, success, failure)
+    return Walker(treeplex, sequences, times, cells, targets, success, failure, grid.num_cells)
 
 
 # A factor is a number that tells a meeting apart from every other; each player's sequences hold some of it. A factor's
@@ -184,22 +177,16 @@ _Entries = list[tuple[Integers, Integers, Floats]]
 
 def _factors_of_words(rules: Transit, evader: Walker, patroller: Walker) -> FactoredPayoff:
     """Return what model B pays: players meet where their moves lead, or on the edge that they swap along."""
-    size = rules.grid.num_cells
-    loss = -float(rules.encounter_cost)
     entries: list[_Entries] = []
-    for walker, amount, forward in ((evader, loss, True), (patroller, 1.0, False)):
-        moved = walker.targets != walker.cells
-        ends = (walker.cells, walker.targets) if forward else (walker.targets, walker.cells)
-        edges = ((walker.times * size + ends[0]) * size + ends[1])[moved]
-        arrivals = (walker.times * size + walker.targets) * size + walker.targets
-        failures = ((walker.times * size + walker.cells) * size + walker.cells)[moved]
-        entries.append(
-            [
-                (arrivals, walker.sequences, amount * walker.success),
-                (failures, walker.sequences[moved], amount * walker.failure[moved]),
-                (edges, walker.sequences[moved], amount * walker.success[moved]),
-            ]
-        )
+    for walker, amount in ((evader, -float(rules.encounter_cost)), (patroller, 1.0)):
+        moved, every = walker.targets != walker.cells, slice(None)
+        edge = (walker.cells, walker.targets) if walker is evader else (walker.targets, walker.cells)
+        meetings = [
+            (walker.numbers(walker.targets, walker.targets), walker.success, every),
+            (walker.numbers(walker.cells, walker.cells), walker.failure, moved),
+            (walker.numbers(*edge), walker.success, moved),
+        ]
+        entries.append([(keys[of], walker.sequences[of], amount * chances[of]) for keys, chances, of in meetings])
     escapes = np.where(east_of(rules.grid)[evader.targets], evader.success, 0.0)
     rewards = escapes * float(rules.escape_reward) - (1.0 - escapes) * float(rules.time_cost)
     return _assembled(evader, patroller, rewards, entries[0], entries[1])
@@ -211,28 +198,25 @@ def _factors_of_code(rules: Transit, evader: Walker, patroller: Walker) -> Facto
     Moves meet if they begin in the same cell, aim at the same cell, or swap cells: the sum of the three indicators,
     less one where both moves are the same, for such a pair has the first two. Staying is no swap.
     """
-    size = rules.grid.num_cells
     reward = np.where(
         east_of(rules.grid)[evader.targets], float(rules.escape_reward) - float(rules.time_cost) * evader.times, 0.0
     )
     entries: list[_Entries] = []
-    for walker, amounts, forward in (
-        (evader, -float(rules.encounter_cost) - reward, True),
-        (patroller, np.ones(len(patroller.times)), False),
+    for walker, amounts, both in (
+        (evader, -float(rules.encounter_cost) - reward, -1.0),
+        (patroller, np.ones(len(patroller.times)), 1.0),
     ):
-        moved = walker.targets != walker.cells
-        ends = (walker.cells, walker.targets) if forward else (walker.targets, walker.cells)
-        # Four kinds of factors, told apart by the number of the kind.
-        keys = [
-            walker.times * size + walker.cells,
-            walker.times * size + walker.targets,
-            ((walker.times * size + ends[0]) * size + ends[1])[moved],
-            (walker.times * size + walker.cells) * size + walker.targets,
+        moved, every = walker.targets != walker.cells, slice(None)
+        edge = (walker.cells, walker.targets) if walker is evader else (walker.targets, walker.cells)
+        meetings = [
+            (walker.numbers(walker.cells), amounts, every),
+            (walker.numbers(walker.targets), amounts, every),
+            (walker.numbers(*edge), amounts, moved),
+            (walker.numbers(walker.cells, walker.targets), both * amounts, every),
         ]
-        of_kind = [amounts, amounts, amounts[moved], -amounts if forward else amounts]
-        owners = [walker.sequences, walker.sequences, walker.sequences[moved], walker.sequences]
+        # Four kinds of factors, told apart by the number of the kind.
         entries.append(
-            [(4 * key + kind, owners[kind], of_kind[kind]) for kind, key in enumerate(keys)],
+            [(4 * keys[of] + kind, walker.sequences[of], held[of]) for kind, (keys, held, of) in enumerate(meetings)]
         )
     return _assembled(evader, patroller, reward, entries[0], entries[1])
 
@@ -260,26 +244,3 @@ def _assembled(evader: Walker, patroller: Walker, rewards: Floats, left: _Entrie
             shape=(len(shared) + 1, patroller.treeplex.num_sequences),
         ),
     )
-
-
-def flow_size(rules: Transit) -> GameSize:
-    """Return the size of the flow form, which has no histories."""
-    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
-    infosets, sequences = [], []
-    for starts, is_evader in ((rules.start_cells, True), ((rules.base_cell,), False)):
-        cells = fresh = set(starts)
-        actions = sum(len(steps[cell]) for cell in cells)
-        num_infosets = num_sequences = 0
-        for time in range(rules.steps):
-            num_infosets += len(cells)
-            num_sequences += actions
-            # Whoever may stay somewhere was there before: only the border of where it may be grows.
-            moves = time == 0 or rules.failure < 1
-            fresh = {target for cell in fresh for target in steps[cell].values()} - cells if moves else set()
-            if is_evader:
-                fresh = {cell for cell in fresh if not rules.grid.in_east(cell)}
-            cells = cells | fresh
-            actions += sum(len(steps[cell]) for cell in fresh)
-        infosets.append(num_infosets + is_evader)
-        sequences.append(1 + num_sequences + (len(starts) if is_evader else 0))
-    return GameSize(0, 0, tuple(sequences), tuple(infosets))

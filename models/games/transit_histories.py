@@ -7,6 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.polytope import Treeplex
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
 from .transit import FAILED, Transit
 
@@ -103,11 +107,16 @@ class TransitHistories:
 
     def payoffs(self, state: State) -> Sequence[Fraction]:
         """Return the evader's payoff and its negative."""
+        if state.tally not in self._payoffs:
+            (escapes, encounters, delays), game = state.tally, self.game
+            payoff = escapes * game.escape_reward - encounters * game.encounter_cost - delays * game.time_cost
+            self._payoffs[state.tally] = payoff, -payoff
         return self._payoffs[state.tally]
 
     @cached_property
-    def _payoffs(self) -> "_Payoffs":
-        return _Payoffs(self.game)
+    def _payoffs(self) -> dict[tuple[int, int, int], tuple[Fraction, Fraction]]:
+        """Both players' payoffs by tally, each worked out once."""
+        return {}
 
     @cached_property
     def _steps(self) -> list[tuple[tuple[str, ...], dict[str, int]]]:
@@ -158,21 +167,6 @@ class TransitHistories:
         return (1, 0, state.time) if self._in_east[aims[0]] else (0, 0, 0)
 
 
-class _Payoffs(dict[tuple[int, int, int], tuple[Fraction, Fraction]]):
-    """Both players' payoffs by tally, each worked out once."""
-
-    def __init__(self, game: Transit) -> None:
-        super().__init__()
-        self.game = game
-
-    def __missing__(self, tally: tuple[int, int, int]) -> tuple[Fraction, Fraction]:
-        escapes, encounters, delays = tally
-        game = self.game
-        payoff = escapes * game.escape_reward - encounters * game.encounter_cost - delays * game.time_cost
-        self[tally] = payoff, -payoff
-        return self[tally]
-
-
 def histories_size(rules: Transit) -> GameSize:
     """Return the size of the tree of histories.
 
@@ -220,3 +214,24 @@ def _followers(own: Counter[int], steps: Sequence[dict[str, int]], succeeds: boo
         if fails:
             followers[cell] += number * len(moves)
     return followers
+
+
+def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
+    """Return, for each of the patroller's sequences, the probability of ending away from the base because of it."""
+    steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
+    coefficients = np.zeros(treeplex.num_sequences)
+    for number, label in enumerate(treeplex.infoset_labels):
+        moves = str(label).split("-")[1:]
+        if len(moves) != rules.steps - 1:
+            continue
+        cell, chance = rules.base_cell, 1.0
+        for time, move in enumerate(moves):
+            name = move.removesuffix(FAILED)
+            if time > 0 and name != "stay":
+                chance *= float(rules.failure if move != name else 1 - rules.failure)
+            cell = cell if move != name else steps[cell][name]
+        for place, (name, target) in enumerate(steps[cell].items()):
+            failure = 0.0 if name == "stay" or not moves else float(rules.failure)
+            away = (1.0 - failure) * (target != rules.base_cell) + failure * (cell != rules.base_cell)
+            coefficients[treeplex.offsets[number] + place] = chance * away
+    return coefficients

@@ -166,20 +166,10 @@ def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
 
 def _multiples(matrix: sp.csr_array, parents: Integers) -> npt.NDArray[np.bool_]:
     """Return which rows are multiples of their parents' rows, shape (rows,)."""
-    counts = np.diff(matrix.indptr)
-    like = np.flatnonzero((parents >= 0) & (counts > 0) & (counts == counts[parents]))
-    found = np.zeros(len(parents), dtype=bool)
-    if not len(like):
-        return found
-    lengths = counts[like]
-    starts = np.cumsum(lengths) - lengths
-    within = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
-    here = within + np.repeat(matrix.indptr[like], lengths)
-    above = within + np.repeat(matrix.indptr[parents[like]], lengths)
-    ratios = matrix.data[here] / matrix.data[above]
-    same = matrix.indices[here] == matrix.indices[above]
-    same &= np.abs(ratios - np.repeat(ratios[starts], lengths)) <= _SAME * np.abs(ratios)
-    found[like] = np.logical_and.reduceat(same, starts)
+    sizes = matrix.max(axis=1).toarray().ravel()
+    scaled = sp.csr_array(sp.diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0)) @ matrix)
+    apart = abs(scaled - scaled[parents]).max(axis=1).toarray().ravel()
+    found: npt.NDArray[np.bool_] = (parents >= 0) & (sizes > 0.0) & (apart <= _SAME)
     return found
 
 

@@ -162,23 +162,17 @@ def find_intervals(name: str) -> Callable[..., Intervals]:
         If there is no such method.
     """
     if not isinstance(name, str) or name not in _METHODS:
-        hint = nearest(name, _METHODS) if isinstance(name, str) else ""
+        hint = nearest(str(name), _METHODS)
         raise InvalidConstraintError(f"unknown interval {shown(name, 60)}{hint}; expected {', '.join(_METHODS)}")
     return _METHODS[name]
 
 
-def checked_confidence(confidence: Any) -> float:
-    """Return a confidence as a float, or refuse it with an ``InvalidConstraintError``."""
-    return check_number(confidence, "the confidence", InvalidConstraintError, "(0, 1)", "0.95")
-
-
 def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> tuple[Floats, Floats, float]:
     """Return the counts as floats of one shape, and how much of the probability the intervals may miss."""
-    beyond = 1.0 - checked_confidence(confidence)
+    confidence = check_number(confidence, "the confidence", InvalidConstraintError, "(0, 1)", "0.95")
     comparisons = check_whole(comparisons, "comparisons", InvalidConstraintError, "[1, inf)")
     try:
-        given = [np.asarray(values) for values in (successes, trials)]
-        happened, possible = np.broadcast_arrays(*given)
+        happened, possible = np.broadcast_arrays(successes, trials)
     except (TypeError, ValueError) as error:
         raise InvalidConstraintError(f"the counts are not arrays of matching shapes: {error}") from None
     for values in (happened, possible):
@@ -190,7 +184,7 @@ def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> 
         raise InvalidConstraintError(
             f"received {int(happened[first])} of {int(possible[first])}, expected a count of at most the trials"
         )
-    return happened.astype(np.float64), possible.astype(np.float64), beyond / comparisons
+    return happened.astype(np.float64), possible.astype(np.float64), (1.0 - confidence) / comparisons
 
 
 _METHODS: dict[str, Callable[..., Intervals]] = {

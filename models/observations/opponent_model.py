@@ -1,8 +1,8 @@
 """What observed games say of an opponent: bounds on what an observer sees, and behaviour by frequencies."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..constraints import LinearConstraint
 from ..constraints.constraint import Sense
 from ..saddle import check_two_players
 from .events import Events, observed_events
-from .intervals import checked_confidence, proportion_intervals
+from .intervals import Intervals, proportion_intervals
 from .observations import Counts, Observations
 
 #: How near to the least or the greatest probability of an event a bound may be and still say nothing, relative to the
@@ -114,23 +114,18 @@ class OpponentModel:
             If they are not observations, or of no games where `exact` is asked for.
         """
         check_type(observations, "observations", PlayLogError, Observations, "Observations")
-        checked_confidence(confidence)
-        events = observations.events
-        weights = observations.own_plan[events.own]
-        reached = np.flatnonzero(weights > 0.0)
-        events, weights, counts = events.at(reached), weights[reached], observations.event_counts[reached]
+        events, weights, reached = _reached(observations.events, observations.own_plan)
+        counts = observations.event_counts[reached]
         games = observations.num_games
         frequencies = counts / max(games, 1)
         comparisons = max(len(events), 1) if bonferroni else 1
         bounds = proportion_intervals(interval, counts, games, confidence, comparisons=comparisons)
-        lower, upper = bounds.lower, bounds.upper
         if exact:
             if not games:
                 raise PlayLogError("there are no games whose shares could be taken for probabilities")
-            lower = upper = frequencies
-        return cls(
-            observations.game, observations.player, events, weights, counts, games, frequencies, lower, upper
-        )  # fmt: skip
+            bounds = Intervals(frequencies, frequencies)
+        game, player = observations.game, observations.player
+        return cls(game, player, events, weights, counts, games, frequencies, bounds.lower, bounds.upper)
 
     @classmethod
     def from_profile(cls, game: Game, player: int, profile: Profile) -> "OpponentModel":
@@ -156,9 +151,7 @@ class OpponentModel:
         check_type(profile, "profile", InvalidStrategyError, Profile)
         check_same_game(profile[0], game)
         events = observed_events(observer_tree(game, player), game.sequence_form.treeplexes[1 - player])
-        weights = profile[player].plan[events.own]
-        reached = np.flatnonzero(weights > 0.0)
-        events, weights = events.at(reached), weights[reached]
+        events, weights, _ = _reached(events, profile[player].plan)
         exact = weights * (events.matrix @ profile[1 - player].plan)
         return cls(game, player, events, weights, None, 0, exact, exact, exact)
 
@@ -186,12 +179,12 @@ class OpponentModel:
     @cached_property
     def constraints(self) -> tuple[LinearConstraint, ...]:
         """The bounds that exclude some plan, ``NAME (at least)`` and ``NAME (at most)``."""
-        return self._bounded(self.lower, self.upper, self.names)
+        return self._bounded(self.lower, self.upper)
 
     @cached_property
     def frequency_constraints(self) -> tuple[LinearConstraint, ...]:
         """Equations of the probability of each event with its frequency, as two constraints each."""
-        return self._bounded(self.frequencies, self.frequencies, self.names)
+        return self._bounded(self.frequencies, self.frequencies)
 
     @cached_property
     def event_of(self) -> dict[str, int]:
@@ -204,33 +197,31 @@ class OpponentModel:
         found: Floats = self.weights * (self.events.matrix @ plan)
         return found
 
-    def _bounded(self, lower: Floats, upper: Floats, names: Sequence[str]) -> tuple[LinearConstraint, ...]:
+    def _bounded(self, lower: Floats, upper: Floats) -> tuple[LinearConstraint, ...]:
         matrix, weights = self.events.matrix, self.weights
         least, most = weights * self.events.least, weights * self.events.most
-        says_least, says_most = lower > least + _SLACK * most, upper < most - _SLACK * most
-        starts, sequences = matrix.indptr.tolist(), matrix.indices.tolist()
+        sides: list[tuple[str, Sense, Floats, Any]] = [
+            ("at least", ">=", lower, lower > least + _SLACK * most),
+            ("at most", "<=", upper, upper < most - _SLACK * most),
+        ]
+        ends, sequences = matrix.indptr.tolist(), matrix.indices.tolist()
         numbers = (matrix.data * np.repeat(weights, np.diff(matrix.indptr))).tolist()
         made = []
-        for row in np.flatnonzero(says_least | says_most).tolist():
-            part = slice(starts[row], starts[row + 1])
-            terms = dict(zip(sequences[part], numbers[part], strict=True))
-            sides: list[tuple[bool, str, Sense, Floats]] = [
-                (bool(says_least[row]), "at least", ">=", lower),
-                (bool(says_most[row]), "at most", "<=", upper),
-            ]
-            made += [
-                LinearConstraint(
-                    self.opponent,
-                    terms,
-                    float(bounds[row]),
-                    f"{names[row]} ({side})",
-                    sense,
-                    fingerprint=self.game.fingerprint,
-                )
-                for says, side, sense, bounds in sides
-                if says
-            ]
+        for row, name in enumerate(self.names):
+            part = slice(ends[row], ends[row + 1])
+            for side, sense, bounds, excludes in sides:
+                if excludes[row]:
+                    terms, title = dict(zip(sequences[part], numbers[part], strict=True)), f"{name} ({side})"
+                    bound, fingerprint = float(bounds[row]), self.game.fingerprint
+                    made.append(LinearConstraint(self.opponent, terms, bound, title, sense, fingerprint=fingerprint))
         return tuple(made)
+
+
+def _reached(events: Events, plan: Floats) -> tuple[Events, Floats, Any]:
+    """Return the events that an observer's own play comes to, its part in each, and their numbers."""
+    weights = plan[events.own]
+    reached = np.flatnonzero(weights > 0.0)
+    return events.at(reached), weights[reached], reached
 
 
 def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> Strategy:

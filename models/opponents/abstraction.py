@@ -151,58 +151,45 @@ def _reader(game: Game, buckets: Any) -> Bucket:
 
 def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex, Integers]:
     """Merge a player's infosets by their buckets; return the smaller polytope and each sequence's place in it."""
-    numbers: dict[Hashable, int] = {}  # of the buckets, in the order in which they are met
-    first: list[int] = []  # the first infoset of each
-    parents: list[int] = []
-    actions: list[tuple[Hashable, ...]] = []
-    offsets = [1]
+    # Of each bucket: its first infoset, its parent and its first sequence.
+    merged: dict[Hashable, tuple[int, int, int]] = {}
+    size, parents = 1, treeplex.parents.tolist()
     sequences = np.zeros(treeplex.num_sequences, dtype=np.int32)
-    tree_parents = treeplex.parents.tolist()
-    for infoset, label in enumerate(treeplex.infoset_labels):
+    for infoset, (label, own) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True)):
         bucket = bucket_of(player, label)
         if not is_hashable(bucket):
             raise InvalidGameError(
                 f"infoset {shown(label)} of player {player} has bucket {shown(bucket)}, expected a hashable one"
             )
-        own = treeplex.action_labels[infoset]
-        parent = int(sequences[tree_parents[infoset]])
-        number = numbers.setdefault(bucket, len(first))
-        if number == len(first):
-            first.append(infoset)
-            parents.append(parent)
-            actions.append(own)
-            offsets.append(offsets[-1] + len(own))
-        else:
-            other = treeplex.infoset_labels[first[number]]
-            if set(own) != set(actions[number]) or len(own) != len(actions[number]):
-                raise InvalidGameError(
-                    f"infosets {shown(other)} and {shown(label)} of player {player} have the same bucket "
-                    f"{shown(bucket)}, but actions {shown(actions[number])} and {shown(own)}: give them different "
-                    "buckets"
-                )
-            if parent != parents[number]:
-                pasts = [_past(numbers, actions, offsets, sequence) for sequence in (parents[number], parent)]
-                raise ImperfectRecallError(
-                    f"infosets {shown(other)} and {shown(label)} of player {player} have the same bucket "
-                    f"{shown(bucket)}, but different own pasts, {pasts[0]} and {pasts[1]}: a bucket must not forget "
-                    "an earlier one"
-                )
+        parent = int(sequences[parents[infoset]])
+        if bucket not in merged:
+            merged[bucket] = infoset, parent, size
+            size += len(own)
+        first, other_parent, begin = merged[bucket]
+        actions = treeplex.action_labels[first]
+        alike = set(own) == set(actions) and len(own) == len(actions)
+        if not alike or parent != other_parent:
+            other = shown(treeplex.infoset_labels[first])
+            both = f"infosets {other} and {shown(label)} of player {player} have the same bucket {shown(bucket)}, but"
+            if not alike:
+                raise InvalidGameError(f"{both} actions {shown(actions)} and {shown(own)}: give them different buckets")
+            pasts = " and ".join(_past(treeplex, merged, each) for each in (other_parent, parent))
+            raise ImperfectRecallError(f"{both} different own pasts, {pasts}: a bucket must not forget an earlier one")
+        place = {action: begin + order for order, action in enumerate(actions)}
         start = int(treeplex.offsets[infoset])
-        place = {action: offsets[number] + order for order, action in enumerate(actions[number])}
         sequences[start : start + len(own)] = [place[action] for action in own]
     sequences.flags.writeable = False
-    return Treeplex(parents, [len(own) for own in actions], list(numbers), actions), sequences
+    kept = [treeplex.action_labels[first] for first, _, _ in merged.values()]
+    above = [parent for _, parent, _ in merged.values()]
+    return Treeplex(above, list(map(len, kept)), list(merged), kept), sequences
 
 
-def _past(
-    numbers: Mapping[Hashable, int], actions: list[tuple[Hashable, ...]], offsets: list[int], sequence: int
-) -> str:
+def _past(treeplex: Treeplex, merged: dict[Hashable, tuple[int, int, int]], sequence: int) -> str:
     """Name a sequence of the abstract game by its bucket and action, for messages."""
     if sequence == 0:
         return "no move yet"
-    number = int(np.searchsorted(offsets, sequence, side="right")) - 1
-    bucket = next(bucket for bucket, other in numbers.items() if other == number)
-    return f"{shown(actions[number][sequence - offsets[number]], 40)} in {shown(bucket, 60)}"
+    bucket, (first, _, begin) = next(each for each in reversed(merged.items()) if each[1][2] <= sequence)
+    return f"{shown(treeplex.action_labels[first][sequence - begin], 40)} in {shown(bucket, 60)}"
 
 
 def _abstract_form(form: SequenceForm, treeplexes: list[Treeplex], sequences: tuple[Integers, ...]) -> SequenceForm:

@@ -1,7 +1,8 @@
 """One game a line: how a log of play says in which class of the observer's a game ended."""
 
 import json
-import math
+import sys
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
@@ -91,11 +92,7 @@ def decoded(line: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        left = set(record)
-        for twice, _ in pairs:
-            if twice not in left:
-                break
-            left.remove(twice)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise BadLineError("malformed", f"the key {shown(twice, 60)} stands there twice, expected once")
     return record
 
@@ -216,10 +213,8 @@ class LogLines:
                     "other game", f"the header has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
                 )
             if value.__class__ is not known[key].__class__ or value != known[key]:
-                raise BadLineError(
-                    "other game",
-                    f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}",
-                )
+                wrong = f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}"
+                raise BadLineError("other game", wrong)
 
     def _class_of(self, record: dict[str, Any]) -> int:
         try:
@@ -244,12 +239,16 @@ class LogLines:
         if seat != self.view.player:
             kind = "other seat" if seat in self._seats.values() else "malformed"
             raise BadLineError(kind, f"seat is {shown(seat, 60)}, expected {self.view.player}, whose log it is")
-        if private.__class__ is not str:
-            raise BadLineError("malformed", f"private is {shown(private, 60)}, expected a text")
-        if public.__class__ is not list or not all(event.__class__ is str for event in public):
-            raise BadLineError("malformed", f"public is {shown(public, 60)}, expected a list of texts")
-        if (result.__class__ is not float and result.__class__ is not int) or not _is_finite(result):
-            raise BadLineError("malformed", f"result is {shown(result, 60)}, expected a finite number")
+        texts = public.__class__ is list and all(event.__class__ is str for event in public)
+        # An integer may be larger than all floats.
+        finite = result.__class__ in (float, int) and abs(result) <= sys.float_info.max
+        for key, sound, expected in (
+            ("private", private.__class__ is str, "a text"),
+            ("public", texts, "a list of texts"),
+            ("result", finite, "a finite number"),
+        ):
+            if not sound:
+                raise BadLineError("malformed", f"{key} is {shown(record[key], 60)}, expected {expected}")
         ending = self._endings.get((private, tuple(public)))
         if ending is None:
             self._refuse_history(private, tuple(public))
@@ -304,53 +303,33 @@ class LogLines:
         if private not in known:
             raise BadLineError("unknown label", f"private is {shown(private, 60)}, expected {_one_of(known)}")
         for place, event in enumerate(public):
-            before = public[:place]
-            following = self._followers[before]
+            after, following = f"after {_path(public[:place])}", self._followers[public[:place]]
             if not following:
                 raise BadLineError(
-                    "contradiction",
-                    f"public goes on with {shown(event, 60)} after {_path(before)}, where the game is over",
+                    "contradiction", f"public goes on with {shown(event, 60)} {after}, where the game is over"
                 )
             if event not in following:
                 raise BadLineError(
-                    "unknown label",
-                    f"public has {shown(event, 60)} after {_path(before)}, expected {_one_of(following)}",
+                    "unknown label", f"public has {shown(event, 60)} {after}, expected {_one_of(following)}"
                 )
             if (private, public[: place + 1]) not in self._together:
-                raise BadLineError(
-                    "contradiction",
-                    f"private is {shown(private)}, which cannot be after {_path(public[: place + 1])}",
-                )
-        raise BadLineError(
-            "unfinished game",
-            f"the game is not over after {_path(public)}, expected {_one_of(self._followers[public])} next",
-        )
+                path = _path(public[: place + 1])
+                raise BadLineError("contradiction", f"private is {shown(private)}, which cannot be after {path}")
+        path, following = _path(public), self._followers[public]
+        raise BadLineError("unfinished game", f"the game is not over after {path}, expected {_one_of(following)} next")
 
     def _refuse_shown(self, private: str, public: list[str], others: dict[int, str], ending: _Endings) -> NoReturn:
-        where = f"after {_path(public)}"
-        showing = {seat for seat, _ in next(iter(ending))}
-        for seat in showing - {*others}:
-            raise BadLineError("contradiction", f"shown has nothing of seat {seat}, which shows {where}")
-        for seat in {*others} - showing:
-            raise BadLineError(
-                "contradiction", f"shown has {shown(others[seat], 60)} of seat {seat}, which does not show {where}"
-            )
-        for seat in sorted(others):
+        where, showing = f"after {_path(public)}", {seat for seat, _ in next(iter(ending))}
+        wrong = [f"nothing of seat {seat}, which shows {where}" for seat in showing - {*others}]
+        more = {*others} - showing
+        wrong += [f"{shown(others[seat], 60)} of seat {seat}, which does not show {where}" for seat in more]
+        for seat in sorted({*others} & showing):
             possible = dict.fromkeys(dict(labels)[seat] for labels in ending)
             if others[seat] not in possible:
-                raise BadLineError(
-                    "contradiction",
-                    f"shown has {shown(others[seat], 60)} of seat {seat}, which cannot be with {shown(private)} "
-                    f"{where}: expected {_one_of(possible)}",
-                )
-        raise BadLineError("contradiction", f"shown is {shown(others)}, which cannot be with {shown(private)} {where}")
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
+                cannot = f"which cannot be with {shown(private)} {where}: expected {_one_of(possible)}"
+                wrong.append(f"{shown(others[seat], 60)} of seat {seat}, {cannot}")
+        together = f"is {shown(others)}, which cannot be with {shown(private)} {where}"
+        raise BadLineError("contradiction", f"shown has {wrong[0]}" if wrong else f"shown {together}")
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

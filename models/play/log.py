@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -189,9 +189,12 @@ def read_play_log(
             f"{name}: its compression is damaged after line {count.lines}: {one_line(str(error)).lower()}"
         ) from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise PlayLogError(f"{name}: it cannot be read: {one_line(reason)}") from None
+        raise PlayLogError(f"{name}: it cannot be read: {_reason(error)}") from None
     return count.result()
+
+
+def _reason(error: Exception) -> str:
+    return one_line((getattr(error, "strerror", None) or str(error)).lower())
 
 
 def _opened(path: Any, stack: ExitStack) -> BinaryIO:
@@ -294,7 +297,7 @@ class _Count:
                 try:
                     number = self._lines.read(line)
                 except BadLineError as error:
-                    self._add_bad(error, lines.index, line, times, whole)
+                    self._add_bad(error, lines, line, times, whole)
                     continue
                 if len(line) <= _SHORT:
                     if len(known) >= self._most:
@@ -304,19 +307,16 @@ class _Count:
                 self._ended[number] += times
         self.lines += len(lines)
 
-    def _add_bad(
-        self, error: BadLineError, place_of: Callable[[bytes], int], line: bytes, times: int, whole: bool
-    ) -> None:
+    def _add_bad(self, error: BadLineError, lines: list[bytes], line: bytes, times: int, whole: bool) -> None:
         kind, message = error.kind, str(error)
         if kind == "no JSON" and not whole:
             kind, message = "cut off", f"it is cut off: {message} and a line break"
-        if not self._skip_bad:
-            raise PlayLogError(message, self.lines + place_of(line) + 1)
-        known = self._bad.get(kind)
-        if known is None:
-            self._bad[kind] = BadLines(kind, times, self.lines + place_of(line) + 1, message)
-        else:
-            self._bad[kind] = BadLines(kind, known.count + times, known.line, known.message)
+        if kind not in self._bad:
+            number = self.lines + lines.index(line) + 1
+            if not self._skip_bad:
+                raise PlayLogError(message, number)
+            self._bad[kind] = BadLines(kind, 0, number, message)
+        self._bad[kind] = replace(self._bad[kind], count=self._bad[kind].count + times)
 
     def result(self) -> PlayLog:
         return PlayLog(self._lines.view, self._ended, self.lines, tuple(self._bad.values()))
@@ -445,8 +445,7 @@ class PlayLogWriter:
                 raise self._unwritable(error) from None
 
     def _unwritable(self, error: Exception) -> PlayLogError:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        return PlayLogError(f"{self._name}: it cannot be written: {one_line(reason)}")
+        return PlayLogError(f"{self._name}: it cannot be written: {_reason(error)}")
 
 
 def write_play_log(

@@ -17,7 +17,7 @@ from .problem import Certificate, SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedNash(SaddleProblem):
-    """An equilibrium under constraints: max over x, min over y of xᵀ A y, over the plans that meet the constraints.
+    """An equilibrium under constraints: max over x, min over y of xᵀ A y, over plans that meet the constraints.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class ConstrainedNash(SaddleProblem):
         Two players, zero-sum.
     constraints : iterable of constraints, or mapping of str to constraint
         Written in cvxpy on ``game.plan(player)``, or made by the builders in :mod:`treeplex.models.constraints`; each
-        on one player's plan. A mapping names those that are written in cvxpy.
+        on one player's plan. A mapping gives names to those that are written in cvxpy.
     penalty : float or Fraction, optional
-        β: instead of being met, constraints cost β per unit of violation, so that multipliers are at most β. Then every
-        problem has an answer.
+        β: constraints may be violated at a cost of β per unit, so that multipliers are at most β. Every problem then
+        has a solution.
     penalise : {"sum", "largest"}
-        Whether a player pays for the sum of its violations, or for the largest alone (then its multipliers sum to β at
-        most).
+        Whether a player pays for the sum of its violations, or for the largest only (then the sum of its multipliers is
+        at most β).
 
     Raises
     ------
@@ -53,13 +53,17 @@ class ConstrainedNash(SaddleProblem):
 
         lower = min over all y' of xᵀ A y' + μ · (H y' − k),    upper = max over all x' of x'ᵀ A y − λ · (G x' − h)
 
-    for the value, if x and y meet their constraints; a convex constraint is replaced by its tangent. One that is convex
-    and piecewise linear is linear in the plan and auxiliary variables s, G x + K s ≤ h, or H y + L t ≤ k with Lᵀ μ = 0;
-    its multipliers give the tangent. With the penalty,
-    h(x) − β Σ (G x − h)⁺ is what bounded multipliers 0 ≤ λ ≤ β leave of h (lemma 4 there).
+    for the value: lower if x meets its constraints, upper if y does. A convex constraint is replaced by its tangent.
+    One that is convex and piecewise linear is linear in the plan and auxiliary variables s, G x + K s ≤ h, or
+    H y + L t ≤ k with Lᵀ μ = 0; its multipliers give the tangent. With a penalty, multipliers are bounded,
+    0 ≤ λ ≤ β: −β Σ (G x − h)⁺ = min over these λ of −λ · (G x − h) (lemma 4 there).
 
-    The bounds are on player 0's payoff. The multiplier of a constraint is what its own player gains per unit of
-    loosening.
+    The bounds are on player 0's payoff. The multiplier of a constraint f(x) ≤ 0 is the gain of its own player per unit
+    by which the right-hand side is raised; where the optimum has a kink, it is one element of the subdifferential. For
+    b(I, a) ≤ c the row is x(I, a) − c x(σ(I)) ≤ 0, so the gain per unit of c is the multiplier times x(σ(I)).
+
+    Constraints that leave no room exclude actions. The method ``ccfr`` then solves the smaller game without them, and
+    computes the multiplier afterwards (:mod:`treeplex.solvers.regret.pruning`).
 
     Examples
     --------
@@ -100,7 +104,7 @@ class ConstrainedNash(SaddleProblem):
             object.__setattr__(self, "penalty", checked_number(self.name, "penalty", self.penalty, 0.0))
 
     def of_player(self, player: int) -> tuple[Constraint, ...]:
-        """Return the constraints on a player's plans, in the order in which they were given."""
+        """Return the constraints on a player's plans, in the order given."""
         return tuple(constraint for constraint in self.constraints if constraint.player == player)
 
     def with_bound(self, name: str, bound: Number) -> "ConstrainedNash":
@@ -138,8 +142,8 @@ class ConstrainedNash(SaddleProblem):
         return replace(found, violations={one.name: found.violations[one.name] for one in self.constraints})
 
     def error(self, certificate: Certificate) -> float:
-        """Return the larger of the gap and, unless violations are paid for, the violation: a tolerance bounds it."""
+        """Return the quantity compared with the tolerance: the gap, or the violation if that is larger and hard."""
         if self.penalty is None:
             return super().error(certificate)
         assert certificate.gap is not None
-        return abs(certificate.gap)  # below zero it is round-off of what a large penalty multiplies
+        return abs(certificate.gap)  # negative only by round-off that a large penalty multiplies

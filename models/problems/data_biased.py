@@ -22,7 +22,7 @@ from .responses import ResponseProblem
 
 @dataclass(frozen=True, eq=False)
 class BiasedReplies(Replies):
-    """The plans of an opponent who plays a model at each infoset with a probability of its own, at least.
+    """The plans of an opponent who plays a model with at least a given probability at each infoset.
 
     Made by :meth:`of`.
 
@@ -33,9 +33,9 @@ class BiasedReplies(Replies):
     plans : Treeplex
         The opponent's own polytope.
     least : ndarray of float64, shape (num_sequences,)
-        What the opponent plays at least, p(I) b̂(I, a); 0 for the empty sequence.
+        The least probability of each action, p(I) b̂(I, a); 0 for the empty sequence.
     sequences : ndarray of int32, shape (treeplex.num_sequences,)
-        The sequences that z has: those at infosets that can be reached.
+        The sequences of z: those at infosets that can be reached.
     """
 
     plans: Treeplex
@@ -48,7 +48,7 @@ class BiasedReplies(Replies):
         plans = model.treeplex
         trusted = np.append(0.0, np.repeat(probabilities, plans.num_actions))
         least = trusted * np.append(0.0, model.behaviour[1:])
-        # What the infoset of a sequence is reached with: the sum of z over its actions.
+        # The reach of a sequence's infoset: the sum of z over its actions.
         owners = plans.sequence_infosets[1:]
         count = plans.num_sequences
         reached = sp.csr_array((np.ones(count - 1), (owners, np.arange(1, count))), shape=(plans.num_infosets, count))
@@ -73,7 +73,7 @@ class BiasedReplies(Replies):
         return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
 
     def preimage(self, plan: Floats) -> Floats:
-        """Return the z that plays, beyond what the model must have, as a plan does; uniformly where it plays less."""
+        """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing is beyond."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
         behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
         if len(counts):
@@ -85,10 +85,10 @@ class BiasedReplies(Replies):
 
 @dataclass(frozen=True, eq=False)
 class DataBiasedResponse(ResponseProblem, SaddleProblem):
-    """A data-biased response: at each infoset the opponent plays the model with a probability of its own.
+    """A data-biased response: the opponent plays the model with a given probability at each infoset.
 
-    max over x, min over y of xᵀ M y, where at every infoset I of the opponent y plays the model with probability p(I),
-    and whatever it likes otherwise.
+    max over x, min over y of xᵀ M y, where at every infoset I of the opponent y plays the model with probability p(I)
+    and is free otherwise.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
         The model ŷ.
     p : float, mapping of infoset labels to floats, or array_like of shape (num_infosets,)
         p(I) from 0 to 1, such as n / (n + k) with n the number of times that the infoset was observed. One number
-        stands for all infosets; infosets that a mapping leaves out have 0.
+        applies to all infosets; infosets that a mapping leaves out have 0.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError
-        If it is not a Game, or p are not probabilities of the opponent's infosets.
+        If it is not a Game, or p is not made of probabilities at the opponent's infosets.
     InvalidStrategyError
         If the opponent is not a Strategy of the game.
     UnsupportedProblemError
@@ -169,12 +169,12 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
 
     @cached_property
     def replies(self) -> BiasedReplies:
-        """The opponents that the response is to hold out against."""
+        """The replies that the response is optimised against."""
         return BiasedReplies.of(self.opponent, self.p)
 
     @property
     def floor(self) -> Floats:
-        """What the opponent plays at least, p(I) b̂(I, a), shape (num_sequences,); 0 for the empty sequence."""
+        """The least probability of each action, p(I) b̂(I, a), shape (num_sequences,); 0 for the empty sequence."""
         return self.replies.least
 
     def saddle(self, exact: bool = False) -> Saddle:
@@ -183,7 +183,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
         Raises
         ------
         UnsupportedProblemError
-            In fractions, which the opponents' polytope is not stated in.
+            If ``exact``: the opponents' polytope is stated in floats only.
         """
         if exact:
             raise UnsupportedProblemError(f"{self.name} has no program in fractions: use highs")

@@ -32,8 +32,8 @@ from .stepped import DepthLimitedResponse, SteppedResponse
 class CDBR(DepthLimitedResponse):
     """A continual depth-limited best response to a model of the opponent.
 
-    At each own decision the player takes it that the opponent follows the model for so many levels and is rational
-    from there on, optimises against that, keeps the decision and goes on.
+    At each of its decisions the player assumes that the opponent follows the model for ``lookahead`` levels and plays
+    optimally below, optimises, fixes this decision and moves to the next.
 
     Parameters
     ----------
@@ -42,29 +42,29 @@ class CDBR(DepthLimitedResponse):
     opponent : Strategy
         The model ŷ.
     lookahead : int
-        How many levels of the public tree a step looks beyond its own action, from 1 on. Each player action is a level,
-        and so is each public chance event; private deals are none.
+        Number of levels of the public tree that a step looks beyond its own action, at least 1. Each player action is a
+        level, and so is each public chance event; private deals are not.
     along : {"levels", "paths"}
-        Whether a step decides at all public states of a level, or at one, going on from its own path alone. Here that
-        makes no difference but for ties.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path. Here this
+        makes no difference except for ties.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are no game, or no strategy of it, or lookahead is no whole number from 1 on.
+        If game or opponent has the wrong type, or lookahead is not a positive integer.
     UnsupportedProblemError
         If the game is not zero-sum, not of two players, or has no public states.
 
     Notes
     -----
-    Step d, with x settled at own decisions above level d and ŷ the opponent's play at levels up to d + lookahead:
-    max over x of xᵀ M ŷ_top + f · q such that q bounds what the opponent leaves below, Fᵀ q ≤ Mᵀ x there, with f the
-    weights with which ŷ comes there. The value function is exact: the rest of the game is in the program. Optima never
-    fall from step to step, begin at the value of the game or above, and the last is at most xᵀ M ŷ, and equal to it if
-    the last step sees all of the opponent's decisions; so the gain is never negative. It need not grow with the
-    lookahead, and can be below that of an equilibrium strategy.
+    Step d, with x fixed at the player's own decisions above level d and ŷ the opponent's play at levels up to
+    d + lookahead: max over x of xᵀ M ŷ_top + f · q such that q bounds the payoffs that the opponent allows below,
+    Fᵀ q ≤ Mᵀ x there, with f the weights with which ŷ comes there. The value function is exact: the rest of the game is
+    in the program. Optima never fall from step to step; the first is at least the value of the game, and the last at
+    most xᵀ M ŷ, with equality if the last step sees all of the opponent's decisions. So the gain is never negative. It
+    need not grow with the lookahead, and can be below that of an equilibrium strategy.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 3.
@@ -93,8 +93,8 @@ class CDBR(DepthLimitedResponse):
 class CDRNR(DepthLimitedResponse):
     """A continual depth-limited restricted Nash response to a model of the opponent.
 
-    As :class:`CDBR`, with an opponent who follows the model with probability p only and is free otherwise, in what was
-    played before too. With p = 0 it is continual resolving, with p = 1 the continual depth-limited best response.
+    As :class:`CDBR`, with an opponent who follows the model only with probability p and is free otherwise, at earlier
+    decisions too. With p = 0 it is continual resolving, with p = 1 the continual depth-limited best response.
 
     Parameters
     ----------
@@ -105,39 +105,40 @@ class CDRNR(DepthLimitedResponse):
     p : float
         From 0 to 1.
     lookahead : int
-        How many levels of the public tree a step looks beyond its own action, from 1 on.
+        Number of levels of the public tree that a step looks beyond its own action, at least 1.
     gadget : {"full", "none", "resolving", "max-margin", "reach-max-margin"}
-        What stands above the subgames of a step; see the notes.
+        The gadget above the subgames of a step; see the notes.
     blueprint : Profile, optional
-        What the first step resolves, for gadgets but ``full``, such as an equilibrium. Without it the first step solves
-        a trunk that begins at the root.
+        The profile, such as an equilibrium, that the first step resolves with gadgets other than ``full``. Without it
+        the first step solves a trunk that begins at the root.
     along : {"levels", "paths"}
-        Whether a step decides at all public states of a level, or at one, going on from its own path alone, as somebody
-        at play does.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path, as a
+        player at the table does.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are no game, or no strategies of it, p is no number from 0 to 1 or lookahead no whole number from 1 on.
+        If game, opponent or blueprint has the wrong type, p is not a number from 0 to 1, or lookahead is not a positive
+        integer.
     UnsupportedProblemError
         If there is no such gadget, or the game is not zero-sum, not of two players, or has no public states.
 
     Notes
     -----
     With the ``full`` gadget the whole game stays in each step: max over x of p times the objective of :class:`CDBR`
-    plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step, begin at the value of the game or above, and
-    the last is at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So the gain is never negative, and exploitability is at
-    most p / (1 − p) times the gain (:meth:`safety_bound`). This holds of steps along levels. Along paths each step
-    takes it that the player plays elsewhere as suits its own decision best; where two steps count on each other to
-    make up for what they risk, neither does, and there is no bound.
+    plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step; the first is at least the value of the game,
+    and the last at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So for optimal steps the gain is never negative, and
+    exploitability is at most p / (1 − p) times the gain (:meth:`safety_bound`). This holds for steps along levels.
+    Along paths each step assumes that the player's other decisions favour this one. Two steps may each rely on the
+    other to cover a risk that neither covers, so there is no bound.
 
-    Other gadgets solve the subgames of a step alone, from what the step before has found: ``none`` takes the opponent's
-    play above as it was found (unsafe resolving), with ``resolving`` the opponent may stop at the root of a subgame and
-    keep what it had, with ``max-margin`` it chooses by which sequence it comes in and payoffs count from what it had
-    there, and ``reach-max-margin`` takes off what it gave away on the way. They misjudge what a deviation costs, and
-    bound nothing. Weights are counterfactual, not normalised, as in the paper.
+    Other gadgets solve only the subgames of a step, from the solution of the step before: ``none`` takes the opponent's
+    play above as found there (unsafe resolving); with ``resolving`` the opponent may stop at the root of a subgame and
+    keep its former value; with ``max-margin`` it chooses the boundary infoset at which it enters, and payoffs count
+    relative to its former value there; ``reach-max-margin`` also subtracts the gifts that it made on the way. They
+    misjudge the cost of a deviation, and bound nothing. Weights are counterfactual, not normalised, as in the paper.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 4 and 5.
@@ -176,9 +177,10 @@ class CDRNR(DepthLimitedResponse):
         )
 
     def safety_bound(self, gain: float) -> float | None:
-        """Return what the exploitability of a response with this gain is at most: p / (1 − p) times it.
+        """Return a bound on the exploitability of an optimal response with this gain: p / (1 − p) times the gain.
 
-        ``None`` where there is no such bound: with p = 1, with a gadget that bounds nothing, and along paths.
+        Gaps of the steps add their sum / (1 − p). ``None`` if there is no such bound: with p = 1, with a gadget that
+        bounds nothing, and along paths.
         """
         if self.p == 1 or not GADGETS[self.gadget].safe or self.along != "levels":
             return None
@@ -203,22 +205,22 @@ class CDBRNE(DepthLimitedResponse):
     opponent : Strategy
         The model.
     p : float
-        How likely the best response is drawn, from 0 to 1.
+        The probability of drawing the best response, from 0 to 1.
     lookahead : int
         As for :class:`CDBR`.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError, UnsupportedProblemError
-        As for :class:`CDBR`, and if p is no number from 0 to 1.
+        As for :class:`CDBR`, and if p is not a number from 0 to 1.
 
     Notes
     -----
     x = p x_B + (1 − p) x_N in realization plans, x_N an equilibrium strategy by the simplex method: so the gain is the
-    mean of both, and exploitability at most p times that of x_B. Mixing the probabilities at each infoset gives
-    neither.
+    weighted mean of both, and exploitability at most p times that of x_B. Neither holds if behaviour is mixed at each
+    infoset.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), section 4.
@@ -258,38 +260,38 @@ class CDBRNE(DepthLimitedResponse):
 
 @dataclass(frozen=True, eq=False)
 class SES(SteppedResponse):
-    """Safe exploitation search: subgames of an equilibrium solved anew, against how the model comes to them.
+    """Safe exploitation search: subgames of an equilibrium are solved again, given the model's reach of them.
 
     Parameters
     ----------
     game : Game
         Two players, zero-sum, with histories.
     opponent : Strategy
-        The model ŷ, of which only the reach of subgames is read.
+        The model ŷ, of which only the reach of subgames is used.
     p : float
-        How far its reach is believed, from 0 to 1.
+        Confidence in that reach, from 0 to 1.
     level : int, optional
         The level of the public tree at which subgames begin. By default they begin right after the first public chance
         event, such as a board card.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are no game, or no strategy of it, or p is no number from 0 to 1.
+        If game or opponent has the wrong type, or p is not a number from 0 to 1.
     UnsupportedProblemError
-        If the game is not zero-sum, not of two players, or has no public states; if there is no such level, or no
-        public chance event and no level is given.
+        If the game is not zero-sum, not of two players, or has no public states; if there is no such level; or if no
+        level is given and there is no public chance event.
 
     Notes
     -----
     Above the subgames the player keeps to an equilibrium strategy, by the simplex method. In each it maximises
-    p Σ_I r(I) m(I) + (1 − p) min over I of m(I): I are the ways in which the opponent comes there, by its own last
-    sequence; m(I) is the counterfactual payoff beyond that of the equilibrium strategy, the opponent being rational;
-    r is the model's reach of these ways, divided by their sum. With p = 0 it is the max-margin gadget, with p = 1
-    unsafe resolving with the model's range. The objective is the sum over subgames. Exploitability is not bounded by
-    the gain. Reconstructed from the papers' prose, where margins may be scaled otherwise.
+    p Σ_I r(I) m(I) + (1 − p) min over I of m(I), where I runs over the opponent's boundary infosets, the last sequences
+    by which it enters; m(I) is the counterfactual payoff beyond that of the equilibrium strategy, the opponent being
+    rational; r is the model's reach of the boundary infosets, normalised. With p = 0 it is the max-margin gadget, with
+    p = 1 unsafe resolving with the model's range. The objective is the sum over subgames. Exploitability is not bounded
+    by the gain. Reconstructed from the papers' prose, in which margins may be scaled differently.
 
     M. Liu, C. Wu, Q. Liu, Y. Jing, J. Yang, P. Tang, C. Zhang, "Safe opponent-exploitation subgame refinement",
     NeurIPS 2022; compared with in D. Milec, O. Kubíček, V. Lisý, 2021 (arXiv:2112.12594), section 6 and appendix H.
@@ -348,31 +350,32 @@ class SES(SteppedResponse):
 class LBR(SteppedResponse):
     """A local best response to a model of the opponent, in poker.
 
-    At each own decision the player takes it that the opponent answers a bet by folding as often as the model does, and
-    calls otherwise, and that both check and call from then on; and takes the action that is best then.
+    At each of its decisions the player assumes that the opponent folds to a bet as often as the model does and
+    otherwise calls, and that both check and call from then on; it takes the action that is best under these
+    assumptions.
 
     Parameters
     ----------
     game : Game
         ``kuhn`` or ``leduc``, for two players.
     opponent : Strategy
-        The model, of which the reach of histories and the answers to bets are read.
+        The model, of which the reach of histories and the answers to bets are used.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        If they are no game, or no strategy of it.
+        If game or opponent has the wrong type.
     UnsupportedProblemError
-        If the game is no poker, or not of two players.
+        If the game is not poker, or not of two players.
 
     Notes
     -----
-    With hands weighed by the model's play so far, wp the probability to win at showdown and fp that of a fold: to call
-    is worth wp · pot − (1 − wp) · asked, and to bet b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 − wp') (asked +
-    b)), wp' against hands that do not fold; to fold is worth 0. A step's objective is the same in payoffs. All actions
-    of the game are considered. Unlike :class:`~treeplex.CDBR` it may gain less than nothing.
+    With hands weighted by the model's play so far, wp the probability of winning at showdown and fp that of a fold:
+    calling is worth wp · pot − (1 − wp) · asked; betting b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 − wp')
+    (asked + b)), with wp' against hands that do not fold; folding is worth 0. A step's objective is the same in
+    payoffs. All actions of the game are considered. Unlike that of :class:`~treeplex.CDBR`, the gain may be negative.
 
     V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI workshop on computer
     poker and imperfect information games, 2017.
@@ -390,7 +393,7 @@ class LBR(SteppedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        folds_and_calls(self.game, self.player)  # says now if it is no poker
+        folds_and_calls(self.game, self.player)  # raises here if the game is not poker
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""

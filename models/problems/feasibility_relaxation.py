@@ -1,4 +1,4 @@
-"""How nearly a player's constraints can be met."""
+"""Strategies that violate a player's constraints as little as possible."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from .problem import Certificate, SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityRelaxation(SaddleProblem):
-    """A strategy that violates constraints as little as can be: min over x of Σ f(x)⁺, or of the largest f(x)⁺.
+    """A strategy that violates the constraints as little as possible: min over x of Σ f(x)⁺, or of the largest f(x)⁺.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class FeasibilityRelaxation(SaddleProblem):
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
     floor : float or Fraction, optional
-        What the strategy is to guarantee its player in a zero-sum game of two, in payoff units; nothing by default.
+        The payoff that the strategy must guarantee its player, in a two-player zero-sum game; none by default.
 
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read, or is called ``safety`` beside a floor, whose name that is.
+        If a constraint cannot be read, or is called ``safety`` although there is a floor, whose name that is.
     InvalidStrategyError
         If the game has no such player.
     UnsupportedProblemError
@@ -43,12 +43,12 @@ class FeasibilityRelaxation(SaddleProblem):
 
     Notes
     -----
-    Any multipliers λ from 0 to 1 (for the largest violation: that sum to 1 at most) prove the lower bound
+    Any multipliers λ from 0 to 1 (for the largest violation: with sum at most 1) prove the lower bound
     min over x of Σ λ f(x), so that a positive one proves that the constraints cannot be met. The sum is V* in T. Davis,
     K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, theorem 5.
 
-    With a floor v the minimum is over x with min over y of xᵀ M y ≥ v. A multiplier κ ≥ 0 of that, ``safety``, and a
-    plan y of the other player prove the lower bound min over all x of Σ λ f(x) − κ (xᵀ M y − v).
+    With a floor v the minimum is over x with min over y of xᵀ M y ≥ v. A multiplier κ ≥ 0 of the floor, ``safety``, and
+    a plan y of the other player prove the lower bound min over all x of Σ λ f(x) − κ (xᵀ M y − v).
 
     Examples
     --------
@@ -121,6 +121,6 @@ class FeasibilityRelaxation(SaddleProblem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the gap, or by how much the floor is missed if that is more: a tolerance bounds it."""
+        """Return the quantity compared with the tolerance: the gap, or the shortfall from the floor if larger."""
         assert certificate.gap is not None
         return max(certificate.gap, certificate.violations[SAFETY] if self.floor is not None else 0.0)

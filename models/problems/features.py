@@ -1,4 +1,4 @@
-"""What problems need of a method, and methods declare that they can do."""
+"""The features that problems need and methods declare."""
 
 from enum import StrEnum
 

@@ -21,7 +21,7 @@ class Nash(SaddleProblem):
     Parameters
     ----------
     game : Game
-        Zero-sum. Exact methods need two players; iterative ones take more, without a promise to converge there.
+        Zero-sum. Exact methods need two players; iterative ones take more, without a guarantee to converge.
 
     Raises
     ------
@@ -32,11 +32,12 @@ class Nash(SaddleProblem):
 
     Notes
     -----
-    The linear program is player 0's, max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, q free: q(I) is
-    the value of player 1's infoset I to player 0 under player 1's best response, weighted by the reach of chance and
-    player 0. Its dual is player 1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and
-    f · q is the value of the game (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive
-    two-person games", Games and Economic Behavior 14, 1996, section 3).
+    The linear program is player 0's, max f · q over x and q, such that E x = e, x ≥ 0 and Fᵀ q ≤ Aᵀ x, q free. q(I)
+    may be taken to be the value of player 1's infoset I to player 0 under player 1's best response, weighted by the
+    reach of chance and player 0: it is at most that, and equal to it where a best response leads. The dual is player
+    1's program, so the multipliers of Fᵀ q ≤ Aᵀ x are player 1's equilibrium plan, and f · q is the value of the game
+    (Koller, Megiddo and von Stengel, "Efficient computation of equilibria for extensive two-person games", Games and
+    Economic Behavior 14, 1996, section 3).
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Nash(SaddleProblem):
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """One program, or the skill to do without for more players."""
+        """One program for two players, and support for more players otherwise."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 
     def saddle(self, exact: bool = False) -> Saddle:
@@ -81,8 +82,8 @@ class Nash(SaddleProblem):
     ) -> Certificate:
         """Compute the bounds that a profile proves on the value of the game, and its exploitability.
 
-        For two players ``lower`` is what player 0 gets against player 1's best response, ``upper`` what player 0's
-        best response gets; the value of the game lies between. For more there are no bounds.
+        For two players ``lower`` is player 0's payoff against player 1's best response, and ``upper`` that of player
+        0's best response; the value of the game lies between. For more players there are no bounds.
         """
         if self.game.num_players == 2:
             return super().certify(profile)
@@ -100,5 +101,5 @@ class Nash(SaddleProblem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the exploitability: a tolerance bounds it."""
+        """Return the quantity compared with the tolerance: the exploitability."""
         return certificate.exploitability

@@ -1,4 +1,4 @@
-"""What problems about one player's strategy have in common: a seat, and the value of the game to it."""
+"""The base class of problems about one player's strategy, and the check of their numbers."""
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -23,12 +23,12 @@ class OnePlayerProblem(Problem):
     game : Game
         Two players, zero-sum.
     game_value : float or Fraction, optional
-        The value of the game to the player; :func:`~treeplex.solve` finds it if it is not given.
+        The value of the game to the player; :func:`~treeplex.solve` finds it if not given.
 
     Notes
     -----
     Numbers may be given as floats, or exactly as ``Fraction``, ``Decimal`` or text such as ``"1/10"``. The method
-    ``rational`` takes a float as what it was meant to be (:func:`~treeplex.seqform.rationals.intended_fraction`).
+    ``rational`` takes a float as the fraction that was meant (:func:`~treeplex.seqform.rationals.intended_fraction`).
     """
 
     game: Game

@@ -1,4 +1,4 @@
-"""What every problem can say of itself, and what it is for a problem to be a saddle program."""
+"""The base classes of problems, and their certificates."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepBounds:
-    """What is proven of one step of a response that is decided step by step.
+    """Proven bounds on one step of a response that is decided step by step.
 
     Attributes
     ----------
     level : int
-        Of the decisions that the step makes, in the public tree.
+        The level in the public tree of the decisions that the step makes.
     objective : float
-        What the step's plan is worth in the step, in payoff units.
+        The value of the step's plan in the step, in payoff units.
     upper : float
-        What no plan that agrees with the decisions before the step exceeds there.
+        An upper bound on that value for all plans that agree with the decisions before the step.
     """
 
     level: int
@@ -49,33 +49,33 @@ class StepBounds:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How good strategies are, computed from them alone: best responses and residuals, never a solver's word.
+    """How good strategies are, computed from the strategies themselves, not from what the solver reports.
 
     Attributes
     ----------
     value : tuple of float
         Each player's expected payoff.
     objective : float or None
-        What the problem optimises, at these strategies; ``None`` where it optimises nothing.
+        The problem's objective at these strategies; ``None`` if it has none.
     lower, upper : float or None
-        Bounds that the strategies prove on the optimal objective.
+        Bounds on the optimal objective that the strategies prove, as far as they meet the constraints.
     exploitability : float
-        Of a profile, NashConv divided by the number of players; of one player's strategy, the value of the game to that
-        player minus the worst case. In payoff units.
+        For a profile, NashConv divided by the number of players; for one player's strategy, the value of the game to
+        that player minus the worst case. In payoff units.
     residual : float
         How far the plans are from their polytopes: the largest of ``|E x − e|`` and of −x.
     violations : mapping of str to float
         By constraint; positive where it is violated.
     player : int or None
-        Whose strategy it is about; ``None`` if it is about a profile.
+        The player whose strategy it is about; ``None`` if it is about a profile.
     opponent_value : float or None
-        What that player earns against the model of the opponent.
+        That player's payoff against the model of the opponent.
     game_value : float or None
         The value of the game to that player.
     gain : float or None
-        What it earns against the model beyond that.
+        ``opponent_value`` minus ``game_value``.
     steps : tuple of StepBounds
-        Of a depth-limited response, in the order in which it decides.
+        The steps of a depth-limited response, in the order in which it decides.
     """
 
     value: tuple[float, ...]
@@ -103,27 +103,27 @@ class Certificate:
 
 
 class Problem(ABC):
-    """A question about a game, as data.
+    """A problem on a game, as data.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Its name on the command line.
     game : Game
     player : int or None
-        Whose strategy it is about; ``None`` if it is about a profile.
+        The player whose strategy it is about; ``None`` if it is about a profile.
     constraints : sequence of Constraint
-        On either player's plan; maybe none.
+        On either player's plan (possibly none).
     model : Strategy or None
-        Of the opponent, if there is one.
+        A model of the opponent, if there is one.
     game_value : float, Fraction or None
-        The value of the game to the player, where it is known and of use.
+        The value of the game to the player, if it is known and needed.
     penalty : float, Fraction or None
-        What a unit of violation costs; ``None`` where constraints are hard.
+        Cost per unit of violation; ``None`` if constraints are hard.
     slack : float or None
-        By how much less than the game's value a best equilibrium strategy may guarantee; of :class:`BestNash` alone.
+        How far below the game's value the guaranteed payoff may lie (:class:`BestNash` only).
     needs_game_value : bool
-        Whether the problem cannot be stated, or certified, without it; :func:`~treeplex.solve` then finds it.
+        Whether stating or certifying the problem takes the value of the game; :func:`~treeplex.solve` then finds it.
     """
 
     name: ClassVar[str]
@@ -135,11 +135,11 @@ class Problem(ABC):
     penalty: float | Fraction | None = None
     slack: float | None = None
     needs_game_value: ClassVar[bool] = False
-    #: What a method must be able to do for every problem of the class.
+    #: The features of a method that every problem of the class needs.
     always_needs: ClassVar[frozenset[Feature]] = frozenset()
     #: The method that solves it by default, unless a constraint is not linear.
     usual_method: ClassVar[str] = "highs"
-    #: The exact method that finds the value of the game, where it is needed.
+    #: The exact method that finds the value of the game, if it is needed.
     value_method: ClassVar[str] = "highs"
 
     def __post_init__(self) -> None:
@@ -156,18 +156,18 @@ class Problem(ABC):
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """What a method must be able to do for this problem."""
+        """The features of a method that this problem needs."""
         curved = frozenset() if self.is_linear else frozenset({Feature.CONVEX})
         return self.always_needs | curved
 
     @property
     def default_method(self) -> str:
-        """The name of the method that solves it where none is asked for."""
+        """The name of the default method."""
         return self.usual_method if self.is_linear else "cvxpy"
 
     @property
     def unit(self) -> float:
-        """What default tolerances are relative to: the largest payoff, where the objective is a payoff."""
+        """The unit of default tolerances: the largest payoff, if the objective is a payoff."""
         return self.game.sequence_form.payoff_scale
 
     @abstractmethod
@@ -185,13 +185,13 @@ class Problem(ABC):
         multipliers : mapping of str to float, optional
             By constraint.
         dual_certificate : mapping of str to ndarray, optional
-            What else helps to prove a bound, such as subgradients by constraint. Any multipliers and dual certificates
-            give valid bounds; good ones give tight bounds.
+            Whatever else helps to prove a bound, such as subgradients by constraint. Any multipliers and dual
+            certificates give valid bounds; good ones give tight bounds.
         """
 
     @abstractmethod
     def error(self, certificate: Certificate) -> float:
-        """Return what a tolerance bounds in this problem, in payoff units."""
+        """Return the quantity compared with the tolerance, in payoff units."""
 
     def with_bound(self, name: str, bound: Number) -> Self:
         """Return the same problem with another bound of one constraint.
@@ -212,7 +212,7 @@ class Problem(ABC):
         ----------
         value : number
         slack : float
-            By how much less the strategy that was found with it guarantees, from round-off alone.
+            How far below it the strategy found with it guarantees, from round-off alone.
         """
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
@@ -235,7 +235,7 @@ class Problem(ABC):
         return intended_fraction(self.game_value) if exact else float(self.game_value)
 
     def _strategy_certificate(self, plans: Sequence[Any], exact: bool = False) -> Certificate:
-        """Return what one player's strategy may lose and what it earns against the model, without any bounds."""
+        """Return the certificate of one player's strategy without bounds: exploitability and gain against the model."""
         assert self.player is not None
         view = PlayerView(self.game, self.player, exact)
         own, value = plans[view.player], self.known_value(exact)
@@ -257,16 +257,16 @@ class Problem(ABC):
         )
 
     def _refuse_bound(self, name: str, known: Sequence[str]) -> NoReturn:
-        """Say which constraints there are, where there is none of that name."""
+        """Raise an error that lists the constraints, as there is none of that name."""
         raise InvalidConstraintError(
             f"{self.name} has no constraint {shown(name)}; it has {', '.join(known) or 'none'}"
         )
 
 
 class SaddleProblem(Problem):
-    """A problem that is a canonical saddle program: it says which, and all else follows.
+    """A problem that is an instance of the canonical saddle program: it states which, and all else follows.
 
-    A subclass defines :meth:`saddle`. Where it is about a profile, the program is posed from player 0's seat.
+    A subclass defines :meth:`saddle`. If it is about a profile, the program is posed from player 0's seat.
     """
 
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
@@ -299,7 +299,7 @@ class SaddleProblem(Problem):
     def linear_program(self) -> LinearProgram:
         """Return the exact formulation as a sparse linear program.
 
-        :func:`~treeplex.models.saddle.linear.linear_program` says what its blocks are called.
+        Its blocks are listed at :func:`~treeplex.models.saddle.linear.linear_program`.
 
         Raises
         ------
@@ -374,8 +374,9 @@ class SaddleProblem(Problem):
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )
-        # A strategy that is unsafe, be it by round-off, can be beyond the bound: the gap of a style says by how much,
-        # while what a response earns against a model is a lower bound whatever it risks.
+        # A strategy that misses the floor, be it by round-off, may exceed the optimum, and so the upper bound. The gap
+        # of a style then says by how much. A response's upper bound is raised to what it earns: the gap is then 0, and
+        # the violation of the floor says what was missed.
         upper = bounds.upper if self.model is None else max(bounds.lower, bounds.upper)
         zero = view.number(0)  # added, it turns a negative zero into zero
         reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
@@ -388,6 +389,6 @@ class SaddleProblem(Problem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the larger of the gap and the violation: a tolerance bounds it."""
+        """Return the quantity compared with the tolerance: the larger of the gap and the violation."""
         assert certificate.gap is not None
         return max(certificate.gap, certificate.violation)

@@ -15,7 +15,7 @@ from .problem import SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class ResponseProblem(OnePlayerProblem):
-    """What problems about a model of the opponent have in common: the opponent, and what a response earns against it.
+    """Base class of problems about a model of the opponent.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ResponseProblem(OnePlayerProblem):
     opponent : Strategy
         The model; the other player responds to it.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
+        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if not given.
     """
 
     opponent: Annotated[Strategy, WORDS["opponent"]]
@@ -57,7 +57,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
     opponent : Strategy
         ŷ.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
@@ -101,7 +101,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     p : float
         From 0 to 1.
     game_value : float, optional
-        The value of the game to the player who responds, for gain and exploitability; found if it is not given.
+        The value of the game to the player who responds, for gain and exploitability; found if not given.
 
     Raises
     ------
@@ -117,7 +117,8 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007. The modified game needs no
     copy of the tree: the linear program is max p (M ŷ) · x + (1 − p) f · q such that E x = e, x ≥ 0, Fᵀ q ≤ Mᵀ x, and
     the multipliers of the last rows are 1 − p times the free opponent's plan y. Any y proves the upper bound max over x
-    of xᵀ M (p ŷ + (1 − p) y). Exploitability is at most p / (1 − p) times the gain.
+    of xᵀ M (p ŷ + (1 − p) y). For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the
+    gain; with a proven gap, add gap / (1 − p).
 
     Examples
     --------
@@ -145,7 +146,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
 @dataclass(frozen=True, eq=False)
 class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
-    """The best response to a model of the opponent among strategies that are exploitable by ε at most.
+    """The best response to a model of the opponent among strategies that are exploitable by at most ε.
 
     max over x of xᵀ M ŷ such that min over y of xᵀ M y ≥ v − ε, with v the value of the game.
 
@@ -158,7 +159,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
     epsilon : float
         Payoff units, at least 0.
     game_value : float, optional
-        v, the value of the game to the player who responds; found if it is not given.
+        v, the value of the game to the player who responds; found if not given.
 
     Raises
     ------
@@ -171,10 +172,10 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
 
     Notes
     -----
-    The multiplier κ of the bound, ``safety``, is the gain per unit of ε, and κ = (1 − p) / p where the response is the
-    restricted Nash response for p. With the free opponent's plan y it proves the upper bound
-    max over x of xᵀ M (ŷ + κ y) − κ (v − ε). Close to ε = 0 κ can be in the thousands: an error of v then counts that
-    much. P. McCracken, M. Bowling, "Safe strategies for agent modelling in games", AAAI Fall Symposium 2004.
+    The multiplier κ of the bound, ``safety``, is the gain per unit of ε, and κ = (1 − p) / p if the response is also
+    the restricted Nash response for p. With the free opponent's plan y it proves the upper bound
+    max over x of xᵀ M (ŷ + κ y) − κ (v − ε). Close to ε = 0 κ can be in the thousands: an error in v is then
+    multiplied by κ. P. McCracken, M. Bowling, "Safe strategies for agent modelling in games", AAAI Fall Symposium 2004.
 
     Examples
     --------
@@ -209,7 +210,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
 
     @property
     def floor(self) -> float:
-        """What the response has to guarantee: v − ε.
+        """The payoff that the response must guarantee: v − ε.
 
         Raises
         ------
@@ -228,7 +229,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
 
 @dataclass(frozen=True, eq=False)
 class BestNash(EpsilonSafeResponse):
-    """Of a player's equilibrium strategies one that earns the most against a model of the opponent.
+    """An equilibrium strategy that earns the most against a model of the opponent.
 
     max over x of xᵀ M ŷ such that min over y of xᵀ M y ≥ v − slack, with v the value of the game.
 
@@ -239,10 +240,10 @@ class BestNash(EpsilonSafeResponse):
     opponent : Strategy
         The model ŷ.
     game_value : float, optional
-        v, the value of the game to the player who responds; found if it is not given.
+        v, the value of the game to the player who responds; found if not given.
     slack : float
-        By how much less than v the strategy may guarantee, in payoff units. Given with ``game_value``; where
-        :func:`~treeplex.solve` finds that, it finds this too.
+        How far below v the guaranteed payoff may lie, in payoff units. Give it together with ``game_value``; if
+        :func:`~treeplex.solve` finds the one, it finds the other too.
 
     Raises
     ------
@@ -256,13 +257,13 @@ class BestNash(EpsilonSafeResponse):
     Notes
     -----
     Two stages. The first is the linear program of :class:`~treeplex.Nash` by the simplex method, which gives v and a
-    strategy that guarantees v but for round-off, near 1e-16 of the payoffs. The second is that of
-    :class:`~treeplex.EpsilonSafeResponse`, with that shortfall for ε: so the first stage's strategy is among those to
-    choose from, and the program is feasible. The shortfall is reported as ``solution.slack``. It matters because the
-    gain may grow by thousands of units per unit of slack: that number is the multiplier ``safety``.
+    strategy that guarantees v up to round-off, near 1e-16 of the payoffs. The second is that of
+    :class:`~treeplex.EpsilonSafeResponse` with that shortfall as ε: the first stage's strategy is then
+    feasible. The shortfall is reported as ``solution.slack``. It matters because the gain may grow by thousands of
+    units per unit of slack: that number is the multiplier ``safety``.
 
     The baseline "best Nash equilibrium" of D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for
-    computing counter-strategies in sequential games", 2024 (arXiv:2112.12594).
+    computing counter-strategies in sequential games", 2021 (arXiv:2112.12594).
 
     Examples
     --------
@@ -275,7 +276,7 @@ class BestNash(EpsilonSafeResponse):
     (0.166666667, 0.222222222, True)
     """
 
-    # What the second stage allows is the slack, and not a parameter.
+    # The second stage allows the slack alone, so ε is not a parameter.
     epsilon: float = field(init=False, default=0.0)
     slack: float = field(default=0.0, kw_only=True)
 
@@ -294,7 +295,7 @@ class BestNash(EpsilonSafeResponse):
         super().__post_init__()
 
     def with_bound(self, name: str, bound: Any) -> "BestNash":
-        """Refuse: what the strategy may lose is round-off alone.
+        """Refuse: the strategy may lose nothing but round-off.
 
         Raises
         ------
@@ -312,6 +313,6 @@ class BestNash(EpsilonSafeResponse):
         value : number
             The value of the game to the player who responds.
         slack : float
-            By how much less the first stage's strategy guarantees.
+            How far below it the first stage's strategy guarantees.
         """
         return replace(self, game_value=value, slack=max(slack, self.slack))

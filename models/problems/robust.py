@@ -24,7 +24,7 @@ from .problem import SaddleProblem
 class ModelsAndPlans(Replies):
     """The plans p Σ z_k ŷ_k + (1 − p) y of an opponent who follows one of several models with probability p.
 
-    z is a choice among the models beside a plan y: decisions at the root of one polytope.
+    z contains a distribution over the models and a free plan y, as separate decisions at the root of one polytope.
     """
 
     plans: Treeplex
@@ -57,7 +57,7 @@ class ModelsAndPlans(Replies):
         return cls(treeplex, sp.csr_array(spread.to_sparse()), plans, count, exact_spread=spread)
 
     def preimage(self, plan: Any) -> Any:
-        """Return a choice of all models alike, beside the plan itself."""
+        """Return the uniform mixture of the models together with the plan."""
         share = 1 / self.num_models if plan.dtype != object else intended_fraction(1) / self.num_models
         return np.concatenate([plan[:1], np.full(self.num_models, share, dtype=plan.dtype), plan[1:]])
 
@@ -67,7 +67,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     """A restricted Nash response to the worst of several models of the opponent.
 
     max over x of p min over k of xᵀ M ŷ_k + (1 − p) min over y of xᵀ M y. With one model it is the restricted Nash
-    response; with p = 1 it does as well as possible against whichever model is the true one.
+    response; with p = 1 it maximises the payoff against the worst of the models.
 
     Parameters
     ----------
@@ -93,8 +93,9 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     -----
     The opponent's plans p Σ z_k ŷ_k + (1 − p) y, with z in a simplex, form a polytope, so the program is that of an
     equilibrium against it: any method that finds one finds the response, and the plans of both sides prove how good it
-    is. Exploitability is at most p / (1 − p) times the gain against the worst model, as for one model (M. Johanson,
-    M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007).
+    is. For p < 1 the exploitability of an optimal response is at most p / (1 − p) times the gain against the worst
+    model, as for one model (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007);
+    with a proven gap, add gap / (1 − p).
 
     Examples
     --------
@@ -138,7 +139,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
 
     @cached_property
     def replies(self) -> ModelsAndPlans:
-        """What the response is to hold out against."""
+        """The replies that the response is optimised against."""
         return ModelsAndPlans.of(self.opponents, self.p)
 
     def saddle(self, exact: bool = False) -> Saddle:

@@ -22,9 +22,9 @@ from .responses import ResponseProblem
 
 @dataclass(frozen=True, eq=False)
 class SteppedResponse(ResponseProblem):
-    """What responses that are decided in steps have in common.
+    """Base class of responses that are decided in steps.
 
-    There is no one linear program for all of it: each step has one, in which what steps before it decided is settled.
+    No single linear program states the response: each step has its own, in which earlier decisions are fixed.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ class SteppedResponse(ResponseProblem):
     opponent : Strategy
         The model.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if it is not given.
+        The value of the game to the player who responds; :func:`~treeplex.solve` finds it if not given.
     """
 
     usual_method: ClassVar[str] = "lp"
     always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
-    #: Whether the first thing needed is an equilibrium to resolve from.
+    #: Whether the steps start from an equilibrium.
     needs_equilibrium: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.game.public_tree  # says now if there is none
+        _ = self.game.public_tree  # raises here if there is none
 
     @abstractmethod
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
@@ -54,7 +54,7 @@ class SteppedResponse(ResponseProblem):
         return decided
 
     def error(self, certificate: Certificate) -> float:
-        """Return the largest gap of a step, which a tolerance bounds; infinite where no step is proven."""
+        """Return the quantity compared with the tolerance: the largest gap of a step, infinite if none is proven."""
         if certificate.steps:
             return max(step.gap for step in certificate.steps)
         return math.inf if certificate.gap is None else certificate.gap
@@ -62,7 +62,7 @@ class SteppedResponse(ResponseProblem):
     def dual_certificate(
         self, answers: Sequence[StepAnswer], decided: Floats, equilibrium: TrunkSolution | None = None
     ) -> dict[str, Floats]:
-        """Return what :meth:`certify` needs to prove the steps: ``plan i`` and ``reply i`` of each."""
+        """Return the input of :meth:`certify` that proves the steps: ``plan i`` and ``reply i`` of each."""
         found: dict[str, Floats] = {}
         if equilibrium is not None:
             found |= {"decided": decided, "equilibrium": equilibrium.plan, "free": equilibrium.free}
@@ -76,7 +76,7 @@ class SteppedResponse(ResponseProblem):
         multipliers: Mapping[str, float] | None = None,
         dual_certificate: Mapping[str, Floats] | None = None,
     ) -> Certificate:
-        """Compute what the response is worth, and what each step's plan and reply prove of the step."""
+        """Compute the certificate of the response, with the bounds that each step's plan and reply prove."""
         check_same_game(profile[0], self.game)
         steps = self._proven_steps(profile[self.player].plan, dual_certificate or {})
         certificate = self._strategy_certificate(profile.plans)
@@ -85,7 +85,7 @@ class SteppedResponse(ResponseProblem):
 
     @abstractmethod
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        """Return what the response optimises, and what is proven not to be exceeded."""
+        """Return the objective of the response, and a proven upper bound on it or ``None``."""
 
     def _proven_steps(self, plan: Floats, dual_certificate: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
         if "plan 0" not in dual_certificate:
@@ -101,7 +101,7 @@ class SteppedResponse(ResponseProblem):
             if f"plan {number}" not in dual_certificate:
                 break
             program = run.program(number)
-            # What the step decided and what was settled before it is the response's own, whatever else is given.
+            # Decisions of this step and of earlier ones are taken from the response, whatever else is given.
             kept = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
             given, answered = (
                 np.maximum(np.nan_to_num(dual_certificate[f"{kind} {number}"]), 0.0) for kind in ("plan", "reply")
@@ -116,7 +116,7 @@ class SteppedResponse(ResponseProblem):
 
 @dataclass(frozen=True, eq=False)
 class DepthLimitedResponse(SteppedResponse):
-    """What depth-limited responses have in common: how far each step looks.
+    """Base class of depth-limited responses, with a lookahead.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ class DepthLimitedResponse(SteppedResponse):
     opponent : Strategy
         The model.
     lookahead : int
-        How many levels of the public tree a step looks beyond its own action, from 1 on.
+        Number of levels of the public tree that a step looks beyond its own action, at least 1.
     along : {"levels", "paths"}
-        Whether a step decides at all public states of a level, or at one, going on from its own path alone.
+        Whether a step decides at all public states of a level, or at one, continuing only from its own path.
     game_value : float or Fraction, optional
-        The value of the game to the player who responds; found if it is not given.
+        The value of the game to the player who responds; found if not given.
     """
 
     lookahead: Lookahead = field(kw_only=True)
@@ -145,10 +145,10 @@ class DepthLimitedResponse(SteppedResponse):
             raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
 
     def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
-        """Return what no plan exceeds that agrees with all decisions but the last step's; ``None`` if it is not proven.
+        """Return an upper bound for plans that agree with all decisions before the last step's; ``None`` if not proven.
 
-        The last step is about the answer itself where steps go along levels, all of them were made, and the last one
-        sees the other player's decisions to the end.
+        It is proven if steps go along levels, all of them were made, and the last one sees the other player's decisions
+        to the end: that step is then about the response itself.
         """
         if not self.steps:
             return objective
@@ -158,5 +158,5 @@ class DepthLimitedResponse(SteppedResponse):
 
     @cached_property
     def steps(self) -> tuple[DecisionStep, ...]:
-        """The steps, each after the one that it goes on from."""
+        """The steps, each after the one that it continues."""
         return decision_steps(self.game.public_tree, self.player, self.lookahead, self.along)

@@ -22,16 +22,16 @@ from .features import Feature
 from .one_player import OnePlayerProblem, checked_number
 from .problem import Certificate, SaddleProblem
 
-#: What the distance is called among the rows that it is paid for by.
+#: The name of the soft row that states the distance.
 _NEAREST = "distance"
 
 
 @dataclass(frozen=True, eq=False)
 class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
-    """Of the strategies that are exploitable by ε at most, one in a preferred style.
+    """A strategy in a preferred style, exploitable by at most ε.
 
-    The style is a linear functional of the plan to be as large or as small as possible, or a strategy to be as near to
-    as possible: optimise over x such that min over y of xᵀ M y ≥ v − ε, with v the value of the game. Give exactly one
+    The style is a linear functional of the plan, to be maximised or minimised, or a strategy to stay near to: optimise
+    over x such that min over y of xᵀ M y ≥ v − ε, with v the value of the game. Give exactly one
     of `maximise`, `minimise` and `nearest`.
 
     Parameters
@@ -45,9 +45,9 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
     nearest : Distance, optional
         To a strategy of the player, such as ``L2Distance(strategy)``.
     player : int, optional
-        Whose strategy; needed with coefficients alone, since functionals and distances know.
+        Whose strategy; needed only with bare coefficients, since functionals and distances name their player.
     game_value : float, optional
-        v, the value of the game to the player; :func:`~treeplex.solve` finds it if it is not given.
+        v, the value of the game to the player; :func:`~treeplex.solve` finds it if not given.
 
     Raises
     ------
@@ -60,14 +60,14 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
 
     Notes
     -----
-    Linear functionals and ℓ1 distances have a linear program, ℓ2 and Kullback–Leibler distances a conic program alone,
+    Linear functionals and ℓ1 distances have a linear program, ℓ2 and Kullback–Leibler distances only a conic program,
     which the method ``cvxpy`` solves. The multiplier κ of the bound, ``safety``, is what the objective gains per unit
     of ε. With the free opponent's plan y it proves a bound: max over x of x · (c + κ M y) − κ (v − ε) for a functional
     c, and for a distance the same with minus a linear lower bound of it for c; see
     :meth:`Distance.minorant <treeplex.models.distances.Distance.minorant>`.
 
     The objective is not in payoff units. A tolerance of t bounds the violation by t, and the gap by t times
-    :attr:`scale` over the game's largest payoff: what counts as near does not hang on the unit of either.
+    :attr:`scale` over the game's largest payoff, so that the tolerance is independent of the units of both.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """A floor, and rows where a distance is stated by them."""
+        """A floor, and constraints if a distance is stated by a row."""
         return super().needs | (frozenset() if self.nearest is None else frozenset({Feature.CONSTRAINTS}))
 
     @property
@@ -149,7 +149,7 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
 
     @property
     def maximises(self) -> bool:
-        """Whether the objective is to be large."""
+        """Whether the objective is maximised."""
         return self.maximise is not None
 
     @cached_property
@@ -169,7 +169,7 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
         return best_response_value(treeplex, np.abs(self.coefficients)) or 1.0
 
     def error(self, certificate: Certificate) -> float:
-        """Return the larger of the violation and the gap, in payoff units: the gap per :attr:`scale`, as payoffs."""
+        """Return the larger of the violation and the gap, in payoff units: the gap is converted by :attr:`scale`."""
         assert certificate.gap is not None
         gap = certificate.gap / self.scale * self.game.sequence_form.payoff_scale
         return max(gap, certificate.violation)
@@ -199,6 +199,6 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
         multipliers: Mapping[str, Any],
         dual_certificate: Mapping[str, Any],
     ) -> Certificate:
-        # A distance that is an objective counts in full.
+        # A distance used as the objective has multiplier 1.
         found = super()._certificate(saddle, plans, {_NEAREST: 1, **multipliers}, dual_certificate)
         return replace(found, violations={SAFETY: found.violations[SAFETY]})

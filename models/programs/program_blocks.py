@@ -40,10 +40,12 @@ class ProgramBlocks:
 
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
-        # Arrays of floats or of fractions, and sparse arrays or triplets, as `exact` says.
-        self._columns: dict[str, tuple[int, Any, Any, Any]] = {}
-        self._rows: dict[str, tuple[int, Any, Any]] = {}
-        self._entries: list[tuple[str, str, Any]] = []
+        self._columns: dict[str, slice] = {}
+        self._rows: dict[str, slice] = {}
+        # Arrays of floats or of fractions, as `exact` says.
+        self._of_columns: list[tuple[Any, Any, Any]] = []  # objective, lower and upper bounds, block by block
+        self._of_rows: list[tuple[Any, Any]] = []  # lower and upper bounds
+        self._entries: list[tuple[Any, Any, Any]] = []  # rows, columns and values
 
     def add_columns(
         self,
@@ -62,8 +64,10 @@ class ProgramBlocks:
         count : int
         objective, lower, upper : array_like, shape (count,) or a number for all
         """
-        filled = [self._filled(values, count) for values in (objective, lower, upper)]
-        self._columns[name] = (count, filled[0], filled[1], filled[2])
+        self._columns[name] = _next_slice(self._columns, count)
+        self._of_columns.append(
+            (self._filled(objective, count), self._filled(lower, count), self._filled(upper, count))
+        )
 
     def add_rows(
         self,
@@ -79,59 +83,51 @@ class ProgramBlocks:
         ----------
         name : str
         terms : mapping of str to sparse array or Triplets
-            By block of variables; at least one, all with equally many rows.
+            By block of variables, added before; at least one, all with equally many rows.
         lower, upper : array_like, shape (count,) or a number for all
         """
         count = next(iter(terms.values())).shape[0]
-        self._rows[name] = (count, self._filled(lower, count), self._filled(upper, count))
-        self._entries += [(name, column, self._entries_of(matrix)) for column, matrix in terms.items()]
+        self._rows[name] = _next_slice(self._rows, count)
+        self._of_rows.append((self._filled(lower, count), self._filled(upper, count)))
+        for column, matrix in terms.items():
+            rows, columns, values = self._entries_of(matrix)
+            self._entries.append((rows + self._rows[name].start, columns + self._columns[column].start, values))
 
     def program(self, maximise: bool) -> LinearProgram:
         """Return the program in floats; the blocks stand in the order in which they were added."""
         assert not self.exact
-        shape, rows, columns, values = self._placed()
-        matrix = sp.csc_array((values, (rows, columns)), shape=shape, dtype=np.float64)
+        rows, columns, values = self._joined_entries()
+        matrix = sp.csc_array((values, (rows, columns)), shape=self._shape, dtype=np.float64)
         matrix.sort_indices()
         return LinearProgram(matrix=matrix, maximise=maximise, **self._rest())
 
     def rational_program(self, maximise: bool) -> RationalProgram:
         """Return the program in exact fractions; the blocks stand in the order in which they were added."""
         assert self.exact
-        return RationalProgram(matrix=Triplets(*self._placed()).compressed(), maximise=maximise, **self._rest())
+        matrix = Triplets(self._shape, *self._joined_entries()).compressed()
+        return RationalProgram(matrix=matrix, maximise=maximise, **self._rest())
 
-    def _placed(self) -> tuple[tuple[int, int], Any, Any, Any]:
-        """Return the shape of the matrix, and all its entries: rows, columns and values."""
-        rows, columns = self._slices()
-        # Both kinds of matrices have coordinates and values, under different names.
-        placed = [
-            (entries.rows + rows[row].start, entries.columns + columns[column].start, entries.values)
-            if isinstance(entries, Triplets)
-            else (entries.coords[0] + rows[row].start, entries.coords[1] + columns[column].start, entries.data)
-            for row, column, entries in self._entries
-        ]
-        num_rows, num_columns = (sum(block[0] for block in of.values()) for of in (self._rows, self._columns))
-        placed_rows, placed_columns, values = (np.concatenate(parts) for parts in zip(*placed, strict=True))
-        return (num_rows, num_columns), placed_rows, placed_columns, values
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return _next_slice(self._rows, 0).stop, _next_slice(self._columns, 0).stop
+
+    def _joined_entries(self) -> tuple[Any, Any, Any]:
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        return rows, columns, values
 
     def _rest(self) -> dict[str, Any]:
         """Return what a program is made of beside its matrix."""
-        rows, columns = self._slices()
-        _, objective, column_lower, column_upper = zip(*self._columns.values(), strict=True)
-        _, row_lower, row_upper = zip(*self._rows.values(), strict=True)
+        objective, column_lower, column_upper = map(np.concatenate, zip(*self._of_columns, strict=True))
+        row_lower, row_upper = map(np.concatenate, zip(*self._of_rows, strict=True))
         return {
-            "objective": np.concatenate(objective),
-            "row_lower": np.concatenate(row_lower),
-            "row_upper": np.concatenate(row_upper),
-            "column_lower": np.concatenate(column_lower),
-            "column_upper": np.concatenate(column_upper),
-            "columns": columns,
-            "rows": rows,
+            "objective": objective,
+            "row_lower": row_lower,
+            "row_upper": row_upper,
+            "column_lower": column_lower,
+            "column_upper": column_upper,
+            "columns": self._columns,
+            "rows": self._rows,
         }
-
-    def _slices(self) -> tuple[dict[str, slice], dict[str, slice]]:
-        """Return where each block of rows and of columns lies."""
-        rows, columns = ({name: block[0] for name, block in blocks.items()} for blocks in (self._rows, self._columns))
-        return _slices(rows), _slices(columns)
 
     def _filled(self, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
         if not self.exact:
@@ -139,16 +135,16 @@ class ProgramBlocks:
         numbers = to_fractions(np.atleast_1d(np.asarray(values, dtype=object)))
         return np.broadcast_to(numbers, (count,)).copy()
 
-    def _entries_of(self, matrix: Any) -> Any:
+    def _entries_of(self, matrix: Any) -> tuple[Any, Any, Any]:
+        """Return the rows, columns and values of a matrix."""
         if self.exact:
-            return Triplets.of(matrix)
-        return sp.coo_array(matrix.to_sparse() if isinstance(matrix, Triplets) else matrix)
+            exact = Triplets.of(matrix)
+            return exact.rows, exact.columns, exact.values
+        floats = sp.coo_array(matrix.to_sparse() if isinstance(matrix, Triplets) else matrix)
+        return *floats.coords, floats.data
 
 
-def _slices(lengths: Mapping[str, int]) -> dict[str, slice]:
-    """Return where each block lies when blocks of the given lengths follow one another."""
-    result, first = {}, 0
-    for name, length in lengths.items():
-        result[name] = slice(first, first + length)
-        first += length
-    return result
+def _next_slice(blocks: Mapping[str, slice], length: int) -> slice:
+    """Return where a block lies that follows others."""
+    start = max((block.stop for block in blocks.values()), default=0)
+    return slice(start, start + length)

@@ -1,4 +1,4 @@
-"""Saddle programs in cvxpy, for solvers of conic programs, and what their solutions say."""
+"""Saddle programs in cvxpy, for solvers of conic programs, and how to read their solutions."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 class ConicProgram:
     """A saddle program in cvxpy, in payoff units.
 
-    It is the program of the player who maximises, on its ``game.plan``. Where only the other player's constraints are
-    not linear it is the other player's, who minimises. Where both players' are not it is the sum of both programs, the
-    one's objective less the other's, which is 0 at the optimum.
+    It is the program of the player who maximises, on its ``game.plan``. If only the other player's constraints are not
+    linear, the other player's program is stated, who minimises. If both have nonlinear constraints, it is the sum of
+    the two, one's objective less the other's, which is 0 at the optimum.
 
     Attributes
     ----------
     saddle : Saddle
     problem : cvxpy.Problem
     parts : tuple
-        What :meth:`read` reads of each seat.
+        The stated program of each seat, from which :meth:`read` reads the solution.
     """
 
     saddle: Saddle
@@ -71,23 +71,23 @@ class ConicProgram:
 
 @dataclass(frozen=True, eq=False)
 class _Seat:
-    """One player's program: what it maximises, and its rows, of which the multipliers are read.
+    """One player's program: its objective, and its rows, whose multipliers are read.
 
     Attributes
     ----------
     objective : cvxpy.Expression
     heads : list of cvxpy.Constraint
-        One a constraint on the player's plan.
+        One per constraint on the player's plan.
     others : list of cvxpy.Constraint
     lifted : list of cvxpy.Constraint
-        Of the auxiliary variables of piecewise linear constraints.
+        Definitions of the auxiliary variables of piecewise linear constraints.
     response : cvxpy.Constraint, optional
-        Its multipliers are weights of the other player's sequences.
+        Its multipliers are the weights of the other player's sequences.
     prices : cvxpy.Variable, optional
         μ of the other player's constraints.
     safety : cvxpy.Constraint, optional
     floor_response : cvxpy.Constraint, optional
-        The response that the floor is about, where it is another one.
+        The response in the floor, if it is not ``response``.
     """
 
     saddle: Saddle
@@ -133,7 +133,7 @@ class _Seat:
         return cls(saddle, plan, objective, heads, others, lifted, response, prices, safety, floor_response)
 
     def read(self, plans: dict[int, Any], multipliers: dict[str, Any], subgradients: dict[str, Any]) -> None:
-        """Add what this seat's solution says to plans, multipliers and subgradients."""
+        """Add this seat's solution to plans, multipliers and subgradients."""
         saddle, view = self.saddle, self.saddle.view
         own = plans[view.player] = np.asarray(self.plan.value)
         rows = saddle.own_rows
@@ -161,7 +161,7 @@ class _Seat:
 
 
 def _priced_rows(saddle: Saddle, plan: "cp.Variable") -> "tuple[list[Any], list[Any], Any]":
-    """Return the player's constraints, those of their auxiliary variables, and what it pays for violations."""
+    """Return the player's constraints, those of their auxiliary variables, and the price of violations."""
     import cvxpy as cp
 
     rows = saddle.own_rows
@@ -185,8 +185,8 @@ def _linear_response(
 ) -> "tuple[Any, Any, Any, list[Any]]":
     """Return what a plan guarantees against an opponent under linear constraints, in a unit of payoff.
 
-    Beside it stand the rows of the response, whose multipliers are the opponent's plan, the prices of its constraints,
-    and all rows.
+    Also returns the response constraints, whose duals are the opponent's plan, the variable μ of its constraints (or
+    ``None``), and all rows.
     """
     import cvxpy as cp
 
@@ -228,9 +228,9 @@ def least_payoff(
     plan : cvxpy.Variable, shape (n,)
         y.
     rows : list of cvxpy.Constraint
-        What y, and other variables that may help to say so, are to meet.
+        Constraints on y, and on any auxiliary variables.
     cost : cvxpy.Expression, optional
-        Linear; of variables in the rows.
+        Linear in variables of the rows.
 
     Returns
     -------
@@ -248,7 +248,8 @@ def least_payoff(
     -----
     cvxpy writes the set as B z + s = b, s ∈ K, with y a part of z. With c the payoffs at y and the cost elsewhere,
     min c · z = max −b · w such that Bᵀ w + c = 0, w ∈ K*, if a strictly feasible point exists (S. Boyd,
-    L. Vandenberghe, "Convex Optimization", 2004, section 5.9). The dual of the exponential cone is as in the manual of
+    L. Vandenberghe, "Convex Optimization", 2004, section 5.9); without one, the right side may be smaller, or not
+    attained. The dual of the exponential cone is as in the manual of
     MOSEK's modelling cookbook, section 5.1: (u, v, w) with −u exp(v / u) ≤ e w, u ≤ 0.
     """
     import cvxpy as cp

@@ -1,4 +1,4 @@
-"""Saddle programs as linear programs, in floats or in fractions, and what their solutions say."""
+"""Saddle programs as linear programs, in floats or in fractions, and how to read their solutions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     LinearProgram
         Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``reply
         prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``,
-        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``; those that the program needs.
+        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``; only those that the program needs.
 
     Raises
     ------
@@ -40,19 +40,18 @@ def linear_program(saddle: Saddle) -> LinearProgram:
 
     Notes
     -----
-    By duality of the inner minimum the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
+    By duality of the inner minimum, the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
 
         max  c · x + ω (f · q − k · μ) − penalty · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
     where μ is at most the penalty where rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The
     multipliers of the rows ``response`` are ω y + κ y_s, with κ that of ``safety``. Solvers' tolerances are absolute
-    and E and F hold ones, so that M, q and μ are in units of M's mean absolute entry, and each constraint is divided by
-    its largest coefficient; the objective is in payoff units.
-
-    Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) stand between x and the
-    response (Fᵀ q − Rᵀ z ≤ 0), and M is never made. Where there are both a floor and rows on y, or replies, the floor
-    has values, a response and factors of its own, named ``floor values`` and so on.
+    and E and F hold ones, so M, q and μ are in units of M's mean absolute entry, and each constraint is divided by its
+    largest coefficient; the objective is in payoff units. Where payoffs are factored, M = L R, the columns and rows
+    ``factors`` (z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a floor
+    and also rows on y, or replies, the floor has values, a response and factors of its own, named ``floor values`` and
+    so on.
     """
     for rows in (saddle.own, saddle.other):
         curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
@@ -83,7 +82,7 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
     primal : mapping of str to ndarray
         By block of columns.
     dual : mapping of str to ndarray
-        By block of rows: the objective's gain per unit of a row's bound.
+        By block of rows: the change of the objective per unit of a row's bound.
     """
     view, exact, sign = saddle.view, saddle.view.exact, saddle.sign
     multipliers: dict[str, Any] = {}
@@ -99,7 +98,7 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
     if saddle.floor is not None:
         multipliers[SAFETY] = floor_price / view.unit
     own = primal["plan"]
-    # The rows are in units of payoff, and so are their multipliers what y weighs times that.
+    # The rows are in units of payoff, so their multipliers are the weights of y times that unit.
     priced = 0 if saddle.weight is None else saddle.weight * view.unit
     if "floor response" in dual:
         if floor_price:

@@ -1,4 +1,4 @@
-"""The canonical program: every problem of the library on two players is an instance of it."""
+"""The canonical program, of which two-player problems are instances; step-by-step responses solve one per step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from ..constraints.constraint import Constraint
 from .rows import Rows
 from .view import PlayerView
 
-#: What the floor is called among multipliers and violations.
+#: Name of the floor in multipliers and violations.
 SAFETY = "safety"
-#: What the plan z of a view's replies is called in a dual certificate.
+#: Name of the plan z of a view's replies in a dual certificate.
 REPLY = "reply"
 
 
@@ -30,14 +30,15 @@ class Saddle:
     tilt : ndarray, shape (num_sequences of the player,), optional
         c; 0 by default.
     weight : float or Fraction, optional
-        ω; by default the other player's choice is no part of the objective.
+        ω; by default the objective does not depend on the other player. 0 gives the same optimum, but reports a worst
+        reply as y where ``None`` reports uniform play, unless there is a model or a floor.
     own, other : Rows, optional
         Constraints on x and on y, hard or soft.
     floor : float or Fraction, optional
-        f, in payoff units: what x is to guarantee against every plan of the other player, whatever the rows on y and
-        the replies that the view allows.
+        f, in payoff units: what x must guarantee against every plan of the other player, including those that the rows
+        on y or the view's replies exclude.
     model : ndarray, optional
-        A plan of the other player that stands in the answer where nothing determines y; by default a worst reply to x.
+        The opponent's plan reported when the program does not determine y; by default a worst reply to x.
     maximises : bool
         Whether the problem reports the objective as it is; one that minimises reports its negative.
 
@@ -46,17 +47,19 @@ class Saddle:
     The program is
 
         max over x in X of  c · x + ω · min over y in Y of [xᵀ M y + paid(y)] − paid(x)
-        subject to          rows on x, rows on y, and min over y_s of xᵀ M y_s ≥ f,
+        subject to          rows on x, rows on y, and min over all plans y_s of xᵀ M y_s ≥ f,
 
-    where rows are f_i(x) ≤ 0 with f_i convex: hard, or soft, and then the player pays for the sum of its violations or
-    for the largest. Plans x and y, a multiplier κ ≥ 0 of the floor with a plan y_s, and multipliers λ, μ ≥ 0 of the
-    rows, which are at most the price where they are soft, prove
+    where rows are f_i(x) ≤ 0 and h_j(y) ≤ 0, convex, and hard or soft; for soft rows a player pays the price times the
+    sum of its violations, or times the largest. Let x and y be plans in X and Y, y_s any plan, κ, λ, μ ≥ 0; where rows
+    are soft, each multiplier is at most the price if the sum is paid for, and their sum is at most the price if the
+    largest is. Then
 
         upper = max over x' in X of [x' · (c + ω M y + κ M y_s) − Σ λ_i f_i(x')] − κ f + ω paid(y),
         lower = c · x + ω · min over y' in Y of [xᵀ M y' + Σ μ_j h_j(y')] − paid(x)
 
-    for the optimum, as far as x and y meet their hard rows; f_i and h_j are replaced by affine minorants, which
-    subgradients give. Restricted Nash responses are c = p M ŷ, ω = 1 − p (M. Johanson, M. Zinkevich and M. Bowling,
+    satisfy lower ≤ optimum if x meets its hard rows and the floor, and optimum ≤ upper if y meets its hard rows. Where
+    f_i and h_j are not affine they are replaced by affine minorants, given by subgradients. Restricted Nash responses
+    are c = p M ŷ, ω = 1 − p (M. Johanson, M. Zinkevich and M. Bowling,
     "Computing robust counter-strategies", NIPS 2007); constraints as in T. Davis, K. Waugh and M. Bowling, "Solving
     large extensive-form games with strategy constraints", AAAI 2019.
 
@@ -84,17 +87,17 @@ class Saddle:
 
     @property
     def sign(self) -> int:
-        """What the optimum is multiplied by to be the problem's objective."""
+        """The factor, 1 or −1, that turns the optimum into the problem's objective."""
         return 1 if self.maximises else -1
 
     @property
     def own_rows(self) -> Rows:
-        """The constraints on x; maybe none."""
+        """The constraints on x (possibly none)."""
         return self.own or Rows((), self.view.own.num_sequences)
 
     @property
     def other_rows(self) -> Rows:
-        """The constraints on y; maybe none."""
+        """The constraints on y (possibly none)."""
         return self.other or Rows((), self.view.other.num_sequences)
 
     @property
@@ -120,7 +123,7 @@ class Saddle:
         Raises
         ------
         UnsupportedProblemError
-            If there is a tilt or a floor, which are of one seat alone, or a weight other than 1.
+            If there is a tilt or a floor, which belong to one seat, or a weight other than 1.
         """
         if self.tilt is not None or self.floor is not None or self.weight != 1:
             raise UnsupportedProblemError(
@@ -130,13 +133,13 @@ class Saddle:
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 
     def reply_to(self, own: Any) -> Any:
-        """Return the plan that stands for y where nothing determines it; ``None`` where it has no part at all."""
+        """Return the plan reported as y when the program does not determine it; ``None`` if it has no part in it."""
         if self.model is not None:
             return self.model
         return None if self.weight is None and self.floor is None else self.view.worst_reply(own)
 
     def seated(self, own: Any, other: Any = None) -> tuple[Any, ...]:
-        """Return one realization plan a player, from x and y; uniform play for players of whom nothing is said."""
+        """Return one realization plan per player, from x and y; uniform play for players without a plan."""
         view, plans = self.view, []
         if other is not None and view.replies is not None:
             other = view.replies.image(other)
@@ -154,16 +157,16 @@ class Saddle:
         multipliers: Mapping[str, Any] | None = None,
         subgradients: Mapping[str, Any] | None = None,
     ) -> "Bounds":
-        """Return what plans, multipliers and subgradients prove of the optimum.
+        """Return the bounds on the optimum that plans, multipliers and subgradients prove.
 
         Parameters
         ----------
         own, other : ndarray
             x and y, in floats or in fractions as :attr:`view` has it.
         multipliers : mapping of str to number, optional
-            By constraint, ``safety`` of the floor; 0 where none is given. Any are valid, good ones prove tight bounds.
+            By constraint, with ``safety`` for the floor; 0 if not given. Any are valid; good ones prove tight bounds.
         subgradients : mapping of str to ndarray, optional
-            By constraint: what picks an affine minorant of a function that is not linear; any are valid.
+            By constraint: slopes that select an affine minorant of a function that is not linear; any are valid.
         """
         view, given, picked = self.view, multipliers or {}, subgradients or {}
         zero = view.number(0)
@@ -211,7 +214,7 @@ class Saddle:
     def _minorants(
         self, own: Any, gradient: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]
     ) -> list[tuple[Any, Any]]:
-        """Return affine minorants of Σ λ_i f_i: those that the subgradients pick, and where it may help others."""
+        """Return affine minorants of Σ λ_i f_i: the subgradients', and further ones that may tighten the bound."""
         rows = self.own_rows
         found = [rows.minorant(multipliers, own, subgradients)]
         best = rows.best_subgradients(multipliers, gradient)
@@ -222,14 +225,14 @@ class Saddle:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What plans and multipliers prove of the optimum of a saddle program.
+    """The bounds on the optimum of a saddle program that plans and multipliers prove.
 
     Attributes
     ----------
     value : float or Fraction
         c · x + ω [xᵀ M y + paid(y)] − paid(x).
     lower, upper : float or Fraction
-        Of the optimum, as far as plans meet the hard rows.
+        Bounds on the optimum: ``lower`` if x meets its hard rows and the floor, ``upper`` if y meets its hard rows.
     violations : mapping of str to float or Fraction
         By constraint, and ``safety`` of the floor; positive where it is violated.
     """
@@ -242,17 +245,17 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solved program says: plans, which prove themselves later, and multipliers, which help to.
+    """The solution of a program: plans, and the multipliers that help to certify them.
 
     Attributes
     ----------
     plans : tuple of ndarray of float64 or of Fraction
-        One realization plan a player.
+        One realization plan per player.
     multipliers : mapping of str to float or Fraction
-        By constraint: the objective's gain per unit of loosening, at least 0.
+        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened.
     dual_certificate : mapping of str to ndarray
-        What else helps to prove a bound, such as the subgradients at an answer where a function has a kink, by
-        constraint. It is checked or clipped before it is used, so that none proves a wrong bound.
+        Whatever else helps to prove a bound, such as subgradients by constraint where a function has a kink. All of it
+        is checked or clipped before use, so that none can prove a wrong bound.
     """
 
     plans: tuple[Any, ...]

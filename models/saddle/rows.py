@@ -20,13 +20,13 @@ from ..programs.triplets import Triplets
 if TYPE_CHECKING:
     import cvxpy as cp
 
-#: What coefficients of linear programs may be at most: HiGHS refuses 1e15.
+#: The largest coefficient of a linear program: HiGHS refuses 1e15.
 _LARGEST = 10**14
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Constraints f(x) ≤ 0 on one player's plan x, and what violating them costs.
+    """Constraints f(x) ≤ 0 on one player's plan x, and the cost of violating them.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Rows:
     size : int
         Number of sequences of that plan.
     penalty : float or Fraction, optional
-        What the player pays per unit of violation; by default the constraints are hard.
+        The player's penalty per unit of violation; by default the constraints are hard.
     shared : bool
-        Whether the player pays for the largest violation alone, instead of for the sum.
+        Whether the player pays for the largest violation only, instead of for the sum.
     """
 
     constraints: tuple[Constraint, ...]
@@ -67,9 +67,10 @@ class Rows:
         return self.penalty * (max(excess) if self.shared else sum(excess))
 
     def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
-        """Return multipliers that prove a bound, in the order of the constraints, nearest to those given.
+        """Return multipliers that prove a bound, in the order of the constraints: those given, scaled or clipped.
 
-        They are at least 0, and where constraints are soft at most the price: each, or their sum if it is shared.
+        They are at least 0. For soft constraints each is clipped to the penalty, or, if it is shared, all are scaled
+        so that their sum is at most the penalty.
         """
         given = [max(0, multipliers.get(name, 0)) for name in self.names]
         total = sum(given)
@@ -86,17 +87,17 @@ class Rows:
         ----------
         multipliers : mapping of str to number
         plan : ndarray
-            Where the bound is to be tight.
+            The point at which the bound should be tight.
         subgradients : mapping of str to ndarray
-            By constraint: what :meth:`Constraint.minorant <treeplex.models.constraints.Constraint.minorant>` takes.
+            By constraint, for :meth:`Constraint.minorant <treeplex.models.constraints.Constraint.minorant>`.
         """
         return weighted_minorant(self.constraints, self.capped(multipliers), plan, subgradients)
 
     def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
         """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
 
-        They are known of functions with a conjugate in closed form, by constraint, and sought where an objective is
-        stated by them.
+        By constraint. They are known for functions with a conjugate in closed form, and sought only where constraints
+        state the objective, at a penalty.
         """
         found: dict[str, Floats] = {}
         if self.penalty is None:
@@ -110,7 +111,7 @@ class Rows:
 
     @cached_property
     def sizes(self) -> Mapping[str, float]:
-        """What the rows of linear constraints are divided by in programs in floats, by name."""
+        """The divisors of the rows of linear constraints in programs in floats, by name."""
         return self.matrix(exact=False).sizes
 
     def matrix(self, exact: bool) -> "ConstraintMatrix":
@@ -133,15 +134,15 @@ class ConstraintMatrix:
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 
     A linear constraint is one row. One that is piecewise linear has several, on auxiliary variables s of its own: the
-    first is the function that is to be at most 0, the others say what s is to meet; see
+    first is the function that must be at most 0, the others constrain s; see
     :meth:`~treeplex.models.convex.ConvexFunction.linear_rows`.
 
     Attributes
     ----------
     names : tuple of str
-        Of the constraints.
+        The constraints' names.
     functions : tuple of ConvexFunction
-        Of the constraints.
+        The constraints' functions.
     starts : ndarray of int, shape (constraints + 1,)
         Where the rows of each begin.
     matrix : csr_array or Triplets, shape (k, num_sequences)
@@ -155,7 +156,7 @@ class ConstraintMatrix:
     least : ndarray of float64, shape (num_auxiliary,)
         l: 0 or −∞.
     units : ndarray of float64, shape (k,)
-        What rows were divided by: a multiplier of a row, divided by its unit, is that of the row as it was given.
+        The divisors of the rows: a multiplier of a row, divided by its unit, is that of the row as it was given.
     """
 
     names: tuple[str, ...]
@@ -170,7 +171,7 @@ class ConstraintMatrix:
 
     @classmethod
     def of(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
-        """Put constraints on plans of so many sequences together; those that are not linear are left out."""
+        """Combine constraints on plans of ``size`` sequences, leaving out those that are not linear."""
         linear = [one for one in constraints if one.is_linear]
         parts = [one.function.linear_rows(size) for one in linear]
         starts = np.cumsum([0, *(len(part.limits) for part in parts)])
@@ -196,7 +197,7 @@ class ConstraintMatrix:
 
     @classmethod
     def exact(cls, constraints: Sequence[Constraint], size: int) -> "ConstraintMatrix":
-        """Put constraints on plans of so many sequences together, in fractions; rows are not divided.
+        """Combine constraints on plans of ``size`` sequences, in fractions; rows are not divided.
 
         Raises
         ------
@@ -220,12 +221,12 @@ class ConstraintMatrix:
 
     @property
     def lower(self) -> Floats:
-        """What rows are to be at least, shape (k,)."""
+        """The lower limits of the rows, shape (k,)."""
         return np.where(self.equal, self.limits, -np.inf)
 
     @property
     def sizes(self) -> dict[str, float]:
-        """What the first row of each constraint was divided by, by name."""
+        """The divisor of the first row of each constraint, by name."""
         return dict(zip(self.names, self.units[self.heads].tolist(), strict=True))
 
     @property
@@ -234,7 +235,7 @@ class ConstraintMatrix:
         return self.starts[:-1]
 
     def excess(self, one_for_all: bool) -> tuple[sp.csr_array, Floats]:
-        """Return what violations are multiplied by in the rows that they loosen, the first ones of constraints.
+        """Return the coefficients of violations in the rows that they loosen: the first row of each constraint.
 
         Parameters
         ----------
@@ -274,14 +275,14 @@ class ConstraintMatrix:
 def cvxpy_rows(
     constraints: Sequence[Constraint], plan: Any, sizes: Mapping[str, float], excess: Any = None
 ) -> "tuple[list[cp.Constraint], list[cp.Constraint]]":
-    """Return constraints in cvxpy, and what the variables of their functions are to meet.
+    """Return constraints in cvxpy, and the constraints that define their functions' auxiliary variables.
 
     Parameters
     ----------
     constraints : sequence of Constraint
     plan : cvxpy.Variable
     sizes : mapping of str to float
-        What the rows of linear constraints are divided by, since solvers' tolerances are absolute.
+        The divisors of the rows of linear constraints, since solvers' tolerances are absolute.
     excess : cvxpy.Variable, shape (constraints,) or (1,), optional
         By how much the constraints, or all of them alike, may be violated; see :func:`excess_units`.
     """
@@ -297,7 +298,7 @@ def cvxpy_rows(
 
 
 def excess_units(constraints: Sequence[Constraint], sizes: Mapping[str, float], count: int) -> Floats:
-    """Return the units of so many violations: one for each constraint, or for all."""
+    """Return the units of ``count`` violations: one per constraint, or one for all."""
     units = np.array([sizes.get(one.name, 1.0) for one in constraints])
     return units if count == len(constraints) else _common_unit(units)[:count]
 
@@ -323,9 +324,9 @@ def read_subgradients(
     constraints : sequence of Constraint
         Those whose :func:`cvxpy_rows` are in the program.
     multipliers : mapping of str to float
-        Of the functions that are to be at most 0, by constraint.
+        By constraint, of the functions that must be at most 0.
     solved : sequence of cvxpy.Constraint
-        Its last ones are those that functions are defined by, in the order of the constraints.
+        Its last entries define the functions, in the order of the constraints.
     soft : bool
         Whether the constraints may be violated.
     """
@@ -340,7 +341,7 @@ def read_subgradients(
 
 
 def _common_unit(units: Any) -> Any:
-    """Return one unit for all violations, shape (1,): the largest, but within what solvers take of the smallest."""
+    """Return one unit for all violations, shape (1,): the largest, but within solvers' range of the smallest."""
     return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
 
 

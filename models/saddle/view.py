@@ -30,7 +30,7 @@ class Replies(ABC):
     spread : csr_array, shape (num_sequences of the other player, treeplex.num_sequences)
         T.
     exact_spread : Triplets, optional
-        T in fractions, where it has them; z's polytope then holds fractions too.
+        T in fractions, if it is rational; z's polytope then holds fractions too.
     """
 
     treeplex: Treeplex
@@ -44,7 +44,7 @@ class Replies(ABC):
 
     @abstractmethod
     def preimage(self, plan: Any) -> Any:
-        """Return a z whose image is the given plan, or near it if none is."""
+        """Return a z whose image is the given plan, or is near it if there is no such z."""
 
     def image(self, reply: Any) -> Any:
         """Return T z, in floats or in fractions."""
@@ -54,7 +54,7 @@ class Replies(ABC):
         return self.exact_spread @ reply
 
     def chosen(self, plan: Any, given: Any = None) -> Any:
-        """Return the z that a certificate is computed from: one that is given, made a plan, or a preimage."""
+        """Return the z that a certificate is computed from: the given one, made a plan, or a preimage."""
         if given is None:
             return self.preimage(plan)
         return given if given.dtype == object else self.treeplex.plan(self.treeplex.behaviour(np.maximum(given, 0.0)))
@@ -69,13 +69,13 @@ class PlayerView:
     Parameters
     ----------
     game : Game
-        Two players, zero-sum. What concerns the player's own polytope alone works in any game.
+        Two players, zero-sum. Methods that use only the player's own polytope work for any game.
     player : int
     exact : bool
-        Whether plans, payoffs and programs are in fractions. Payoffs are then those of the rules or the tree, where the
-        game has one; floats count as :func:`~treeplex.seqform.rationals.intended_fraction` has it.
+        Whether plans, payoffs and programs are in fractions. Payoffs are then those of the rules or the tree, if the
+        game has one; floats are converted by :func:`~treeplex.seqform.rationals.intended_fraction`.
     replies : Replies, optional
-        The plans z that the other player chooses from, where they are not its realization plans; M T then stands for M.
+        The opponent's decision polytope, if it differs from its realization plans; M T then replaces M.
     """
 
     game: Game
@@ -144,7 +144,7 @@ class PlayerView:
         return -self.most_of_other(self.other_gradient(own))
 
     def worst_reply(self, own: Any) -> Any:
-        """Return a pure plan y that attains min over y of xᵀ M y; with exact numbers, but for round-off."""
+        """Return a pure plan y that attains min over y of xᵀ M y, up to round-off even with exact numbers."""
         floats = PlayerView(self.game, self.player, replies=self.replies)
         found = best_response_plan(self.other, floats.other_gradient(np.asarray(own, dtype=np.float64)))
         return exact_plan(self.other, found.behaviour) if self.exact else found.plan
@@ -222,7 +222,7 @@ def _exact_payoffs(game: Game) -> tuple[Triplets, ...]:
 
 
 def _alike(one: SequenceForm, other: SequenceForm) -> bool:
-    """Whether sequences of two forms of a game mean the same: a game may bring its own form beside its rules."""
+    """Whether sequences of two forms of a game mean the same: a game may have a form of its own besides its rules."""
     return all(
         first.single_parent
         and second.single_parent

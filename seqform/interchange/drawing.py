@@ -8,6 +8,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+import networkx as nx
+
 from ..checks import check_choice, check_type
 from ..errors import InvalidGameError, UnsupportedProblemError, one_line
 from ..rules import CHANCE
@@ -68,24 +70,18 @@ def edge_text(edge: dict[str, Any]) -> str:
 def infoset_members(tree: "GameTree") -> dict[tuple[int, Hashable], list[Hashable]]:
     """Return the nodes of every infoset, by player and label, in the order of a depth-first walk."""
     members: dict[tuple[int, Hashable], list[Hashable]] = {}
-    stack = [tree.root]
-    while stack:
-        node = stack.pop()
+    for node in nx.dfs_preorder_nodes(tree.graph, tree.root):
         attributes = tree.graph.nodes[node]
         if attributes.get("player", CHANCE) != CHANCE:
             members.setdefault((int(attributes["player"]), attributes["infoset"]), []).append(node)
-        stack.extend(reversed(list(tree.graph.adj[node])))
     return members
 
 
 def depths_of_nodes(tree: "GameTree") -> dict[Hashable, int]:
     """Return how many edges lead to each node, in the order of a depth-first walk."""
-    depths: dict[Hashable, int] = {}
-    stack = [(tree.root, 0)]
-    while stack:
-        node, depth = stack.pop()
-        depths[node] = depth
-        stack.extend((child, depth + 1) for child in reversed(list(tree.graph.adj[node])))
+    depths = {tree.root: 0}
+    for parent, child in nx.dfs_edges(tree.graph, tree.root):
+        depths[child] = depths[parent] + 1
     return depths
 
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, NoReturn
 
 import networkx as nx
@@ -17,6 +18,7 @@ from .efg_text import (
     NODE,
     NUMBER,
     STRING,
+    TEXT,
     Cursor,
     add,
     distinct_labels,
@@ -81,7 +83,7 @@ class NodeReader:
             self.affordable = self.budget.limit // _NODE
         self.infosets: dict[tuple[int, int], _Infoset] = {}  # by player (CHANCE too) and number
         self.outcomes: dict[int, _Outcome] = {0: _Outcome("", "", self.zeros)}
-        self.numbers: dict[str, _Exact] = {}
+        self.number = cache(parse_number)
         self.events: dict[str, _Event] = {}
         # The same by the texts of the numbers in the file.
         self.written_infosets: dict[tuple[str | None, str], _Infoset] = {}
@@ -139,7 +141,7 @@ class NodeReader:
             while edge is None and above:
                 parent, start, remaining, gained = above.pop()
                 edge = next(remaining, None)
-        Cursor(text, position).expect_end("the tree, which is complete")
+        Cursor(text, position).take("", "nothing after the tree, which is complete")
         self._label_infosets()
         graph: DiGraph = nx.DiGraph()
         graph.add_nodes_from(enumerate(nodes))  # networkx copies the attributes
@@ -153,8 +155,7 @@ class NodeReader:
         if edge and not cursor.peek():
             above = Cursor(self.text, parent_start).position
             line = self.text.count("\n", 0, above) + 1
-            cursor.take()
-            cursor.refuse(f"the node that {shown(edge['action'], 40)} of the node in line {line} leads to")
+            cursor.take("[cpt]", f"the node that {shown(edge['action'], 40)} of the node in line {line} leads to")
         explain(self.text, position)
 
     def _outcome(self, number: str, definition: str | None, place: int, definition_place: int) -> _Outcome:
@@ -238,12 +239,10 @@ class NodeReader:
         values = []
         for found in NUMBER.finditer(numbers):
             written = found.group()
-            value = self.numbers.get(written)
-            if value is None:
-                try:
-                    value = self.numbers[written] = parse_number(written)
-                except InvalidGameError as error:
-                    raise fault(self.text, place + found.start(), f"{what} {one_line(written, 40)} {error}") from None
+            try:
+                value = self.number(written)
+            except InvalidGameError as error:
+                raise fault(self.text, place + found.start(), f"{what} {one_line(written, 40)} {error}") from None
             if value < 0 and what == "probability":
                 raise fault(
                     self.text, place + found.start(), f"probability {one_line(written, 40)}, expected one from 0 to 1"
@@ -408,16 +407,16 @@ def _decode(content: bytes) -> str:
 
 
 def _read_prologue(cursor: Cursor) -> dict[str, Any]:
-    cursor.word(("EFG",), "EFG, the first word of an extensive game's file")
-    cursor.word(("2",), "2, the version of the format")
-    cursor.word(("R", "D"), "R or D after the version")
-    title = unquote(cursor.string("the game's title in quotes"))
-    cursor.word(("{",), "{ and the players' names")
+    cursor.take("EFG", "EFG, the first word of an extensive game's file")
+    cursor.take("2", "2, the version of the format")
+    cursor.take("[RD]", "R or D after the version")
+    title = unquote(cursor.take(TEXT, "the game's title in quotes"))
+    cursor.take(r"\{", "{ and the players' names")
     players: list[str] = []
     while cursor.peek() != "}" or not players:
-        players.append(unquote(cursor.string("a player's name in quotes" + (", or }" if players else ""))))
+        players.append(unquote(cursor.take(TEXT, "a player's name in quotes" + (", or }" if players else ""))))
         if len(players) > MAX_PLAYERS:
             raise fault(cursor.text, cursor.start, f"the game has more than {MAX_PLAYERS} players")
-    cursor.take()
-    comment = unquote(cursor.string("a comment in quotes")) if cursor.peek().startswith('"') else ""
+    cursor.take("}", "}")
+    comment = unquote(cursor.take(TEXT, "a comment in quotes")) if cursor.peek().startswith('"') else ""
     return {"title": title, "players": tuple(players), "comment": comment}

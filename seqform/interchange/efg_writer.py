@@ -1,8 +1,9 @@
 """Game trees written as Gambit's ``.efg`` files."""
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from ..game import Game, tree_of
@@ -95,15 +96,15 @@ def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
 class _TreeWriter:
     def __init__(self, tree: GameTree) -> None:
         self.tree = tree
-        self.payoff_texts: dict[tuple[type, Any], str] = {}
+        # By type too: 0.1 equals a fraction of 17 digits, and is written as it is.
+        self.payoff_text = lru_cache(maxsize=None, typed=True)(format_payoff)
         self.outcomes: dict[str, int] = {}
-        self.events: dict[tuple[tuple[Hashable, Any], ...], str] = {}
         #: By player and label: number, label and actions as they are written.
         self.infosets: list[dict[Hashable, str]] = []
         for treeplex in tree.enumeration.treeplexes:
             numbers = range(1, treeplex.num_infosets + 1)
             labels = infoset_labels([label_text(label) for label in treeplex.infoset_labels], numbers)
-            actions = [_quoted(distinct_labels(list(map(label_text, labels)))) for labels in treeplex.action_labels]
+            actions = [_action_texts(labels) for labels in treeplex.action_labels]
             self.infosets.append(
                 {
                     key: f"{number} {quote(label)} {{ {' '.join(names)} }}"
@@ -149,27 +150,21 @@ class _TreeWriter:
         return [*lines, comment, ""] if comment != '""' else [*lines, ""]
 
     def _outcome(self, node: Hashable, attributes: dict[str, Any]) -> str:
-        texts = []
-        for payoff in self.tree.payoffs(node):
-            key = payoff.__class__, payoff
-            text = self.payoff_texts.get(key)
-            if text is None:
-                text = self.payoff_texts[key] = format_payoff(payoff)
-            texts.append(text)
-        outcome = f"{_quoted_text(attributes.get('outcome'))} {{ {', '.join(texts)} }}"
+        payoffs = ", ".join(map(self.payoff_text, self.tree.payoffs(node)))
+        outcome = f"{_quoted_text(attributes.get('outcome'))} {{ {payoffs} }}"
         return f"{self.outcomes.setdefault(outcome, len(self.outcomes) + 1)} {outcome}"
 
     def _chances(self, node: Hashable) -> str:
         outcomes = self.tree.chance_outcomes(node)
         probabilities = [exact_number(probability) for _, probability in outcomes]
         total = sum(probabilities, Fraction(0))
-        labels = _quoted(distinct_labels([label_text(label) for label, _ in outcomes]))
+        labels = _action_texts([label for label, _ in outcomes])
         shares = [exact_number(probability / total) for probability in probabilities]
         return f"{{ {' '.join(f'{label} {share}' for label, share in zip(labels, shares, strict=True))} }}"
 
 
-def _quoted(labels: Sequence[str]) -> list[str]:
-    return [quote(label) for label in labels]
+def _action_texts(labels: Iterable[Hashable]) -> list[str]:
+    return [quote(label) for label in distinct_labels([label_text(label) for label in labels])]
 
 
 def _quoted_text(text: Any) -> str:

@@ -181,6 +181,19 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _MAX_DEPTH = 200
 
 
+# What stands within what, and the attributes that each element needs. Others are other programs' own.
+_INSIDE = {
+    "": ("graphml",),
+    "graphml": ("key", "graph"),
+    "key": ("default",),
+    "graph": ("data", "node", "edge"),
+    "node": ("data",),
+    "edge": ("data",),
+}
+_NEEDED = {"key": ("id",), "node": ("id",), "edge": ("source", "target"), "data": ("key",)}
+_READERS = {"node": NODE_ATTRIBUTES, "edge": EDGE_ATTRIBUTES}
+
+
 class ElementReader:
     """Collects nodes and edges while expat goes through the text; nothing is nested in memory."""
 
@@ -194,8 +207,8 @@ class ElementReader:
         self.keys: dict[str, tuple[str, str, str]] = {}
         self.defaults: dict[str, Any] = {}
         self.about: dict[str, Any] = {}
-        self.nodes: list[tuple[Hashable, dict[str, Any], int]] = []
-        self.edges: list[tuple[Hashable, Hashable, dict[str, Any], int]] = []
+        #: Nodes and edges, by their tags: their ids, attributes and lines.
+        self.found: dict[str, list[tuple[list[Hashable], dict[str, Any], int]]] = {"node": [], "edge": []}
         self.depth = 0
         self.graphs = 0
         self.open: list[str] = []  # graphml, graph, node or edge, data
@@ -223,9 +236,9 @@ class ElementReader:
         if not self.graphs:
             raise GameFileError("no GraphML: the element <graph> is missing")
         builder = GraphBuilder(self.about)
-        for node, attributes, line in self.nodes:
+        for (node,), attributes, line in self.found["node"]:
             builder.add_node(node, self._with_defaults("node", attributes), "<node>", line)
-        for source, target, attributes, line in self.edges:
+        for (source, target), attributes, line in self.found["edge"]:
             builder.add_edge(source, target, self._with_defaults("edge", attributes), "<edge>", line)
         return builder.graph
 
@@ -253,8 +266,7 @@ class ElementReader:
         if self.skipped or (parent in ("node", "edge", "graph", "graphml") and tag in ("desc", "locator")):
             self.skipped += 1
             return
-        enter = _ELEMENTS.get((parent, tag))
-        if enter is None:
+        if tag not in _INSIDE.get(parent, ()):
             if tag in ("hyperedge", "port", "endpoint", "graph"):
                 raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
             if not parent:
@@ -262,7 +274,28 @@ class ElementReader:
             self.skipped = 1  # other programs' own elements
             return
         self.open.append(tag)
-        enter(self, attributes)
+        needed = _NEEDED.get(tag, ())
+        for name in needed:
+            if name not in attributes:
+                raise GameFileError(f"<{tag}> without the attribute {name!r}")
+        if tag == "key":
+            self._declare(attributes)
+        elif tag == "graph":
+            self.graphs += 1
+            if self.graphs > 1:
+                raise GameFileError("a second <graph>: expected one")
+            if attributes.get("edgedefault", "directed") != "directed":
+                raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
+        elif tag in self.found:
+            if tag == "edge" and attributes.get("directed", "true") != "true":
+                raise GameFileError("<edge> is not directed, expected directed ones")
+            ids = [_node(attributes[name]) for name in needed]
+            self.found[tag].append((ids, {}, self.parser.CurrentLineNumber))
+        elif tag in ("data", "default"):
+            if tag == "data":
+                self.key = attributes["key"]
+            self.text = []
+            self.parser.CharacterDataHandler = self.text.append
 
     def _end(self, name: str) -> None:
         self.depth -= 1
@@ -274,16 +307,8 @@ class ElementReader:
             self.parser.CharacterDataHandler = None
             self._value("".join(self.text))
 
-    def _needed(self, attributes: dict[str, str], name: str) -> str:
-        if name not in attributes:
-            raise GameFileError(f"<{self.open[-1]}> without the attribute {name!r}")
-        return attributes[name]
-
-    def _enter_graphml(self, attributes: dict[str, str]) -> None:
-        pass
-
-    def _enter_key(self, attributes: dict[str, str]) -> None:
-        self.key = self._needed(attributes, "id")
+    def _declare(self, attributes: dict[str, str]) -> None:
+        self.key = attributes["id"]
         name = attributes.get("attr.name")
         if name is not None:
             domain, kind = attributes.get("for", "all"), attributes.get("attr.type", "string")
@@ -294,30 +319,6 @@ class ElementReader:
             if self.key in self.keys:
                 raise GameFileError(f"two elements <key> have the id {shown(self.key)}")
             self.keys[self.key] = (domain, name, kind)
-
-    def _enter_graph(self, attributes: dict[str, str]) -> None:
-        self.graphs += 1
-        if self.graphs > 1:
-            raise GameFileError("a second <graph>: expected one")
-        if attributes.get("edgedefault", "directed") != "directed":
-            raise GameFileError(f"edges are {shown(attributes['edgedefault'])}, expected 'directed'")
-
-    def _enter_node(self, attributes: dict[str, str]) -> None:
-        self.nodes.append((_node(self._needed(attributes, "id")), {}, self.parser.CurrentLineNumber))
-
-    def _enter_edge(self, attributes: dict[str, str]) -> None:
-        if attributes.get("directed", "true") != "true":
-            raise GameFileError("<edge> is not directed, expected directed ones")
-        source, target = (_node(self._needed(attributes, name)) for name in ("source", "target"))
-        self.edges.append((source, target, {}, self.parser.CurrentLineNumber))
-
-    def _enter_data(self, attributes: dict[str, str]) -> None:
-        self.key = self._needed(attributes, "key")
-        self._enter_default(attributes)
-
-    def _enter_default(self, attributes: dict[str, str]) -> None:
-        self.text = []
-        self.parser.CharacterDataHandler = self.text.append
 
     def _value(self, text: str) -> None:
         """Take what a ``<data>`` or a ``<default>`` says."""
@@ -334,8 +335,7 @@ class ElementReader:
             if name in (*GRAPH_TEXTS, "players"):
                 self.about[name] = _untyped(kind, text)
             return
-        values = self.nodes[-1][1] if owner == "node" else self.edges[-1][2]
-        readers = NODE_ATTRIBUTES if owner == "node" else EDGE_ATTRIBUTES
+        values, readers = self.found[owner][-1][1], _READERS[owner]
         if name in readers:
             if name in values:
                 raise GameFileError(f"<{owner}> has the attribute {name!r} twice")
@@ -344,25 +344,13 @@ class ElementReader:
             values |= texts({name: _untyped(kind, text)}, NODE_TEXTS)
 
     def _with_defaults(self, owner: str, values: dict[str, Any]) -> dict[str, Any]:
-        readers = NODE_ATTRIBUTES if owner == "node" else EDGE_ATTRIBUTES
+        readers = _READERS[owner]
         for key, text in self.defaults.items():
             domain, name, kind = self.keys[key]
             if domain in (owner, "all") and name in readers and name not in values:
                 values[name] = _read_value(name, kind, text, readers)
         return values
 
-
-_ELEMENTS = {
-    ("", "graphml"): ElementReader._enter_graphml,
-    ("graphml", "key"): ElementReader._enter_key,
-    ("key", "default"): ElementReader._enter_default,
-    ("graphml", "graph"): ElementReader._enter_graph,
-    ("graph", "data"): ElementReader._enter_data,
-    ("graph", "node"): ElementReader._enter_node,
-    ("graph", "edge"): ElementReader._enter_edge,
-    ("node", "data"): ElementReader._enter_data,
-    ("edge", "data"): ElementReader._enter_data,
-}
 
 _TYPES = ("boolean", "int", "long", "float", "double", "string")
 

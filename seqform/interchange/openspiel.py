@@ -146,26 +146,17 @@ class OpenSpielRules:
 
     def actions(self, state: Any) -> tuple[Hashable, ...]:
         """Return the labels of the moving player's actions, in the order of OpenSpiel's legal actions."""
-        node = self._node
-        if node[0] is not state:
-            node = self._look(state)
-        actions: tuple[Hashable, ...] = node[2]
+        actions: tuple[Hashable, ...] = self._at(state)[2]
         return actions
 
     def chance_outcomes(self, state: Any) -> list[tuple[Hashable, Number]]:
         """Return chance's outcomes with their probabilities."""
-        node = self._node
-        if node[0] is not state:
-            node = self._look(state)
-        outcomes: list[tuple[Hashable, Number]] = node[2]
+        outcomes: list[tuple[Hashable, Number]] = self._at(state)[2]
         return outcomes
 
     def child(self, state: Any, action: Hashable) -> Any:
         """Return the state after an action or a chance outcome."""
-        node = self._node
-        if node[0] is not state:
-            node = self._look(state)
-        number = node[3][action]
+        number = self._at(state)[3][action]
         try:
             return state.child(number)
         except RuntimeError as error:  # all of OpenSpiel's errors are
@@ -173,10 +164,7 @@ class OpenSpielRules:
 
     def infoset(self, state: Any) -> str:
         """Return the information state string of the moving player."""
-        node = self._node
-        if node[0] is not state:
-            node = self._look(state)
-        return node[1]
+        return self._at(state)[1]
 
     def payoffs(self, state: Any) -> Sequence[float]:
         """Return each player's sum of rewards."""
@@ -185,11 +173,12 @@ class OpenSpielRules:
         except RuntimeError as error:
             self._refuse(state, error)
 
-    def _look(self, state: Any) -> tuple[Any, str, Any, dict[Hashable, int]]:
-        try:
-            self._node = self._seen(state)
-        except RuntimeError as error:
-            self._refuse(state, error)
+    def _at(self, state: Any) -> tuple[Any, str, Any, dict[Hashable, int]]:
+        if self._node[0] is not state:
+            try:
+                self._node = self._seen(state)
+            except RuntimeError as error:
+                self._refuse(state, error)
         return self._node
 
     def _seen(self, state: Any) -> tuple[Any, str, Any, dict[Hashable, int]]:

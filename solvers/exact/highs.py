@@ -8,7 +8,6 @@ import highspy
 import numpy as np
 
 from ...models.problems import SaddleProblem
-from ...models.programs.highs_model import highs_model
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import linear_program, read_solution
 from ...seqform.errors import UnknownMethodError, shown
@@ -164,7 +163,7 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
     HiGHS minimises an objective whose largest coefficient is 1, since its tolerances are absolute; what it says of
     duals and objective is to be multiplied by :func:`objective_factor`.
     """
-    model = highs_model(program)
+    model = program.to_highs()
     model.sense_ = highspy.ObjSense.kMinimize
     model.col_cost_ = program.objective / objective_factor(program)
     solver = highspy.Highs()

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.problems import SaddleProblem
-from ...models.programs.highs_model import highs_model
 from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import Answer, rational_program, read_solution
@@ -242,7 +241,7 @@ class _Refinement:
             solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
         solver.setOptionValue("time_limit", max(0.0, self._deadline - time.perf_counter()))
         solver.setOptionValue("simplex_iteration_limit", max(0, min(self._max_iterations - self.iterations, 2**31 - 1)))
-        solver.passModel(highs_model(program))
+        solver.passModel(program.to_highs())
         if basis is not None:
             solver.setBasis(_to_highs(basis))
         solver.run()

@@ -136,7 +136,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     budget = Budget(memory)
     histories = form.num_nodes or len(form.leaves)
     budget.require(view_bytes(form.num_players, histories, 0), f"{game.spec}: {histories:,} histories as arrays")
-    nodes, chance, num_leaves, length, labels = _walk(rules, game, Watch(budget))
+    nodes, chance, num_leaves, length, labels = _walk(rules, game, budget)
     check_order(labels, form)
     if num_leaves != len(form.leaves):
         _refuse(game)
@@ -175,7 +175,7 @@ def _refuse(game: Game) -> NoReturn:
     )
 
 
-def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int, int, list[list[Hashable]]]:
+def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, int, int, list[list[Hashable]]]:
     """Return the table of histories, chance's sums, the number of leaves, the longest history, and the infosets.
 
     Leaves and infosets are met in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`.
@@ -187,6 +187,7 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
     movers, children, counts, places = array("i", [TERMINAL]), array("i", [0]), array("i", [0]), array("i", [0])
     columns = (movers, children, counts, places)
     chance = array("d")
+    watch = Watch(budget, lambda: view_bytes(len(treeplexes), len(movers), 0))
     visited, num_leaves = 0, 0
     root = rules.initial_state()
     who = player_at(root)
@@ -197,8 +198,8 @@ def _walk(rules: Rules, game: Game, watch: Watch) -> tuple[Integers, Floats, int
     else:
         stack.append((root, who, 0, 1))
     while stack:
-        if len(movers) >= watch.next:
-            watch.look_at_view(visited, num_leaves, len(stack), len(treeplexes), len(movers), 0)
+        if visited + num_leaves + len(stack) >= watch.next:
+            watch.look(visited + num_leaves, len(stack), num_leaves)
         state, who, here, level = stack.pop()
         longest = max(longest, level)
         visited += 1

@@ -12,6 +12,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import psutil
 import pytest
 
 import treeplex
@@ -539,7 +540,8 @@ def test_ctrl_c_in_a_process() -> None:
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "treeplex", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
-        time.sleep(8.0)  # until it iterates, on a busy machine too
+        while sum(psutil.Process(running.pid).cpu_times()[:2]) < 4.0:  # until it iterates, on a busy machine too
+            time.sleep(0.05)
         running.send_signal(signal.SIGINT)
         shown, errors = running.communicate(timeout=60)
     assert time.monotonic() - started < 50

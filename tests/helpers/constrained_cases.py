@@ -3,6 +3,8 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
+from effort import thorough
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
@@ -61,6 +63,19 @@ TRANSIT = {
     ("B", 3): ((0.231943, 0.257803, 0.278538, 0.295217, 0.309407, 0.326718), 0.3065),
     ("B", 4): ((0.304947, 0.340981, 0.355960, 0.368361, 0.389707, 0.402451), 0.1704),
 }
+#: The same one by one, the larger games and bounds between others only if there is time for all.
+TRANSIT_CASES = [
+    pytest.param(
+        model,
+        width,
+        bound,
+        value,
+        id=f"{model}, width {width}, {bound:g}",
+        marks=[] if bound == 0.1 or (width < 4 and bound in (0.5, 0.01)) else [thorough],
+    )
+    for (model, width), (values, _) in TRANSIT.items()
+    for bound, value in zip(BOUNDS, values, strict=True)
+]
 
 
 @st.composite

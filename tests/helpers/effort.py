@@ -26,5 +26,10 @@ def some(cases: Iterable[Case], every: int) -> list[Case]:
     return list(cases)[:: every if SHARE < 1 else 1]
 
 
+def either(quick: Case, thorough: Case) -> Case:
+    """Return the first by default, and the second under the profiles that try all examples and cases."""
+    return quick if SHARE < 1 else thorough
+
+
 #: Marks a test, or a case of one, that runs under the profile "thorough" alone.
 thorough = pytest.mark.skipif(SHARE < 1, reason="runs with TREEPLEX_TESTS=thorough")

@@ -83,7 +83,7 @@ def test_slopes_that_point_the_right_way_but_too_far_prove_no_more_than_is_true(
     distance = kind(Strategy(game, 0, behaviour_of(treeplex, rng)))
     behaviour = behaviour_of(treeplex, rng)
     plan = treeplex.plan(behaviour)
-    right = behaviour if kind is KLDistance else distance.differences @ plan
+    right = behaviour if kind is KLDistance else distance.terms[0].matrix @ plan
     if kind is not KLDistance and len(right):
         right = right / max(np.abs(right).max(), 1e-300)
     coefficients, constant = distance.minorant(plan, factor * right)
@@ -187,7 +187,7 @@ REFUSED = [
     (lambda: L2Distance(UNIFORM, weights=[1.0]), r"shape \(1,\), expected \(6,\)"),
     (lambda: L2Distance(UNIFORM, weights=[1, 1, -1, 1, 1, 1]), "infoset 'Q_' has weight -1"),
     (lambda: L2Distance(UNIFORM, weights=[1, 1, np.nan, 1, 1, 1]), "infoset 'Q_' has weight nan"),
-    (lambda: L2Distance(UNIFORM, weights="heavy"), "the weights of a distance are no numbers"),
+    (lambda: L2Distance(UNIFORM, weights="heavy"), "the weights of a distance are not numbers"),
     (lambda: L1Distance(UNIFORM).value([1.0]), "shape"),
     (lambda: L1Distance(UNIFORM).minorant(UNIFORM.plan, np.ones(3)), "the slopes of a distance have shape"),
     (
@@ -212,8 +212,8 @@ def test_in_fractions_a_reference_is_at_no_distance_from_itself(tree, seed):
     reference = Strategy(game, 0, behaviour_of(treeplex, rng))
     distance = L1Distance(reference, rng.choice([0.0, 1 / 3, 0.1, 1 / 7], treeplex.num_infosets))
     assert distance.value(exact_plan(treeplex, reference.behaviour)) == 0
-    assert distance.exact_differences.to_sparse().toarray() == pytest.approx(
-        distance.differences.toarray(), rel=1e-12, abs=1e-12
+    assert distance.terms[0].exact_matrix.to_sparse().toarray() == pytest.approx(
+        distance.terms[0].matrix.toarray(), rel=1e-12, abs=1e-12
     )
 
 

@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from treeplex import Game, GameFileError, Nash, SequenceForm, load_game
-from treeplex.models.programs.linear_program import LinearProgram
-from treeplex.models.programs.linear_program_file import SUFFIXES, block_names, write_linear_program
+from treeplex.models.programs.linear_program import SUFFIXES, LinearProgram, block_names
 
 
 def read(path: Path) -> highspy.Highs:
@@ -63,7 +62,7 @@ def test_rows_columns_and_sense_are_kept(suffix: str, tmp_path: Path) -> None:
         rows={"3 blocks, of rows": slice(0, 4)},
     )
     path = tmp_path / f"program{suffix}"
-    write_linear_program(program, path)
+    program.write(path)
     model = read(path).getLp()
     assert model.sense_ == highspy.ObjSense.kMinimize
     names = list(model.col_names_)

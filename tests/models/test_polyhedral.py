@@ -197,15 +197,16 @@ def test_entries_of_vectors_are_constraints_of_their_own(kuhn):
 def test_entries_may_be_linear_or_share_variables(kuhn):
     plan = kuhn.plan(0)
     sums = cp.cumsum(cp.abs(plan[1:4] - 0.3))
-    read = read_cvxpy(cp.hstack([plan[2] - 0.5, sums, cp.norm1(plan)]) <= 0.0, kuhn, "mixed")
+    read = read_cvxpy(cp.hstack([plan[2] - 0.5, sums, cp.norm1(plan), cp.max(sums)]) <= 0.0, kuhn, "mixed")
     point = np.linspace(0.0, 1.0, plan.size)
-    expected = [point[2] - 0.5, *np.cumsum(np.abs(point[1:4] - 0.3)), point.sum()]
+    partial = np.cumsum(np.abs(point[1:4] - 0.3))
+    expected = [point[2] - 0.5, *partial, point.sum(), partial.max()]
     for one, value in zip(read, expected, strict=True):
         slope, constant = one.minorant(point)
         assert one.value(point) == pytest.approx(value)
         assert slope @ point + constant == pytest.approx(value)
     assert read[0].function.is_affine
-    assert read[3].function.linear_rows(plan.size).equal.any()
+    assert read[-1].function.linear_rows(plan.size).equal.any()
 
 
 def test_equations_between_auxiliary_variables_keep_the_proof(kuhn):

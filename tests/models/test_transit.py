@@ -1,11 +1,14 @@
 """The transit game: published sizes and values, the tree of histories, and a simulation of both players at once."""
 
 import itertools
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from constrained_cases import BOUNDS, TRANSIT
+from effort import some, thorough
 
 from treeplex import (
     GameTooLargeError,
@@ -71,37 +74,31 @@ def test_cvxpy_finds_the_same_value():
     assert solve(Nash(load_game("transit:width=2")), method="cvxpy").value == pytest.approx(-0.019619, abs=1e-5)
 
 
-def value_with_bounded_risk(game, bound):
-    """The patroller minimises and its risk is bounded: the dual has one multiplier more."""
+def values_with_bounded_risk(game, bounds):
+    """The game's value at each bound, and what more risk is worth there.
+
+    The patroller minimises and its risk is bounded: the dual has one multiplier more.
+    """
     form, risk = game.sequence_form, game.functionals["risk"]
     x, q, multiplier = cp.Variable(form.E.shape[1], nonneg=True), cp.Variable(form.F.shape[0]), cp.Variable(nonneg=True)
+    bound = cp.Parameter()
     response = form.F.T @ q - risk.coefficients * multiplier <= form.A.T @ x
     problem = cp.Problem(cp.Maximize(form.f @ q - bound * multiplier), [form.E @ x == form.e, response])
-    problem.solve(solver=cp.HIGHS)
-    return problem.value, float(multiplier.value)
+    values, prices = [], []
+    for bound.value in bounds:
+        problem.solve(solver=cp.HIGHS)
+        values.append(problem.value)
+        prices.append(float(multiplier.value))
+    return values, prices
 
 
-@pytest.mark.parametrize(
-    ("model", "width", "values"),
-    [
-        ("B", 2, {0.5: -0.009732, 0.2: 0.010158, 0.1: 0.020351, 0.05: 0.032357, 0.02: 0.044164, 0.01: 0.059345}),
-        ("A", 2, {0.5: -0.796392, 0.2: -0.787009, 0.1: -0.783558, 0.05: -0.744881, 0.02: -0.707173, 0.01: -0.684009}),
-        ("B", 3, {0.5: 0.231943, 0.1: 0.278538, 0.01: 0.326718}),
-        ("A", 3, {0.5: -0.290845, 0.1: -0.176445, 0.01: -0.024132}),
-    ],
-)
-def test_values_with_a_bounded_risk_are_those_on_record(model, width, values):
-    game = load_game("transit", model=model, width=width)
-    for bound, value in values.items():
-        assert value_with_bounded_risk(game, bound)[0] == pytest.approx(value, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("model", "width", "price"), [("B", 2, 0.1552), ("A", 2, 0.0406), ("B", 3, 0.3065), ("A", 3, 1.0795)]
-)
-def test_what_a_risk_of_a_tenth_is_worth_is_that_on_record(model, width, price):
-    game = load_game("transit", model=model, width=width)
-    assert value_with_bounded_risk(game, 0.1)[1] == pytest.approx(price, abs=1e-4)
+@pytest.mark.parametrize(("model", "width"), [case for case in TRANSIT if case[1] < 4])
+def test_values_with_a_bounded_risk_and_what_a_tenth_is_worth_are_those_on_record(model, width):
+    values, price = TRANSIT[model, width]
+    on_record = dict(some(zip(BOUNDS, values, strict=True), 2))
+    found, prices = values_with_bounded_risk(load_game("transit", model=model, width=width), on_record)
+    assert found == pytest.approx(list(on_record.values()), abs=1e-6)
+    assert prices[list(on_record).index(0.1)] == pytest.approx(price, abs=1e-4)
 
 
 def test_the_patroller_can_be_sure_to_end_at_its_base_and_would_not_be_by_itself():
@@ -121,32 +118,51 @@ def test_the_patroller_can_be_sure_to_end_at_its_base_and_would_not_be_by_itself
 # The tree of histories
 
 
-@pytest.fixture(scope="module", params=["B", "A"])
+@dataclass(frozen=True)
+class Record:
+    """What is known of a game: sequences in its tree of histories, its value, and those under bounds on the risk."""
+
+    sizes: list[int]
+    value: float | None = None
+    with_bounds: dict[float, float | None] = field(default_factory=lambda: {0.5: None, 0.01: None})
+
+
+ON_RECORD = {
+    "horizon=3,model=B": Record([427, 351], -0.2911934, {0.5: -0.2136661, 0.1: -0.1185560, 0.01: 0.1929063}),
+    "horizon=3,model=A": Record([427, 351]),
+    "horizon=3,model=A,failure=0": Record([259, 207]),
+    "horizon=2,model=A": Record([51, 39]),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(spec, marks=thorough if spec == "horizon=3,model=A" else ()) for spec in ON_RECORD],
+)
 def both_forms(request):
-    spec = f"transit:width=2,horizon=3,model={request.param}"
-    return load_game(spec), load_game(f"{spec},form=histories")
+    spec = f"transit:width=2,{request.param}"
+    return load_game(spec), load_game(f"{spec},form=histories"), ON_RECORD[request.param]
 
 
 def test_histories_have_the_size_on_record(both_forms):
-    _, tree = both_forms
-    assert [treeplex.num_sequences for treeplex in tree.sequence_form.treeplexes] == [427, 351]
+    _, tree, record = both_forms
+    assert [treeplex.num_sequences for treeplex in tree.sequence_form.treeplexes] == record.sizes
 
 
 def test_flow_and_histories_have_the_same_value(both_forms):
-    flow, _ = both_forms
-    values = [solve(Nash(game)).value for game in both_forms]
+    *games, record = both_forms
+    values = [solve(Nash(game)).value for game in games]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
-    if flow.parameters["model"] == "B":
-        assert values[0] == pytest.approx(-0.2911934, abs=1e-7)
+    if record.value is not None:
+        assert values[0] == pytest.approx(record.value, abs=1e-7)
 
 
 def test_flow_and_histories_have_the_same_values_with_a_bounded_risk(both_forms):
-    published = {"B": {0.5: -0.2136661, 0.1: -0.1185560, 0.01: 0.1929063}, "A": {0.5: None, 0.01: None}}
-    for bound, value in published[both_forms[0].parameters["model"]].items():
-        found = [value_with_bounded_risk(game, bound)[0] for game in both_forms]
-        assert found[0] == pytest.approx(found[1], abs=1e-8)
-        if value is not None:
-            assert found[0] == pytest.approx(value, abs=1e-7)
+    *games, record = both_forms
+    (found, _), (in_the_tree, _) = (values_with_bounded_risk(game, record.with_bounds) for game in games)
+    assert found == pytest.approx(in_the_tree, abs=1e-8)
+    for value, published in zip(found, record.with_bounds.values(), strict=True):
+        assert published is None or value == pytest.approx(published, abs=1e-7)
 
 
 def lifted(strategy, tree):
@@ -167,7 +183,7 @@ def lifted(strategy, tree):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_strategies_earn_and_risk_the_same_in_both_forms(both_forms, seed):
-    flow, tree = both_forms
+    flow, tree, _ = both_forms
     profile = random_profile(flow, seed)
     over_histories = Profile(lifted(strategy, tree) for strategy in profile)
     np.testing.assert_allclose(expected_payoffs(flow, profile), expected_payoffs(tree, over_histories), atol=1e-13)

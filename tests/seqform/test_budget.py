@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import thorough
 
 from treeplex import (
     CHANCE,
@@ -127,10 +128,10 @@ def test_fractions_and_trees_take_more_than_floats() -> None:
 @pytest.mark.parametrize(
     ("spec", "exact"),
     [
-        ("leduc:ranks=4", False),
-        ("leduc:ranks=6,merge_suits=true", False),
+        pytest.param("leduc:ranks=4", False, marks=thorough),
+        pytest.param("leduc:ranks=6,merge_suits=true", False, marks=thorough),
         ("liars_dice:sides=4", False),
-        ("goofspiel:cards=5", False),
+        pytest.param("goofspiel:cards=5", False, marks=thorough),
         ("kuhn:players=4", False),
         ("leduc:ranks=4", True),
     ],

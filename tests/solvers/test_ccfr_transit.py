@@ -1,7 +1,7 @@
 """Constrained CFR on the transit game under a bound on the patroller's risk, against exact optima."""
 
 import pytest
-from constrained_cases import BOUNDS, TRANSIT
+from constrained_cases import TRANSIT, TRANSIT_CASES
 
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import functional_bound
@@ -22,15 +22,7 @@ def most_it_may_cost(model, width, bound):
     return LARGE_MULTIPLIERS.get((model, width, bound), 1.1 if bound >= 0.1 else 4.0)
 
 
-CASES = [
-    pytest.param(model, width, bound, value, id=f"{model}, width {width}, {bound:g}", marks=marks)
-    for (model, width), (values, _) in TRANSIT.items()
-    for bound, value in zip(BOUNDS, values, strict=True)
-    for marks in [[pytest.mark.slow] if (model, width) == ("A", 4) and bound != 0.1 else []]
-]
-
-
-@pytest.mark.parametrize(("model", "width", "bound", "value"), CASES)
+@pytest.mark.parametrize(("model", "width", "bound", "value"), TRANSIT_CASES)
 def test_it_reaches_the_values_and_multipliers_on_record(model, width, bound, value):
     game = load_game(f"transit:width={width},model={model}")
     # A value is off by at most the gap plus λ* times the violation, and the tolerance holds for both.
