@@ -41,6 +41,7 @@ test-slow: lint types  ## the same with the slow tests
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) benchmarks/structure.py --imports --circle-files 3
 
 types: $(STAMPS)/test $(STAMPS)/package
 	$(PY) -m mypy --strict --cache-dir $(STAMPS)/mypy -p treeplex

@@ -2,6 +2,7 @@
 
     python benchmarks/structure.py              counts beside their limits; exit status 1 if a limit is exceeded
     python benchmarks/structure.py --list       also where: circles, late imports, probes, upward imports
+    python benchmarks/structure.py --imports    only circles and imports from a floor above, as make lint checks them
     python benchmarks/structure.py --code-lines 27000 --circles 5 …
 
 Plain Python reads the sources; nothing is imported and nothing needs to be installed.
@@ -216,6 +217,7 @@ def main() -> int:
     parser.add_argument("--circle-files", type=int, default=2, help="most files in one circle (%(default)s)")
     parser.add_argument("--upward", type=int, default=0, help="most imports from a floor above (%(default)s)")
     parser.add_argument("--list", action="store_true", help="print where, not only how many")
+    parser.add_argument("--imports", action="store_true", help="check circles and imports from a floor above, no sizes")
     options = parser.parse_args()
 
     modules = read_modules()
@@ -225,6 +227,12 @@ def main() -> int:
     typing = circles_of(found, "eager", "late", "types")
     late = [one for one in found if one.kind == "late"]
     rising = upward(found, modules)
+
+    if options.imports:
+        large = [circle for circle in running if len(circle) > options.circle_files]
+        wrong = list(map(describe, running if len(running) > options.circles else large)) + list(map(str, rising))
+        print(*wrong or ["imports run one way"], sep="\n")
+        return int(bool(wrong))
 
     print(f"{'folder':30}{'modules':>10}{'code lines':>12}")
     for folder in sorted({module.folder for module in modules.values()}):

@@ -8,8 +8,8 @@ import pytest
 
 from treeplex import StreamedMCCFR, load_game
 from treeplex.solvers import ESPrefCFR
-from treeplex.solvers.sampling.driver import preference_of
-from treeplex.solvers.sampling.sampler import Sampler, SamplerState, SamplingRule
+from treeplex.solvers.methods.rules import SamplingRule
+from treeplex.solvers.sampling.sampler import Sampler, SamplerState, preference_of
 from treeplex.solvers.sampling.tree import history_tree
 
 OPENSPIEL_NAMES = {

@@ -11,6 +11,7 @@ from .export import export
 from .fit import fit
 from .games import games
 from .info import info
+from .options import with_declared_options
 from .play import play
 from .reproduce import reproduce
 from .sample import sample
@@ -56,8 +57,6 @@ class Commands(TyperGroup):
         if name not in self.commands and not name.startswith("-"):
             listed = ", ".join(self.commands)
             raise UsageError(f"unknown command {name!r}{nearest(name, self.commands)}; expected one of {listed}", ctx)
-        if name in self.commands:
-            self.commands[name] = completed(name, self.commands[name])
         return super().resolve_command(ctx, args)
 
 
@@ -71,17 +70,6 @@ def _without_types(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-app = typer.Typer(
-    name="treeplex",
-    cls=Commands,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
-)
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
@@ -90,7 +78,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def treeplex(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
@@ -99,20 +86,24 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
 
 
-COMMANDS: tuple[Any, ...] = (games, info, solve, style, sample, play, fit, validate, reproduce, export)
-for command in COMMANDS:
-    app.command(cls=Command)(command)
+COMMANDS = (games, info, solve, style, sample, play, fit, validate, reproduce, export)
 
 
-def completed(name: str, short: Any) -> Any:
-    """Return a command with the options that dataclasses declare for it, if they do."""
-    function = next(each for each in COMMANDS if each.__name__ == name)
-    if not hasattr(function, "complete"):
-        return short
-    function.complete()
-    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", context_settings=app.info.context_settings)
-    alone.command(name=name, cls=Command)(function)
-    return typer.main.get_command(alone)
+def application(chosen: str) -> Any:
+    """Return the application; only the command that is chosen has all of its options."""
+    app = typer.Typer(
+        name="treeplex",
+        cls=Commands,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
+    )
+    app.callback()(treeplex)
+    for command in COMMANDS:
+        app.command(cls=Command)(with_declared_options(command) if command.__name__ == chosen else command)
+    return typer.main.get_command(app)
 
 
 def invoke(arguments: list[str]) -> int:
@@ -120,7 +111,7 @@ def invoke(arguments: list[str]) -> int:
 
     Typer's own ``main`` is not used: it exits by itself when standard output is closed or Ctrl-C is pressed.
     """
-    command = typer.main.get_command(app)
+    command = application(arguments[0] if arguments else "")
     try:
         with command.make_context("treeplex", arguments) as context:
             return int(command.invoke(context) or ExitStatus.SUCCESS)

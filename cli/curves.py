@@ -41,7 +41,7 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
         raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
 
 
-def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, Any]:
+def find_frontier(posed: Any, plot: str | None = None) -> dict[str, Any]:
     """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
     from ..solvers.methods import find_method
     from ..solvers.parametric.frontier import restricted_nash_frontier
@@ -60,10 +60,6 @@ def find_frontier(posed: Any, asked: str, plot: str | None = None) -> dict[str, 
     status = Status.OPTIMAL if frontier.gap <= tolerance else Status.UNCERTIFIED
     count = len(frontier.strategies)
     return {
-        "game": posed.game.spec,
-        "parameters": posed.game.parameters,
-        "problem": posed.name,
-        "question": asked,
         "method": method.name,
         "options": {"algorithm": method.algorithm},
         "tolerance": tolerance,

@@ -1,24 +1,25 @@
 """``treeplex export``: a game, or the program that solves it, as a file for other programs."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..seqform import interchange
 from ..seqform.errors import nearest
 from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files
-from .options import GameArgument, load, seat
+from .options import GameArgument, seat
 from .progress import waiting
 from .tables import print_facts
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.strategy import Strategy
+    from ..validation.questions import Question
 
 
 #: The format of an animation, which nothing but strategies is exported to.
@@ -29,159 +30,111 @@ STRATEGY_FORMATS = ("svg", "png", "pdf", ANIMATION)
 _PLAYER = 1
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format that games are exported to.
-
-    Attributes
-    ----------
-    write : callable
-        Takes the game, the name of the problem and the file, whose suffix is the format's name.
-    binary : bool
-        Whether standard output is refused.
-    of_problem : bool
-        Whether it holds a problem's program rather than the game.
-    of_tree : bool
-        Whether it holds or shows histories, which games given as matrices and flows do not have.
-    """
-
-    write: "Callable[[Game, str, Path], None]"
-    binary: bool = False
-    of_problem: bool = False
-    of_tree: bool = True
-
-
-def _write_efg(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.efg_writer import write_efg
-
-    write_efg(game, path)
-
-
-def _write_graphml(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.graphml import write_graphml
-
-    write_graphml(game.tree, path)
-
-
-def _write_json(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.node_link import write_json
-
-    write_json(game.tree, path)
-
-
-def _write_matrices(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.matrix_file import write_matrices
-
-    write_matrices(game, path)
-
-
-def _write_program(game: "Game", problem: str, path: Path) -> None:
-    from ..validation.questions import Question
-
-    Question(problem).pose(game).linear_program().write(path)
-
-
-def _write_dot(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.drawing import write_dot
-
-    write_dot(game.tree, path)
-
-
-def _write_picture(game: "Game", problem: str, path: Path) -> None:
-    from ..seqform.interchange.drawing import write_drawing
-
-    write_drawing(game, path)
-
-
-#: The formats by name, which is also the suffix of their files.
-FORMATS = {
-    "efg": Format(_write_efg),
-    "graphml": Format(_write_graphml),
-    "json": Format(_write_json),
-    "npz": Format(_write_matrices, binary=True, of_tree=False),
-    "mps": Format(_write_program, of_problem=True, of_tree=False),
-    "lp": Format(_write_program, of_problem=True, of_tree=False),
-    "dot": Format(_write_dot),
-    "svg": Format(_write_picture),
-    "png": Format(_write_picture, binary=True),
-    "pdf": Format(_write_picture, binary=True),
-}
+#: The formats that games are exported to, which are also the suffixes of their files.
+FORMATS = ("efg", "graphml", "json", "npz", "mps", "lp", "dot", "svg", "png", "pdf")
+#: Those that standard output is refused for.
+BINARY = ("npz", "png", "pdf")
+#: Those that hold the linear program of a problem.
+_PROGRAMS = ("mps", "lp")
+#: Those that games given as matrices and flows can be written in, which have no histories.
+_WITHOUT_TREE = ("npz", *_PROGRAMS)
 
 
 def export(
     game: GameArgument,
-    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file; - writes text to standard output.")],
+    out: Annotated[str, typer.Option(metavar="FILE|-", help="The file to write; - writes text to standard output.")],
     kind: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="F",
-            help="efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's linear program; "
-            "dot, svg, png or pdf for a picture; gif for an animation of strategies. By default what the suffix of "
-            "FILE says.",
+            help="The format: efg, graphml or json for the tree; npz for the matrices; mps or lp for a problem's "
+            "linear program; dot, svg, png or pdf for a picture; gif for an animation of strategies. By default it "
+            "follows from the suffix of FILE.",
         ),
     ] = None,
     problem: Annotated[
         str | None,
         typer.Option(
             metavar="P",
-            help="Whose linear program mps and lp hold: nash by default, or another one with what it needs, such as "
-            "rnr:opponent=uniform,p=1/2.",
+            help="The problem whose linear program is written as mps or lp: nash by default, or another one with what "
+            "it needs, such as rnr:opponent=uniform,p=1/2.",
         ),
     ] = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="For transit: draw where the player is at each time, by a strategy that solve --out wrote (svg, png, "
-            "pdf or gif); may be repeated, to compare.",
+            help="Draw where the player is at each time under a strategy written by solve --out (transit only; svg, "
+            "png, pdf or gif); may be repeated, to compare.",
         ),
     ] = None,
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose strategy is drawn: 1 by default, the patroller's."),
+        typer.Option(
+            metavar="0|1", parser=seat, help="The player whose strategy is drawn; 1 by default, the patroller."
+        ),
     ] = None,
 ) -> int:
-    """Write a game, its matrices, its linear program, its picture or one of its strategies to a file.
+    """Write a game, its matrices, its linear program, or a picture of it or of strategies to a file.
 
-    Trees and matrices can be read again wherever GAME is asked for.
+    Commands take files of trees and matrices in place of GAME.
     """
     name = _format_name(kind, out)
     check_format(name, strategy, player)
     if strategy:
         return _draw_strategies(game, strategy, player, name, problem, out)
-    chosen = FORMATS[name]
-    if out == STANDARD_OUTPUT and chosen.binary:
+    if out == STANDARD_OUTPUT and name in BINARY:
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
     check_files({"GAME": game}, out=out)
-    if problem is not None and not chosen.of_problem:
-        raise CommandLineError(f"--problem is for {_names(lambda each: each.of_problem)}, and the format is {name}")
-    problem = "nash" if problem is None else problem
-    if chosen.of_problem:
-        _check_problem(problem)
-    loaded = load(game)
-    if chosen.of_tree and loaded.rules is None:
-        others = _names(lambda each: not each.of_tree)
-        raise CommandLineError(f"{loaded.spec} has no histories to write as {name}; expected one of {others}")
+    if problem is not None and name not in _PROGRAMS:
+        raise CommandLineError(f"--problem is for {', '.join(_PROGRAMS)}, and the format is {name}")
+    question = _question(problem or "nash") if name in _PROGRAMS else None
+    from ..models.games import load_game
+
+    loaded = load_game(game)
+    if name not in _WITHOUT_TREE and loaded.rules is None:
+        raise CommandLineError(
+            f"{loaded.spec} has no histories to write as {name}; expected one of {', '.join(_WITHOUT_TREE)}"
+        )
     with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
-        _write(lambda path: chosen.write(loaded, problem, path), name, out)
-    _report(loaded, f"{name}, the linear program of {problem}" if chosen.of_problem else name, out)
+        _write(lambda path: _write_game(loaded, name, question, path), name, out)
+    _report(loaded, name if question is None else f"{name}, the linear program of {problem or 'nash'}", out)
     return 0
 
 
-def _check_problem(problem: str) -> None:
-    """Refuse a problem that is unknown, or not said in full, before the game is built."""
+def _question(problem: str) -> "Question":
+    """Return the question that a problem's text asks, before the game is built."""
     from ..seqform.errors import UnsupportedProblemError
     from ..seqform.grammar import usage
     from ..validation.questions import Question, question_parameters
 
     try:
-        Question(problem)
+        return Question(problem)
     except UnsupportedProblemError as error:
         name = problem.partition(":")[0].strip()
         needed = [each for each in question_parameters(name).values() if each.required]
         hint = f"; write --problem {usage(name, needed)}" if needed and " needs " in str(error) else ""
         raise CommandLineError(f"{error}{hint}") from None
+
+
+def _write_game(game: "Game", name: str, question: "Question | None", path: Path) -> None:
+    """Write a game, or the program of a problem on it, in a format."""
+    match name:
+        case "efg":
+            interchange.write_efg(game, path)
+        case "graphml":
+            interchange.write_graphml(game.tree, path)
+        case "json":
+            interchange.write_json(game.tree, path)
+        case "npz":
+            interchange.write_matrices(game, path)
+        case "dot":
+            interchange.write_dot(game.tree, path)
+        case _ if question is not None:
+            question.pose(game).linear_program().write(path)
+        case _:
+            interchange.write_drawing(game, path)
 
 
 def _draw_strategies(
@@ -194,11 +147,16 @@ def _draw_strategies(
         raise CommandLineError(f"--out: {name} is binary and cannot go to standard output; give a file name")
     files = named_files(strategies)
     check_files({"GAME": game} | {f"--strategy {name}": path for name, path in files.items()}, out=out)
-    loaded = load(game)
-    with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
-        found = load_strategies(files, player, loaded)
-        from ..models.games.transit_pictures import write_occupancy
+    from ..models.games import load_game
+    from ..models.games.transit_occupancy import transit_rules
+    from ..models.games.transit_pictures import write_occupancy
+    from ..seqform.strategy import Strategy
 
+    loaded = load_game(game)
+    with waiting(f"drawing strategies of {loaded.spec}", shown=out != STANDARD_OUTPUT):
+        transit_rules(loaded)
+        whose = _PLAYER if player is None else player
+        found = {name: Strategy.load(path, loaded, whose) for name, path in files.items()}
         unnamed = strategies == list(files.values())
         shown = next(iter(found.values())) if unnamed and len(found) == 1 else found
         _write(lambda path: write_occupancy(loaded, shown, path), name, out)
@@ -211,10 +169,6 @@ def _report(game: "Game", what: str, out: str) -> None:
     if out != STANDARD_OUTPUT:
         size = f"{Path(out).stat().st_size:,} bytes"
         print_facts({"game": game.spec, "format": what, "written to": out, "size": size})
-
-
-def _names(has: Callable[[Format], bool]) -> str:
-    return ", ".join(name for name, each in FORMATS.items() if has(each))
 
 
 def _format_name(kind: str | None, out: str) -> str:
@@ -295,7 +249,7 @@ def named_files(texts: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for text in texts:
-        name, _, path = text.rpartition("=") if not _exists(text) else ("", "", text)
+        name, _, path = ("", "", text) if os.path.lexists(text) else text.rpartition("=")
         name = name.strip() or Path(path).stem
         if not path or not name:
             raise CommandLineError(f"--strategy {text!r}: expected FILE or NAME=FILE, a strategy file (.npz)")
@@ -303,28 +257,3 @@ def named_files(texts: Sequence[str]) -> dict[str, str]:
             raise CommandLineError(f"--strategy: two strategies are called {name!r}; tell them apart by NAME=FILE")
         found[name] = path
     return found
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False
-
-
-def load_strategies(files: dict[str, str], player: int | None, game: "Game") -> "dict[str, Strategy]":
-    """Return the strategies of one player that files hold.
-
-    Raises
-    ------
-    UnsupportedProblemError
-        If the game has no grid.
-    InvalidStrategyError
-        If a file holds no strategy of that player in the game.
-    """
-    from ..models.games.transit_occupancy import transit_rules
-    from ..seqform.strategy import Strategy
-
-    transit_rules(game)
-    whose = _PLAYER if player is None else player
-    return {name: Strategy.load(path, game, whose) for name, path in files.items()}

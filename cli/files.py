@@ -3,11 +3,14 @@
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CommandLineError
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
 
 #: The file name that means standard output.
 STANDARD_OUTPUT = "-"
@@ -116,13 +119,64 @@ def make_folder(path: str, option: str) -> None:
         raise _unwritable(path, option, error) from None
 
 
-def record_of(keys: Sequence[str], known: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known as the JSON of a command; every other key is there too, and null."""
-    from .. import __version__
-    from ..solvers.solution import json_ready
+class Record(dict[str, Any]):
+    """The JSON of a command: what is known so far. Every other of its keys is there too, and null.
 
-    described = {"schema": 1, "version": __version__}
-    return json_ready(dict.fromkeys(("schema", "version", *keys)) | described | known)  # type: ignore[no-any-return]
+    Parameters
+    ----------
+    path : str or None
+        What ``--json`` says.
+    keys : sequence of str
+    **known
+    """
+
+    def __init__(self, path: str | None, keys: Sequence[str], **known: Any) -> None:
+        from .. import __version__
+
+        super().__init__(dict.fromkeys(("schema", "version", *keys)) | {"schema": 1, "version": __version__} | known)
+        self.path = path
+
+    @property
+    def shown(self) -> bool:
+        """Whether standard output is for people."""
+        return self.path != STANDARD_OUTPUT
+
+    def load(self, spec: str) -> "Game":
+        """Return the game that ``GAME`` names, and note it.
+
+        Raises
+        ------
+        TreeplexError
+            If there is no such game, or it cannot be read.
+        """
+        from ..models.games import load_game
+
+        game = load_game(spec)
+        self.update(game=game.spec, parameters=game.parameters)
+        return game
+
+    @contextlib.contextmanager
+    def interruptible(self, **stopped: Any) -> "Iterator[None]":
+        """After Ctrl-C in the block, write what is known by then, and let the command end.
+
+        Parameters
+        ----------
+        **stopped
+            What the record says then; by default its status and a message.
+        """
+        try:
+            yield
+        except KeyboardInterrupt:
+            message = "stopped by the user before there was a strategy"
+            self.write(**stopped or {"status": "interrupted", "message": message})
+            raise
+
+    def write(self, **found: Any) -> None:
+        """Write the record with what was found, if it is to be written."""
+        from ..solvers.solution import json_ready
+
+        self.update(json_ready(self | found))
+        write_json(self, self.path)
 
 
 def write_json(record: Any, path: str | None) -> None:
@@ -141,16 +195,6 @@ def write_json(record: Any, path: str | None) -> None:
         sys.stdout.flush()
     else:
         write_file(path, text, "--json")
-
-
-@contextlib.contextmanager
-def interruptible(path: str | None, record: Callable[[], dict[str, Any]]) -> Iterator[None]:
-    """After Ctrl-C in the block, write the JSON of what is known by then, and let the command end."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        write_json(record(), path)
-        raise
 
 
 def write_file(path: str, text: str, option: str) -> None:

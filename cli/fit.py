@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import deferring_interrupts, exit_status
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json, writing
+from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .options import (
     GAME_HELP,
     OPPONENT_HELP,
@@ -17,10 +17,9 @@ from .options import (
     TimeOption,
     TolOption,
     choose_method,
-    confidence_level,
     declared,
-    load,
     method_options,
+    reader,
     seat,
     tolerance,
 )
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from ..models.play import PlayLog
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
-    from ..solvers.opponents.counter_strategies import CounterStrategy
 
 #: What fit can be done by: methods that serve equilibria under constraints.
 _METHODS = ("highs", "highs-simplex", "highs-ipm", "highs-ipm-crossover", "cvxpy", "rational", "ccfr")
-_KEYS = (
+#: The keys of the JSON.
+KEYS = (
     *("game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
@@ -53,44 +52,54 @@ def _options() -> list[inspect.Parameter]:
 @declared(_options)
 def fit(
     log: Annotated[
-        str, typer.Argument(metavar="LOG", help="A log as play writes it, compressed or not; - is standard input.")
+        str, typer.Argument(metavar="LOG", help="A log written by play, compressed or not; - reads standard input.")
     ],
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")],
     player: Annotated[
-        int, typer.Option("--seat", metavar="0|1", parser=seat, help="Whose log it is, and whose strategy is sought.")
+        int,
+        typer.Option(
+            "--seat", metavar="0|1", parser=seat, help="The seat whose log it is, and whose strategy is sought."
+        ),
     ],
     confidence: Annotated[
         float,
-        typer.Option(metavar="C", parser=confidence_level, help="Of each interval, between 0 and 1."),
+        typer.Option(
+            metavar="C",
+            parser=reader(float, "a number between 0 and 1, such as 0.95", above=0, maximum=1),
+            help="Confidence level of each interval, between 0 and 1.",
+        ),
     ] = 0.95,
     interval: Annotated[
-        str, typer.Option(metavar="I", help="How intervals are made: wilson or clopper-pearson.")
+        str, typer.Option(metavar="I", help="Kind of confidence interval: wilson or clopper-pearson.")
     ] = "wilson",
     bonferroni: Annotated[
-        bool, typer.Option("--bonferroni", help="Let the confidence be that of all intervals together.")
+        bool, typer.Option("--bonferroni", help="Let --confidence be that of all intervals together.")
     ] = False,
     probe: Annotated[
         str | None,
         typer.Option(
             metavar="OPPONENT",
-            help=f"What SEAT played in these games; estimated from the log if not given: {OPPONENT_HELP}",
+            help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
         ),
     ] = None,
-    method: Annotated[str, typer.Option(metavar="M", help=f"How: {', '.join(_METHODS[:-1])} or ccfr.")] = "highs",
+    method: Annotated[
+        str, typer.Option(metavar="M", help=f"The method: {', '.join(_METHODS[:-1])} or ccfr.")
+    ] = "highs",
     penalty: Annotated[
         float | None,
         typer.Option(
             metavar="B",
             parser=tolerance,
-            help="What the opponent pays for each unit by which it misses a bound. By default bounds are met; where "
-            "they exclude each other, it is 100 times the largest payoff.",
+            help="What the opponent pays per unit by which it violates a bound. By default bounds are hard; if they "
+            "exclude each other, the penalty is 100 times the largest payoff.",
         ),
     ] = None,
     tol: TolOption = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Count lines that cannot be read, and go on; the first is an error else.")
+        bool,
+        typer.Option("--skip-bad", help="Skip and count lines that cannot be read, instead of stopping at the first."),
     ] = False,
     out: Annotated[
         str | None,
@@ -101,27 +110,27 @@ def fit(
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 
-    What was seen bounds what the opponent may do: each event, such as a raise while we hold a king, by an interval for
-    its probability. Where no opponent fits all of it, missing a bound is paid for, and what clashes is named.
+    The log bounds what the opponent may do: the probability of each event, such as a raise while we hold a king, lies
+    in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the observations that
+    exclude each other are listed.
     """
     check_files({"LOG": log}, out=out, json=json, profile=True)
-    shown = json != STANDARD_OUTPUT
-    known: dict[str, Any] = {
-        "game": game, "log": log, "seat": player, "confidence": confidence, "interval": interval,
-        "bonferroni": bonferroni, "probe": probe, "method": method,
-    }  # fmt: skip
+    record = Record(
+        json, KEYS, game=game, log=log, seat=player, confidence=confidence, interval=interval, bonferroni=bonferroni,
+        probe=probe, method=method,
+    )  # fmt: skip
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-    with interruptible(json, lambda: fit_record(known)):
+    with record.interruptible():
         with deferring_interrupts():
             from ..models.observations import Observations, OpponentModel
             from ..models.observations.intervals import find_intervals
             from ..models.saddle import check_two_players
             from ..solvers.opponents.counter_strategies import counter_strategy
 
+        shown = record.shown
         find_intervals(interval)
         chosen = choose_method(method, options, _METHODS, "fit")
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+        loaded = record.load(game)
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, player)
         found = _read(log, loaded, player, skip_bad, shown)
@@ -132,11 +141,17 @@ def fit(
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             response = counter_strategy(model, chosen, penalty=penalty, progress=progress, **limits)
         with waiting("what it is worth", shown=shown):
-            record = fit_record(known, found, response)
+            worth = response.to_dict() | {"message": message_of(response.solution)}
     if out is not None:
         with writing(out, "--out"):
             response.profile.save(out)
-    write_json(record, json)
+    record.write(
+        games=found.num_games,
+        lines=found.num_lines,
+        skipped=[dataclasses.asdict(bad) for bad in found.bad],
+        mean_result=found.mean_result,
+        **worth,
+    )
     if shown:
         print_fit(record, {"profile": out, "JSON": json})
     return exit_status(response.solution.status)
@@ -161,42 +176,6 @@ def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "
     source: Any = sys.stdin.buffer if log == STANDARD_OUTPUT else log
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         return read_play_log(source, game, player, view=view, skip_bad=skip_bad, progress=progress)
-
-
-def fit_record(
-    known: dict[str, Any], log: "PlayLog | None" = None, response: "CounterStrategy | None" = None
-) -> dict[str, Any]:
-    """Return the JSON of ``fit`` with what is known; every other key is there too, and null."""
-    if log is None or response is None:
-        stopped = {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
-        return record_of(_KEYS, known | stopped)
-    solution = response.solution
-    found = {
-        "games": log.num_games,
-        "lines": log.num_lines,
-        "skipped": [dataclasses.asdict(bad) for bad in log.bad],
-        "mean_result": log.mean_result,
-        "events": len(response.model.events),
-        "constraints": len(response.model.constraints),
-        "penalty": response.penalty,
-        "status": str(solution.status),
-        "message": message_of(solution),
-        "guaranteed": response.guaranteed,
-        "expected": response.expected,
-        "game_value": response.game_value,
-        "exploitability": response.exploitability,
-        "objective": solution.objective,
-        "lower": solution.lower,
-        "upper": solution.upper,
-        "violation": solution.violation,
-        "least_violation": response.least_violation,
-        "conflict": list(response.conflict),
-        "informative": [dataclasses.asdict(evidence) for evidence in response.informative()],
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "build_seconds": solution.build_seconds,
-    }
-    return record_of(_KEYS, known | found)
 
 
 def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:

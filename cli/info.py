@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .files import STANDARD_OUTPUT, check_files, write_json
-from .options import GameArgument, JsonOption, load
+from .options import GameArgument, JsonOption
 from .progress import waiting
 from .tables import listed, named, print_facts
 
@@ -23,19 +23,20 @@ _QUICK = 200_000
 def info(
     game: GameArgument,
     infosets: Annotated[
-        bool, typer.Option("--infosets", help="List every infoset, its actions and its parent sequence.")
+        bool, typer.Option("--infosets", help="List every infoset with its actions and its parent sequence.")
     ] = False,
     public: Annotated[
-        bool, typer.Option("--public", help="Count public states however large the game is, or say why there are none.")
+        bool, typer.Option("--public", help="Count public states even in a large game, or say why there are none.")
     ] = False,
     json: JsonOption = None,
 ) -> int:
     """Show a game's sizes, its value if known, and its infosets."""
     check_files({}, json=json)
+    from ..models.games import load_game
     from ..seqform.game import sequence_form_of
 
     begun = time.perf_counter()
-    loaded = load(game)
+    loaded = load_game(game)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
     seconds = time.perf_counter() - begun

@@ -1,90 +1,56 @@
 """Arguments and options: how they are read, those that several commands share, and those that dataclasses declare."""
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.parameters import About, Parameter, as_typed
 from .errors import CommandLineError, deferring_interrupts
 
 if TYPE_CHECKING:
-    from ..seqform.game import Game
-    from ..seqform.parameters import About, Parameter
     from ..solvers.methods import Method
 
 #: What an opponent may be, for the help of options that take one.
 OPPONENT_HELP = (
     r"uniform, random:seed=S, nash, cfr:iterations=N, abstraction:BUCKETS, mixture:W\*O+W\*O, perturbed:O,epsilon=E, "
-    "an agent such as cdrnr:opponent=O,p=P,lookahead=K, or a strategy file."
+    "an agent such as cdrnr:opponent=O,p=P,lookahead=K[,method=M], or a strategy file."
 )
 
 
-def tolerance(text: str) -> float:
-    """Read a tolerance: a finite number of at least 0.
+def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any]:
+    """Return a function that reads the text of an option as a number.
+
+    Parameters
+    ----------
+    kind : type
+        ``int``, ``float`` or ``Fraction``.
+    expected : str
+        What is said to be right; by default the limits.
+    **limits
+        As :class:`~treeplex.seqform.parameters.About` has them.
 
     Examples
     --------
-    >>> from treeplex.cli.options import tolerance
-    >>> tolerance("1e-4")
-    0.0001
-    """
-    return _number(text, "a number of at least 0, such as 1e-4", lambda number: 0.0 <= number < math.inf)
-
-
-def seconds(text: str) -> float:
-    """Read seconds: a finite number of at least 0.
-
-    Examples
-    --------
-    >>> from treeplex.cli.options import seconds
-    >>> seconds("60")
-    60.0
-    """
-    return _number(text, "a number of seconds of at least 0, such as 60", lambda number: 0.0 <= number < math.inf)
-
-
-def confidence_level(text: str) -> float:
-    """Read a confidence: a number between 0 and 1.
-
-    Examples
-    --------
-    >>> from treeplex.cli.options import confidence_level
-    >>> confidence_level("0.99")
-    0.99
-    """
-    return _number(text, "a number between 0 and 1, such as 0.95", lambda number: 0.0 < number < 1.0)
-
-
-def _number(text: str, expected: str, allowed: Callable[[float], bool]) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not allowed(number):
-        raise typer.BadParameter(f"{text!r}, expected {expected}")
-    return number
-
-
-def whole(text: str) -> int:
-    """Read a whole number of at least 0; ``1e6`` is one too.
-
-    Examples
-    --------
-    >>> from treeplex.cli.options import whole
-    >>> whole("1e6")
+    >>> from treeplex.cli.options import reader
+    >>> reader(int, minimum=0, large=True)("1e6")
     1000000
     """
-    try:
-        number = float(text)
-        exact = int(text) if text.lstrip("+").isdecimal() else int(number)
-    except (ValueError, OverflowError):
-        number, exact = math.nan, 0
-    if not (number >= 0 and exact == number and exact <= 2**53):
-        raise typer.BadParameter(f"{text!r}, expected a whole number from 0 to 2^53, such as 1000")
-    return exact
+    parameter = Parameter("", kind, None, About("", **limits))
+
+    def read(text: str) -> Any:
+        try:
+            return parameter.convert(text)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            raise typer.BadParameter(f"{as_typed(text)}, expected {expected or parameter.expected}") from None
+
+    return read
+
+
+tolerance = reader(float, "a number of at least 0, such as 1e-4", minimum=0)
+seconds = reader(float, "a number of seconds of at least 0, such as 60", minimum=0)
+whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, maximum=2**53, large=True)
 
 
 def seat(text: str) -> int:
@@ -97,55 +63,18 @@ def seat(text: str) -> int:
     1
     """
     if text.strip() not in ("0", "1"):
-        raise typer.BadParameter(f"{text!r}, expected 0 or 1")
+        raise typer.BadParameter(f"{as_typed(text)}, expected 0 or 1")
     return int(text)
-
-
-def fraction(option: str, text: str) -> Fraction:
-    """Read an amount of payoff exactly: a decimal or a fraction of at least 0.
-
-    Raises
-    ------
-    CommandLineError
-
-    Examples
-    --------
-    >>> from treeplex.cli.options import fraction
-    >>> fraction("--max-loss", "1/50")
-    Fraction(1, 50)
-    """
-    from ..models.constraints.tokens import parse_number
-
-    try:
-        number = parse_number(text.strip())
-    except ValueError:
-        number = Fraction(-1)
-    if number < 0:
-        raise CommandLineError(f"{option} {text!r}: expected a number of at least 0, such as 0.02 or 1/50")
-    return number
-
-
-def load(spec: str) -> "Game":
-    """Return the game that ``GAME`` names.
-
-    Raises
-    ------
-    TreeplexError
-        If there is no such game, or it cannot be read.
-    """
-    from ..models.games import load_game
-
-    return load_game(spec)
 
 
 # What several commands take alike
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as treeplex games lists them; a file (.efg, .graphml, .json, .npz); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json or .npz); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file or standard output.")
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to FILE, or to standard output with -.")
 ]
 TolOption = Annotated[
     float | None,
@@ -153,53 +82,52 @@ TolOption = Annotated[
         metavar="T",
         parser=tolerance,
         help="Tolerance on the certificate, in payoff units: on the exploitability for nash, on the gap and the "
-        "violation for other problems. With 0 iterative methods run exactly --max-iterations. By default what the "
-        "method is good for.",
+        "largest violation for other problems. With 0, iterative methods run for exactly --max-iterations. The default "
+        "depends on the method.",
     ),
 ]
 IterationsOption = Annotated[
     int | None,
-    typer.Option(metavar="N", parser=whole, help="Stop after N iterations; one updates every player."),
+    typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player."),
 ]
 TimeOption = Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds of solving.")]
-SeedOption = Annotated[
-    int | None, typer.Option(metavar="S", parser=whole, help="Seed of methods that draw random numbers.")
-]
+SeedOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.")]
 
 
 # What dataclasses declare
 
 
-def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], Any]:
-    """Give a command options that dataclasses declare: it takes them by keyword, ``**options``.
+#: What makes the options that dataclasses declare for a command, by its name.
+_DECLARED: dict[str, Callable[[], list[inspect.Parameter]]] = {}
 
-    They are made when the command is about to run or to show its help, so that others start fast.
-    """
+
+def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], Any]:
+    """Give a command options that dataclasses declare: it takes them by keyword, ``**options``."""
 
     def decorate(command: Any) -> Any:
-        signature = inspect.signature(command)
-        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        command.__signature__ = signature.replace(parameters=own)
-
-        def complete() -> None:
-            with deferring_interrupts(until_later=True):
-                added = options()
-            names = {each.name for each in added}
-            kept = [each for each in own if each.name not in names]
-            command.__signature__ = signature.replace(
-                parameters=[each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept] + added
-            )
-
-        command.complete = complete
+        own = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
+        command.__signature__ = inspect.Signature(own)
+        _DECLARED[command.__name__] = options
         return command
 
     return decorate
 
 
-def option_of(name: str, about: "About", panel: str, help: str | None = None) -> inspect.Parameter:  # noqa: A002
-    """Return an option as a parameter of a command's signature; it takes text, which is read where it is used."""
-    from ..seqform.parameters import Parameter
+def with_declared_options(command: Any) -> Any:
+    """Return a command with the options that dataclasses declare for it; to find these takes a while."""
+    if command.__name__ in _DECLARED:
+        with deferring_interrupts(until_later=True):
+            added = _DECLARED[command.__name__]()
+        names = {each.name for each in added}
+        kept = [each for each in inspect.signature(command).parameters.values() if each.name not in names]
+        command.__signature__ = inspect.Signature(
+            [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept] + added
+        )
+    return command
 
+
+def option_of(name: str, about: About, panel: str, help: str | None = None) -> inspect.Parameter:  # noqa: A002
+    """Return an option as a parameter of a command's signature; it takes text, which is read where it is used."""
     shown = Parameter(name, about.kind or str, None, about, about.choices)
     option = typer.Option(
         flag_of(name), metavar=shown.form, help=sentence(shown) if help is None else help, rich_help_panel=panel
@@ -234,7 +162,7 @@ def method_options(methods: Iterable[str] | None = None) -> list[inspect.Paramet
     ]
 
 
-def sentence(parameter: "Parameter") -> str:
+def sentence(parameter: Parameter) -> str:
     """Return what a parameter is and what it may be, as help says it.
 
     Examples
@@ -252,7 +180,7 @@ def sentence(parameter: "Parameter") -> str:
     return f"{text}: {', '.join(first)} or {last}" if first else f"{text}: {last}"
 
 
-def hyperparameters(methods: Iterable[str] | None = None) -> "dict[str, tuple[Parameter, ...]]":
+def hyperparameters(methods: Iterable[str] | None = None) -> dict[str, tuple[Parameter, ...]]:
     """Return the hyper-parameters of each method that have options."""
     from ..solvers.methods import method_names, method_parameters
 
@@ -301,11 +229,7 @@ def choose_method(
         if option not in parameters:
             takers = [one for one, known in hyperparameters(methods).items() if option in {each.name for each in known}]
             raise CommandLineError(f"{flag_of(option)} is for --method {', '.join(takers)}, and --method is {name}")
-        try:
-            given[option] = parameters[option].convert(value)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            expected = parameters[option].expected
-            raise CommandLineError(f"{flag_of(option)} {value!r}: expected {expected}") from None
+        given[option] = parameters[option].from_option(flag_of(option), value, CommandLineError)
     return find_method(text, **given)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
-from .options import OPPONENT_HELP, GameArgument, JsonOption, load, seat, whole
+from .files import STANDARD_OUTPUT, Record, check_files
+from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .progress import filling, waiting
 from .tables import print_facts
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ..models.play import PlayLogWriter, Results
     from ..seqform.arrays import Integers
-    from ..seqform.game import Game
-    from ..seqform.strategy import Profile
 
 #: How sure the intervals of mean results are.
 _CONFIDENCE = 0.95
@@ -29,29 +27,27 @@ _KEYS = ("game", "parameters", "mean", "interval", "expected", "seconds", "games
 def play(
     game: GameArgument,
     seat0: Annotated[str, typer.Option(metavar="O", help=f"Who plays in seat 0: {OPPONENT_HELP}")],
-    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, as in seat 0.")],
-    games: Annotated[int, typer.Option(metavar="N", parser=whole, help="How many games.")],
-    seed: Annotated[
-        int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal games; 0 if not given.")
-    ] = None,
+    seat1: Annotated[str, typer.Option(metavar="O", help="Who plays in seat 1, in the same form.")],
+    games: Annotated[int, typer.Option(metavar="N", parser=whole, help="Number of games.")],
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
     observer: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose log it is: what that seat sees; 0 if not given."),
+        typer.Option(metavar="0|1", parser=seat, help="The seat whose view the log records; 0 by default."),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE|-",
-            help="Write the log, JSON Lines, to FILE, compressed if it ends with .gz. By default to standard output, "
-            "unless --json - is given.",
+            help="Write the log to FILE as JSON Lines, compressed if the name ends with .gz. By default it goes to "
+            "standard output, unless --json - is given.",
         ),
     ] = None,
     json: JsonOption = None,
 ) -> int:
     """Play games between two strategies, and write a log of them.
 
-    The log holds what one seat sees: its own private information, what everybody sees, and of the other's private
-    information what the rules show at the end. After Ctrl-C it ends with a whole line.
+    The log holds what one seat sees: its own private information, public information, and whatever the rules reveal of
+    the other player's at the end. After Ctrl-C it ends with a complete line.
     """
     if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
@@ -61,22 +57,18 @@ def play(
     shown = STANDARD_OUTPUT not in (out, json)
     with deferring_interrupts():
         from ..models.play import PlayLogWriter, Results, simulate
+        from ..seqform.evaluate import expected_payoffs
         from ..seqform.observer import observer_tree
         from ..seqform.strategy import Profile
         from ..solvers.opponents.strategies import opponent_strategy
 
     seed, observer = seed or 0, observer or 0
-    known: dict[str, Any] = {
-        "game": game,
-        "seats": [seat0, seat1],
-        "seed": seed,
-        "observer": observer,
-        "log": out,
-        "interrupted": True,
-    }
-    with interruptible(json, lambda: _record(known)):
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+    record = Record(
+        json, _KEYS, game=game, seats=[seat0, seat1], seed=seed, observer=observer, log=out, interrupted=True,
+        games=0, confidence=_CONFIDENCE,
+    )  # fmt: skip
+    with record.interruptible(interrupted=True):
+        loaded = record.load(game)
         if loaded.num_players != 2:
             raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
         with waiting(f"building {loaded.spec}"):
@@ -88,7 +80,7 @@ def play(
             profile = Profile([opponent_strategy(name, loaded, player) for player, name in enumerate((seat0, seat1))])
     results = Results(form.leaves)
     begun = time.perf_counter()
-    known["interrupted"] = False
+    record["interrupted"] = False
     try:
         with contextlib.ExitStack() as stack:
             writer = None
@@ -100,13 +92,21 @@ def play(
             quiet = out == STANDARD_OUTPUT and sys.stdout.isatty()  # the log would run through the bar
             _play(simulate(profile, games, seed), games, writer, results, None if quiet else f"playing {loaded.spec}")
     except KeyboardInterrupt:
-        known["interrupted"] = True
+        record["interrupted"] = True
         print_error("interrupted")
-    record = _record(known, loaded, profile, results, time.perf_counter() - begun)
-    write_json(record, json)
+    seconds = time.perf_counter() - begun
+    means = [results.of_player(player, _CONFIDENCE) for player in range(loaded.num_players)]
+    record.write(
+        games=results.num_games,
+        mean=[None if each is None else each.mean for each in means],
+        interval=[None if each is None else [each.lower, each.upper] for each in means],
+        expected=expected_payoffs(loaded, profile).tolist(),
+        seconds=seconds,
+        games_per_second=results.num_games / seconds if seconds > 0.0 else None,
+    )
     if shown:
         _print(record)
-    return ExitStatus.INTERRUPTED if known["interrupted"] else ExitStatus.SUCCESS
+    return ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS
 
 
 def _play(
@@ -123,30 +123,6 @@ def _play(
             done += len(leaves)
             if progress is not None:
                 progress(done, done / games)
-
-
-def _record(
-    known: dict[str, Any],
-    game: "Game | None" = None,
-    profile: "Profile | None" = None,
-    results: "Results | None" = None,
-    seconds: float | None = None,
-) -> dict[str, Any]:
-    """Return the results, ready for JSON; what is not known is null."""
-    from ..seqform.evaluate import expected_payoffs
-
-    found: dict[str, Any] = {"games": 0, "confidence": _CONFIDENCE}
-    if game is not None and profile is not None and results is not None and seconds is not None:
-        means = [results.of_player(player, _CONFIDENCE) for player in range(game.num_players)]
-        found |= {
-            "games": results.num_games,
-            "mean": [None if each is None else each.mean for each in means],
-            "interval": [None if each is None else [each.lower, each.upper] for each in means],
-            "expected": expected_payoffs(game, profile).tolist(),
-            "seconds": seconds,
-            "games_per_second": results.num_games / seconds if seconds > 0.0 else None,
-        }
-    return record_of(_KEYS, known | found)
 
 
 def _print(record: dict[str, Any]) -> None:

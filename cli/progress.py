@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from .tables import console
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress as Display
 
     from ..solvers.outcome import Progress
@@ -123,44 +122,3 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
             )
 
         yield update
-
-
-@contextlib.contextmanager
-def counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | None]":
-    """Show a bar below the rows of a table, or on standard error if they go elsewhere; nothing without a terminal.
-
-    Parameters
-    ----------
-    out : rich.console.Console
-        Where the rows are printed.
-    total : int
-        How many steps there are.
-
-    Yields
-    ------
-    callable or None
-        To be called with a few words as each step begins.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-
-    columns = (
-        bars.SpinnerColumn(),
-        bars.BarColumn(bar_width=20),
-        bars.MofNCompleteColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.TimeElapsedColumn(),
-    )
-    # One terminal must not be drawn on by two consoles.
-    where = out if out.is_terminal else console(stderr=True)
-    with bars.Progress(*columns, console=where, transient=True, redirect_stdout=False) as display:
-        task = display.add_task("", total=total)
-        begun: list[str] = []
-
-        def advance(description: str) -> None:
-            display.update(task, completed=len(begun), description=description)
-            begun.append(description)
-
-        yield advance

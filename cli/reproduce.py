@@ -1,43 +1,42 @@
 """``treeplex reproduce``: a figure or table of a paper, its data and its picture."""
 
-import contextlib
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..seqform.errors import nearest
-from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .checking import print_summary, run_check, write_findings
+from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
 from .options import JsonOption
-from .progress import counting
-from .tables import RowLines, console, print_facts, show, verdict
+from .tables import console, print_facts, show
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ..validation.papers import Claim, Experiment, Reproduction, Row
-    from ..validation.table import TableLines
+    from ..validation.papers import Claim, Experiment, Reproduction
 
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A figure or table as --list names it; without it, the list.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; the list is shown without it."),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="In the paper's size or near it, or in a minute or two (default).")
+        bool,
+        typer.Option(
+            "--full/--quick", help="Run in the paper's size or near it, or in a size that takes a minute or two."
+        ),
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List what can be reproduced.")] = False,
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to this folder."),
+        typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to the folder DIR."),
     ] = None,
     json: JsonOption = None,
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
 
-    Every row has a criterion of its own; exit status 1 if one does not meet it. After Ctrl-C the rows so far are
-    written, and the check has not passed. Pictures need matplotlib.
+    Each row has a criterion of its own; the exit status is 1 if a row does not meet it. After Ctrl-C the rows so far
+    are written, and the check has not passed. Pictures need matplotlib.
     """
     check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
@@ -61,16 +60,12 @@ def reproduce(
     check_files({}, json=json)
     kind = EXPERIMENTS[name]
     found = _run(kind.full() if full else kind.quick(), shown=json != STANDARD_OUTPUT)
-    if found.interrupted:
-        print_error("interrupted")
-    write_json(found.to_dict(), json)
+    status = write_findings(found, json)
     if out is not None:
         written = found.write(out)
         if json != STANDARD_OUTPUT:
             print_facts({"written": ", ".join(map(str, written))})
-    if found.interrupted:
-        return ExitStatus.INTERRUPTED
-    return ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+    return status
 
 
 def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
@@ -95,57 +90,25 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
 
 
 def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
-    """Run an experiment, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
+    """Run an experiment, and print its rows, the paper's numbers beside ours, and the verdict if they are shown."""
     from ..validation.papers import Reproduction, reproduce
 
     out = console()
-    rows: list[Row] = []
-    lines = _FigureLines(out)
-
-    def keep(row: "Row") -> None:
-        rows.append(row)
-        if shown:
-            lines.print_row(row)
-
     if shown:
         out.print(f"{experiment.name}: {experiment.title}", style="dim", soft_wrap=True)
         kind = "" if experiment.figure.startswith("table") else "figure "
         out.print(f"{kind}{experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
-    begun = time.perf_counter()
-    try:
-        with counting(out, experiment.num_rows) if shown else contextlib.nullcontext() as advance:
-            found = reproduce(experiment, on_row=keep, on_step=advance)
-    except KeyboardInterrupt:
-        found = Reproduction(experiment, tuple(rows), time.perf_counter() - begun, interrupted=True)
+    found = run_check(
+        lambda keep, advance: reproduce(experiment, keep, advance),
+        lambda rows, seconds: Reproduction(experiment, rows, seconds, interrupted=True),
+        experiment.num_rows,
+        shown=shown,
+    )
     if shown:
-        _print_end(out, found)
+        for claim in found.claims:
+            out.print(f"  {claim.quantity}: {_beside(claim)}", soft_wrap=True)
+        print_summary(found)
     return found
-
-
-class _FigureLines:
-    """Prints a figure's rows below headings."""
-
-    def __init__(self, out: "Console") -> None:
-        self.lines = RowLines(out)
-        self.table: TableLines | None = None
-
-    def print_row(self, row: "Row") -> None:
-        """Print a row, and its failure below it."""
-        from ..validation.table import TableLines
-
-        if self.table is None:
-            self.table = TableLines(row)
-        self.lines.print_headings(self.table.headings)
-        self.lines.print_row(self.table.line(row), row.passed, row.failure)
-
-
-def _print_end(out: "Console", found: "Reproduction") -> None:
-    """Print the paper's numbers beside ours, and the verdict."""
-    from rich.text import Text
-
-    for claim in found.claims:
-        out.print(Text(f"  {claim.quantity}: {_beside(claim)}"), soft_wrap=True)
-    out.print(verdict(found.summary, found.passed), soft_wrap=True)
 
 
 def _beside(claim: "Claim") -> str:

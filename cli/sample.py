@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json
+from .files import STANDARD_OUTPUT, Record, check_files
 from .options import (
     GameArgument,
     IterationsOption,
     JsonOption,
     choose_method,
     declared,
-    load,
     method_options,
     seconds,
     whole,
@@ -42,75 +41,82 @@ def sample(
         str,
         typer.Option(
             metavar="M",
-            help="How: es-mccfr takes all actions of a player in a walk, os-mccfr one, which is for games with many in "
-            "a row; es-pref-cfr leans towards preferences.",
+            help="The method: es-mccfr follows all actions of one player in each sample; os-mccfr follows one, for "
+            "games with many decisions in a row; es-pref-cfr leans towards preferred actions.",
         ),
     ] = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="S", parser=whole, help="Equal seeds give equal runs; 0 if not given.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
     games: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole, help="Play N games at random afterwards, to estimate payoffs."),
+        typer.Option(metavar="N", parser=whole, help="Then play N games, to estimate the payoffs."),
     ] = None,
     respond: Annotated[
         float | None,
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Learn a response of each player for S seconds afterwards: what it gains is a lower bound on what the "
-            "player could gain.",
+            help="Then learn a response of each player for S seconds; its gain is a lower bound on what the player "
+            "could gain.",
         ),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the average strategies, JSON Lines, an infoset a line.")
+        str | None,
+        typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
-    """Run a game too large to enumerate, by walks that sample it.
+    """Run a sampling method on a game too large to enumerate.
 
-    Infosets take memory when a walk first meets them. Nothing is proven of the strategies: payoffs are those of games
-    that are played, and what a response gains is a lower bound. After Ctrl-C the strategies are the latest.
+    An infoset takes memory when a sample first reaches it. Nothing is proven about the strategies: payoffs are
+    estimated by playing games, and the gain of a response is a lower bound. After Ctrl-C the latest strategies are
+    kept.
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies go to a file; give a file name")
     check_files({"GAME": game}, out=out, json=json)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
-    shown = json != STANDARD_OUTPUT
-    known: dict[str, Any] = {"game": game, "method": method, "seed": seed or 0}
-    with interruptible(json, lambda: _record(known | {"stopped": "interrupted"})):
+    record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
+    shown = record.shown
+    with record.interruptible(stopped="interrupted"):
         with deferring_interrupts():
             from ..solvers.sampling.streamed import StreamedMCCFR
             from ..solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
 
         chosen = _method(method, options)
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+        loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
         run = _run(sampler, loaded, max_iterations, time_limit, shown)
         interrupted = run.stopped == "interrupted"
         profile = sampler.profile
         if out is not None:
             profile.save(out, loaded.spec)
-        found: dict[str, Any] = {"payoffs": None, "gains": None}
         if not interrupted and games:
             with waiting(f"playing {games:,} games", shown=shown):
-                found["payoffs"] = [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))]
+                record["payoffs"] = [_interval(each) for each in streamed_payoffs(loaded, profile, max(games, 2))]
         if not interrupted and respond is not None:
-            found["gains"] = []
+            record["gains"] = []
             for player in range(sampler.num_players):
                 with waiting(f"a response of player {player}", shown=shown):
                     gain = streamed_gain(
                         loaded, profile, player, seconds=respond, games=max(games or 10_000, 2), seed=1,
                         sampling="outcome" if method == "os-mccfr" else "external",
                     ).gain  # fmt: skip
-                    found["gains"].append(_interval(gain))
-    record = _record(known | found, sampler, run)
-    write_json(record, json)
+                    record["gains"].append(_interval(gain))
+    record.write(
+        stopped=run.stopped,
+        message=run.message,
+        iterations=run.iterations,
+        touched=run.touched,
+        infosets=list(sampler.infosets),
+        memory=sampler.memory,
+        seconds=run.seconds,
+        regret_estimates=list(sampler.regret_estimates()),
+        unmatched=[str(preference) for preference in sampler.unmatched],
+    )
     if shown:
         _print(record, {"strategies": out, "JSON": json})
     return ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS
@@ -144,26 +150,6 @@ def _interval(result: "MeanResult") -> dict[str, float]:
     return {"mean": result.mean, "lower": result.lower, "upper": result.upper}
 
 
-def _record(
-    known: dict[str, Any], sampler: "StreamedMCCFR | None" = None, run: "StreamedRun | None" = None
-) -> dict[str, Any]:
-    """Return what was found, ready for JSON; what is not known is null."""
-    found: dict[str, Any] = {"confidence": _CONFIDENCE}
-    if sampler is not None and run is not None:
-        found |= {
-            "stopped": run.stopped,
-            "message": run.message,
-            "iterations": run.iterations,
-            "touched": run.touched,
-            "infosets": list(sampler.infosets),
-            "memory": sampler.memory,
-            "seconds": run.seconds,
-            "regret_estimates": list(sampler.regret_estimates()),
-            "unmatched": [str(wish) for wish in sampler.unmatched],
-        }
-    return record_of(_KEYS, known | found)
-
-
 def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
     from ..seqform.budget import in_words
 
@@ -176,8 +162,8 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
         "infosets": f"{listed(record['infosets'])}, about {in_words(record['memory'])}",
         "seconds": f"{record['seconds']:.3g}",
     }
-    for wish in record["unmatched"]:
-        rows[f"preference {wish}"] = "is about no infoset that walks have met"
+    for preference in record["unmatched"]:
+        rows[f"preference {preference}"] = "matches no infoset that walks have met"
     for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player")):
         for player, found in enumerate(record[name] or []):
             rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"

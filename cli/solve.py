@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import check_files, interruptible, record_of, write_json, writing
+from .files import Record, check_files, write_json, writing
 from .options import (
     GameArgument,
     IterationsOption,
@@ -17,7 +17,6 @@ from .options import (
     choose_method,
     declared,
     hyperparameters,
-    load,
     method_options,
     problem_options,
     with_preferences,
@@ -35,7 +34,7 @@ _ARCHIVE = b"PK"
 #: Methods whose steps may end at a depth limit.
 _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
 #: The keys of the JSON of every solve.
-_KEYS = (
+KEYS = (
     *("game", "parameters", "problem", "question", "method", "options", "tolerance", "player", "status", "message"),
     *("objective", "value", "value_exact", "objective_exact", "gain_exact", "lower", "upper", "gap", "exploitability"),
     *("gain", "opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
@@ -51,8 +50,8 @@ def solve(
         str,
         typer.Option(
             metavar="P",
-            help="What to solve: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
-            "in depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr. Or NAME:key=value,…, such as "
+            help="The problem: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
+            "with depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr. Or NAME:key=value,…, such as "
             "rnr:opponent=uniform,p=1/2.",
         ),
     ] = "nash",
@@ -60,10 +59,10 @@ def solve(
         str | None,
         typer.Option(
             metavar="M",
-            help="How: highs by default, and lp for depth-limited steps. Exactly by highs, highs-simplex, highs-ipm, "
-            "highs-ipm-crossover, highs-pdlp, cvxpy or rational (in fractions); iteratively by cfr, cfr+, dcfr, pcfr+, "
-            "cfvfp, in a style pref-cfr or, under constraints, ccfr; by random samples of the game by es-mccfr, "
-            "os-mccfr and, in a style, es-pref-cfr. Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2.",
+            help="The method: highs by default, lp for depth-limited steps. Exact: highs, highs-simplex, highs-ipm, "
+            "highs-ipm-crossover, highs-pdlp, cvxpy, rational (in fractions). Iterative: cfr, cfr+, dcfr, pcfr+, "
+            "cfvfp, pref-cfr for a style, ccfr for constraints. Sampling: es-mccfr, os-mccfr, es-pref-cfr for a style. "
+            "Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2.",
         ),
     ] = None,
     tol: TolOption = None,
@@ -71,48 +70,47 @@ def solve(
     time_limit: TimeOption = None,
     seed: SeedOption = None,
     start: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) that --out wrote.")
+        str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")
     ] = None,
     value: Annotated[
         str | None,
         typer.Option(
             metavar="V",
-            help="Value function below the depth limit in iterative methods: exact (the default, all that is left of "
-            "the game), cfr+:iterations=N or another method at each query, or a file of a learnt one (.npz).",
+            help="Value function at the depth limit, for iterative methods: exact (the default: the rest of the game), "
+            "cfr+:iterations=N or another method run at each query, or a file with a learnt one (.npz).",
         ),
     ] = None,
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="Find the responses for all p, for rnr; instead of --p.")
+        bool, typer.Option("--frontier", help="Find the responses for all values of p (rnr only); replaces --p.")
     ] = False,
     sensitivity: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=LOW:HIGH",
-            help="Show the optimum as a function of a constraint's bound too; for epsilon-safe NAME is safety.",
+            help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
         ),
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the profile to FILE (.npz).")] = None,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw what --frontier or --sensitivity finds (.svg, .png or .pdf)."),
+        typer.Option(metavar="FILE", help="Draw the result of --frontier or --sensitivity (.svg, .png or .pdf)."),
     ] = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
     """Solve a game, and prove how good the answer is.
 
-    The certificate is computed from the strategies alone, whatever the solver says of itself. Reaching a limit is a
-    result (exit status 0); strategies that do not prove what an exact method claims are not, nor are constraints that
-    cannot be met (1).
+    The certificate is computed from the strategies alone; nothing that the solver reports is trusted. Reaching a limit
+    is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
+    or if the constraints cannot be met.
     """
     if plot is not None and not frontier and sensitivity is None:
-        raise CommandLineError("--plot draws what --frontier or --sensitivity finds; give one of them")
+        raise CommandLineError("--plot draws the result of --frontier or --sensitivity; give one of them")
     check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
-    shown = json != "-"
-    # What is known of the solve so far, in case that Ctrl-C ends it before there is a solution.
-    known: dict[str, Any] = {"game": game, "problem": problem, "method": method}
+    record = Record(json, KEYS, game=game, problem=problem, method=method)
+    shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    with interruptible(json, lambda: unsolved_record(known)):
+    with record.interruptible():
         with deferring_interrupts():
             from ..models.declarations import WORDS
             from ..solvers import solve as run
@@ -124,14 +122,14 @@ def solve(
         if options["prefer"] and problem == "nash":
             words["player"] = None  # it says whose actions are preferred
         method = usual_method(problem) if method is None else method
-        known["method"] = method
+        record["method"] = method
         if frontier:
             others = {"p": words["p"], "sensitivity": sensitivity, "out": out, "start": start, **limits, **options}
             curves.check_frontier(problem, method, others)
             words["p"] = "0"
         question = Question(problem, **words)
         asked = question.text if not frontier else f"{question.text_without('p')} --frontier"
-        known |= {"problem": question.problem, "question": asked}
+        record.update(problem=question.problem, question=asked)
         moved = None
         if sensitivity is not None:
             curves.check_sensitivity(question.problem)
@@ -139,8 +137,7 @@ def solve(
         chosen = choose_method(method, options)
         _check_value(value, chosen.name, question.problem)
         _check_start(start, chosen)
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
+        loaded = record.load(game)
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
             chosen = with_value(chosen, value, loaded)
@@ -148,8 +145,8 @@ def solve(
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
             with waiting(f"responses for all p on {loaded.spec}", shown=shown):
-                record = record_of(_KEYS, curves.find_frontier(posed, asked, plot))
-            write_json(record, json)
+                found = curves.find_frontier(posed, plot)
+            record.write(**found)
             if shown:
                 curves.print_frontier(record, json)
             return exit_status(record["status"])
@@ -171,18 +168,6 @@ def solve(
         elif moved is not None and solution.infeasibility is not None:
             curves.print_no_sensitivity(*moved)
     return exit_status(solution.status)
-
-
-def unsolved_record(known: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a solve that was interrupted before there were strategies.
-
-    Parameters
-    ----------
-    known : dict
-        What is known, by key; every other key is there too, and null.
-    """
-    stopped = {"status": "interrupted", "message": "stopped by the user before there were strategies"}
-    return record_of(_KEYS, known | stopped)
 
 
 def usual_method(problem: str) -> str:

@@ -3,14 +3,14 @@
 import re
 import shlex
 import time
-from collections.abc import Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import STANDARD_OUTPUT, check_files, interruptible, record_of, write_json, writing
-from .options import OPPONENT_HELP, GameArgument, JsonOption, choose_method, fraction, load, seat, whole
+from .files import Record, check_files, writing
+from .options import OPPONENT_HELP, GameArgument, JsonOption, choose_method, reader, seat, whole
 from .progress import waiting
 from .tables import named, price_text, print_columns, print_facts, print_pieces, status_facts, ten_decimals
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
     from ..solvers.parametric.trade_off import TradeOff
-    from ..solvers.style.answer import StyleAnswer, TargetOutcome
+    from ..solvers.style.answer import StyleAnswer
     from ..solvers.style.calibration import Calibration
 
 #: What targets can be met by: methods that solve linear programs, and one for games too large for these.
 _METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
-_KEYS = (
+#: The keys of the JSON.
+KEYS = (
     *("game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
     *("feasible", "least_loss", "least_loss_lower", "least_loss_upper", "least_loss_exact", "exploitability", "value"),
     *("game_value", "targets", "violation", "violations", "multipliers", "least_violation", "conflict", "trade_off"),
@@ -37,125 +38,126 @@ def style(
         list[str] | None,
         typer.Option(
             metavar="T",
-            help='What the player is to do, such as "raise@first >= 0.6"; may be repeated: TERM+… >= NUMBER, also <= '
-            "and ==, and 'as NAME' after it. TERM is ACTION@first (how often at the player's first decisions), "
-            "ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain takes.",
+            help='What the player should do, such as "raise@first >= 0.6"; may be repeated. The form is TERM+… >= '
+            "NUMBER, also with <= or ==, optionally followed by 'as NAME'. TERM is ACTION@first (how often at the "
+            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
+            "takes.",
         ),
     ] = None,
     max_loss: Annotated[
-        str,
-        typer.Option(metavar="E", help="What the strategy may lose to anyone, compared with the value of the game."),
-    ] = "0",
+        Fraction,
+        typer.Option(
+            metavar="E",
+            parser=reader(Fraction, minimum=0),
+            help="How much the strategy may lose to any opponent, relative to the value of the game.",
+        ),
+    ] = Fraction(0),
     player: Annotated[
         int | None,
-        typer.Option(metavar="0|1", parser=seat, help="Whose actions, where a target names no seat: 0 by default."),
+        typer.Option(metavar="0|1", parser=seat, help="The player of targets that name no seat; 0 by default."),
     ] = None,
     reference: Annotated[
         str,
         typer.Option(
             metavar="OPPONENT",
-            help="How the other player plays where it is counted how often an action is taken, and not in what may "
-            f"be lost: {OPPONENT_HELP}",
+            help="How the other player plays when frequencies of actions are counted; it does not affect the loss: "
+            f"{OPPONENT_HELP}",
         ),
     ] = "uniform",
     method: Annotated[
         str,
         typer.Option(
             metavar="M",
-            help=f"How: {', '.join(_METHODS[:-2])}; rational, which decides in fractions; or pref-cfr, for games too "
-            "large for linear programs: it finds vulnerabilities that meet the targets.",
+            help=f"The method: {', '.join(_METHODS[:-2])}; rational, which computes in fractions; or pref-cfr, "
+            "for games "
+            "too large for linear programs, which searches for vulnerabilities that meet the targets.",
         ),
     ] = "highs-simplex",
     degree: Annotated[
-        str | None, typer.Option(metavar="D", help="Of the preferred actions in pref-cfr, above 1; 10 by default.")
+        Fraction | None,
+        typer.Option(
+            metavar="D",
+            parser=reader(Fraction, above=1),
+            help="Degree δ of the preferred actions (pref-cfr only), above 1; 10 by default.",
+        ),
     ] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole, help="The most that a run of pref-cfr may take: 100,000.")
+        int | None,
+        typer.Option(
+            metavar="N", parser=whole, help="Iteration limit of each run (pref-cfr only); 100,000 by default."
+        ),
     ] = None,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Find the whole trade-off of one target: what every value of it costs.")
+        bool,
+        typer.Option(
+            "--curve", help="Find the whole trade-off curve of a single target: the loss at each of its values."
+        ),
     ] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the trade-off (.svg, .png or .pdf); with --curve or without."),
+        typer.Option(metavar="FILE", help="Draw the trade-off curve (.svg, .png or .pdf), with or without --curve."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the strategy, in a profile, to FILE (.npz).")
+        str | None, typer.Option(metavar="FILE", help="Write a profile with the strategy to FILE (.npz).")
     ] = None,
     json: JsonOption = None,
 ) -> int:
-    """Find a strategy in a style that loses at most so much to anyone, or prove that there is none.
+    """Find a strategy in a given style that loses little to any opponent, or prove that there is none.
 
-    Targets say how often the player is to do what. If all of them can be met within the loss, the answer is the
-    strategy that loses least; if not (exit status 1), the one that comes nearest within it. Either way the least loss
-    at which the targets hold is proven from both sides. In games that are too large for that --method pref-cfr finds
-    how vulnerable to be for each target, and proves what the strategy may lose.
+    Targets say how often the player should do what. If all of them can be met within --max-loss, the answer is the
+    strategy that loses least; if not (exit status 1), the one that comes closest within it. Either way, lower and upper
+    bounds on the least loss that meets the targets are proven. For games too large for linear programs, --method
+    pref-cfr finds out how vulnerable to be for each target, and proves how much the strategy may lose.
     """
     if not target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
-    chosen_seat = 0 if player is None else player
-    allowed = fraction("--max-loss", max_loss)
     check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
-    if (curve or plot) and len(target) > 1:
-        raise CommandLineError(f"--{'curve' if curve else 'plot'} is of one target, and there are {len(target)}")
+    whole_curve = "curve" if curve else "plot" if plot else None
+    if whole_curve and len(target) > 1:
+        raise CommandLineError(f"--{whole_curve} takes a single target, got {len(target)}")
     choose_method(method, {}, _METHODS, "style")  # says what is wrong with it before anything is computed
     iterative = method == "pref-cfr"
-    tuning = _tuning(iterative, degree, max_iterations)
-    if iterative and (curve or plot):
-        raise CommandLineError(
-            f"--{'curve' if curve else 'plot'} does not go with --method pref-cfr; leave --method out"
-        )
-    shown = json != STANDARD_OUTPUT
-    known: dict[str, Any] = {
-        "game": game, "player": chosen_seat, "max_loss": float(allowed), "reference": reference, "method": method,
-    }  # fmt: skip
-    with interruptible(json, lambda: style_record(known)):
+    given = {"degree": degree, "max_iterations": max_iterations}
+    tuning: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if tuning and not iterative:
+        raise CommandLineError(f"--{next(iter(tuning)).replace('_', '-')} is for --method pref-cfr alone; leave it out")
+    if iterative and whole_curve:
+        raise CommandLineError(f"--{whole_curve} does not go with --method pref-cfr; leave --method out")
+    player = 0 if player is None else player
+    record = Record(json, KEYS, game=game, player=player, max_loss=float(max_loss), reference=reference, method=method)
+    with record.interruptible():
         with deferring_interrupts():
             from ..models.saddle import check_two_players
+            from ..solvers.solution import sizes_of
             from ..solvers.style.calibration import calibrate_style
             from ..solvers.style.targets import reach_style
 
-        loaded = load(game)
-        known |= {"game": loaded.spec, "parameters": loaded.parameters}
-        with waiting(f"building {loaded.spec}", shown=shown):
+        loaded = record.load(game)
+        with waiting(f"building {loaded.spec}", shown=record.shown):
             check_two_players("style", loaded)
-        others = _reference(reference, loaded, chosen_seat)
+        others = _reference(reference, loaded, player)
         begun = time.perf_counter()
         found: TradeOff | None = None
         answer: StyleAnswer | Calibration
-        with waiting(f"targets on {loaded.spec}", shown=shown):
+        with waiting(f"targets on {loaded.spec}", shown=record.shown):
             if iterative:
-                answer = calibrate_style(loaded, target, allowed, player=chosen_seat, others=others, **tuning)
+                answer = calibrate_style(loaded, target, max_loss, player=player, others=others, **tuning)
             else:
-                answer = reach_style(loaded, target, allowed, player=chosen_seat, others=others, method=method)
-        known["seconds"] = time.perf_counter() - begun
-        if not iterative and (curve or plot):
-            with waiting(f"trade-off on {loaded.spec}", shown=shown):
+                answer = reach_style(loaded, target, max_loss, player=player, others=others, method=method)
+        record["seconds"] = time.perf_counter() - begun
+        if whole_curve:
+            with waiting(f"trade-off on {loaded.spec}", shown=record.shown):
                 found = answer.trade_off()  # type: ignore[union-attr]
-                known["trade_off"] = trade_off_record(found)
+                record["trade_off"] = found.to_dict()
     if plot is not None:
         answer.plot(plot, found)  # type: ignore[union-attr]
     if out is not None:
         with writing(out, "--out"):
             answer.profile.save(out)
-    record = style_record(known, answer)
-    write_json(record, json)
-    if shown:
+    record.write(**answer.to_dict(), sizes=sizes_of(loaded))
+    if record.shown:
         print_style(record, {"profile": out, "picture": plot, "JSON": json}, curve=curve)
     return exit_status(answer.status)
-
-
-def _tuning(iterative: bool, degree: str | None, max_iterations: int | None) -> dict[str, Any]:
-    """Return what is said of runs of pref-cfr."""
-    given: dict[str, Any] = {"degree": degree, "max_iterations": max_iterations}
-    given = {name: value for name, value in given.items() if value is not None}
-    if given and not iterative:
-        raise CommandLineError(f"--{next(iter(given)).replace('_', '-')} is for --method pref-cfr alone; leave it out")
-    if degree is not None:
-        given["degree"] = fraction("--degree", degree)
-        if given["degree"] <= 1:
-            raise CommandLineError(f"--degree {degree!r}: expected a number above 1, such as 10")
-    return given
 
 
 def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
@@ -166,104 +168,6 @@ def _reference(name: str, game: "Game", player: int) -> "Strategy | None":
         return None
     with waiting(f"the reference, {name}"):
         return opponent_strategy(name, game, 1 - player)
-
-
-def style_record(known: dict[str, Any], answer: "StyleAnswer | Calibration | None" = None) -> dict[str, Any]:
-    """Return the JSON of ``style`` with what is known; every other key is there too, and null."""
-    from ..solvers.solution import sizes_of
-    from ..solvers.style.answer import StyleAnswer
-
-    if answer is None:
-        stopped = {"status": "interrupted", "message": "stopped by the user before there was a strategy"}
-        return record_of(_KEYS, known | stopped)
-    found = _exact(answer) if isinstance(answer, StyleAnswer) else _calibrated(answer)
-    return record_of(_KEYS, known | found | {"sizes": sizes_of(answer.game)})
-
-
-def _exact(answer: "StyleAnswer") -> dict[str, Any]:
-    """Return what linear programs found and proved."""
-    from ..seqform.rationals import fraction_text
-
-    exact = answer.least_loss_exact
-    worst = answer.game_value - answer.loss
-    open_ = str(answer.status) == "uncertified"
-    return {
-        "player": answer.player,
-        "status": str(answer.status),
-        "message": answer.message,
-        "feasible": None if open_ else answer.is_feasible,
-        "least_loss": answer.least_loss,
-        "least_loss_lower": answer.least_loss_lower,
-        "least_loss_upper": answer.least_loss_upper,
-        "least_loss_exact": None if exact is None else fraction_text(exact),
-        "exploitability": answer.loss,
-        "value": worst if answer.player == 0 else -worst,
-        "game_value": answer.game_value,
-        "targets": _outcomes(answer.targets),
-        "violation": max(one.missed_by for one in answer.targets),
-        "violations": {one.name: one.missed_by for one in answer.targets},
-        "multipliers": {one.name: one.price for one in answer.targets} if answer.least_loss is not None else {},
-        "least_violation": None if answer.is_feasible else answer.least_violation,
-        "conflict": list(answer.conflict) if answer.conflict else None,
-        "iterations": sum(solution.iterations for solution in answer.solutions.values()),
-    }
-
-
-def _outcomes(targets: "Iterable[TargetOutcome]") -> list[dict[str, Any]]:
-    names = ("sense", "asked", "reached", "missed_by", "low", "high")
-    return [{"target": one.name} | {name: getattr(one, name) for name in names} for one in targets]
-
-
-def _calibrated(answer: "Calibration") -> dict[str, Any]:
-    """Return what runs of Preference-CFR came to."""
-    best, method = answer.best, answer.method
-    sign = 1 if answer.player == 0 else -1
-    lower, upper = answer.game_value
-    preferred = {
-        "prefer": [str(one) for one in answer.prefer],
-        "degree": best.degree,
-        "vulnerabilities": list(best.vulnerabilities),
-        "iterations": best.iterations,
-        **{name: getattr(method, name) for name in ("units", "rule", "base", "updates") if answer.prefer},
-    }
-    return {
-        "player": answer.player,
-        "status": str(answer.status),
-        "message": answer.message,
-        "feasible": True if answer.status.is_success else None,
-        "exploitability": best.loss,
-        "value": sign * (upper - best.loss),
-        "game_value": (lower + upper) / 2.0,
-        "targets": _outcomes(answer.targets),
-        "violation": max(best.missed_by),
-        "violations": {one.name: one.missed_by for one in answer.targets},
-        "multipliers": {},
-        "preference": preferred,
-        "runs": [
-            {
-                "degree": run.degree,
-                "vulnerabilities": list(run.vulnerabilities),
-                "iterations": run.iterations,
-                "reached": list(run.reached),
-                "loss": run.loss,
-            }
-            for run in answer.runs
-        ],
-        "iterations": sum(run.iterations for run in answer.runs),
-    }
-
-
-def trade_off_record(curve: "TradeOff") -> dict[str, Any]:
-    """Return a trade-off as plain data: its pieces, each with its ends, the least loss there and the slope."""
-    knots, losses = curve.knots.tolist(), curve.losses.tolist()
-    columns = (knots[:-1], knots[1:], losses[:-1], losses[1:], curve.slopes.tolist())
-    names = ("from", "to", "loss_from", "loss_to", "slope")
-    return {
-        "functional": curve.description,
-        "free": list(curve.free),
-        "pieces": [dict(zip(names, piece, strict=True)) for piece in zip(*columns, strict=True)],
-        "gap": curve.gap,
-    }
 
 
 def print_style(record: dict[str, Any], files: dict[str, str | None], *, curve: bool) -> None:

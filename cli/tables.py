@@ -120,44 +120,6 @@ def print_pieces(pieces: Iterable[Mapping[str, float]], title: str | None = None
     print_columns(headings, rows, title)
 
 
-def verdict(text: str, passed: bool) -> "Text":
-    """Return the last line of a check, green or red."""
-    from rich.text import Text
-
-    return Text(text, style="bold green" if passed else "bold red")
-
-
-class RowLines:
-    """Prints a row a line as it comes; the headings stand above the first.
-
-    Parameters
-    ----------
-    out : rich.console.Console
-    """
-
-    def __init__(self, out: "Console") -> None:
-        self.out = out
-        self.headed = False
-
-    def print_headings(self, headings: str) -> None:
-        """Print the headings, once."""
-        from rich.text import Text
-
-        if not self.headed:
-            self.headed = True
-            self.out.print(Text(f"  {headings}", style="dim"), soft_wrap=True)
-
-    def print_row(self, cells: str, passed: bool, failure: str | None) -> None:
-        """Print a row and whether it passed, and below it why not."""
-        from rich.text import Text
-
-        line = Text(f"  {cells}")
-        line.append(" pass" if passed else " FAIL", style="green" if passed else "bold red")
-        self.out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
-        if failure:
-            self.out.print(Text(f"    {failure}", style="red"), soft_wrap=True)
-
-
 def listed(numbers: Iterable[int]) -> str:
     """Return whole numbers as text.
 

@@ -1,35 +1,32 @@
 """``treeplex validate``: exact against iterative, row by row."""
 
-import contextlib
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..seqform.errors import nearest
-from ..validation.table import decimals, magnitude
-from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
-from .files import STANDARD_OUTPUT, check_files, write_file, write_json
+from .checking import print_summary, run_check, write_findings
+from .errors import CommandLineError, deferring_interrupts
+from .files import STANDARD_OUTPUT, check_files, write_file
 from .options import JsonOption
-from .progress import counting
-from .tables import RowLines, console, verdict
+from .tables import console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.text import Text
 
-    from ..validation import Case, Report, Row, Suite
+    from ..validation import Report, Row, Suite
 
 
 def validate(
     suite: Annotated[
-        str, typer.Option(metavar="quick|full", help="Which suite: quick takes under a minute.")
+        str, typer.Option(metavar="quick|full", help="Suite to run; quick takes under a minute.")
     ] = "quick",
     json: JsonOption = None,
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page that needs no other file.")] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
 ) -> int:
-    """Solve a suite of games exactly and iteratively, answer other questions about them, and compare.
+    """Solve a suite of problems exactly and iteratively, and compare the answers.
 
-    Exit status 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
+    The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
     if html == STANDARD_OUTPUT:
         html = "./-"
@@ -41,104 +38,50 @@ def validate(
         raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
     chosen = SUITES[suite]
     report = _run(chosen, shown=json != STANDARD_OUTPUT)
-    if report.interrupted:
-        print_error("interrupted")
-    write_json(report.to_dict(), json)
+    status = write_findings(report, json)
     if html is not None:
         from ..validation.html_page import html_page
 
         write_file(html, html_page(report), "--html")
-    if report.interrupted:
-        return ExitStatus.INTERRUPTED
-    return ExitStatus.SUCCESS if report.passed else ExitStatus.FAILURE
+    return status
 
 
 def _run(suite: "Suite", *, shown: bool) -> "Report":
-    """Run a suite, a line a row if it is to be shown; after Ctrl-C return the rows so far."""
-    from ..validation.report import Report
-    from ..validation.suites import run_suite
-
-    out = console()
-    lines = _SuiteLines(out)
-    rows: list[Row] = []
-
-    def keep(row: "Row") -> None:
-        rows.append(row)
-        if shown:
-            lines.print_row(row)
+    """Run a suite, and print its rows if they are to be shown."""
+    from ..validation.suites import Report, run_suite
 
     if shown:
-        out.print(f"suite {suite.name}: {suite.summary}", style="dim")
-    begun = time.perf_counter()
-    try:
-        with counting(out, len(suite.cases)) if shown else contextlib.nullcontext() as advance:
+        console().print(f"suite {suite.name}: {suite.summary}", style="dim")
+    questions: set[tuple[str, str]] = set()
 
-            def begin(case: "Case") -> None:
-                if advance is not None:
-                    advance(f"{case.problem} by {case.label} on {case.game}")
+    def title(row: "Row") -> "Text | None":
+        if (row.game, row.question) in questions:
+            return None
+        questions.add((row.game, row.question))
+        return _question(row)
 
-            report = run_suite(suite, on_row=keep, on_case=begin)
-    except KeyboardInterrupt:
-        report = Report(suite.name, tuple(rows), time.perf_counter() - begun, interrupted=True)
+    report = run_check(
+        lambda keep, advance: run_suite(
+            suite, keep, advance and (lambda case: advance(f"{case.problem} by {case.label} on {case.game}"))
+        ),
+        lambda rows, seconds: Report(suite.name, rows, seconds, interrupted=True),
+        len(suite.cases),
+        shown=shown,
+        title=title,
+    )
     if shown:
-        out.print(verdict(report.summary, report.passed), soft_wrap=True)
+        print_summary(report)
     return report
 
 
-class _SuiteLines:
-    """Prints a suite's rows, those of one game and problem below a line for these.
+def _question(row: "Row") -> "Text":
+    """Return the line above the rows of one game and problem."""
+    from rich.text import Text
 
-    Parameters
-    ----------
-    out : rich.console.Console
-        From 100 columns on, names are in full and there are more figures.
-    """
-
-    def __init__(self, out: "Console") -> None:
-        self.lines = RowLines(out)
-        self.question = ("", "")
-        wide = out.width >= 100
-        names = ("value", "difference", "proven error", "tolerance", "iterations", "seconds")
-        self.headings = names if wide else ("value", "differs", "error", "at most", "iter.", "s")
-        self.widths = (16, 10, 14, 9, 10, 8) if wide else (12, 8, 8, 7, 7, 6)
-
-    def print_row(self, row: "Row") -> None:
-        """Print a row, below a line for its game and problem if it is the first of them."""
-        titles = " ".join(f"{name:>{width}}" for name, width in zip(self.headings, self.widths, strict=True))
-        self.lines.print_headings(f"{'method':<19} {titles}")
-        if (row.game, row.question) != self.question:
-            self._print_question(row)
-        value, difference = self.widths[:2]
-        if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
-            cells = [f"{_value(row):>{value + 1 + difference}}"]
-        else:
-            cells = [f"{_value(row):>{value}}", f"{magnitude(row.difference):>{difference}}"]
-        figures = (
-            magnitude(row.error),
-            f"{row.tolerance:.0e}",
-            "" if row.iterations is None else f"{row.iterations:,}",
-            "" if row.seconds is None else f"{row.seconds:.2f}",
-        )
-        cells += [f"{figure:>{width}}" for figure, width in zip(figures, self.widths[2:], strict=True)]
-        self.lines.print_row(" ".join((f"{row.method:<19}", *cells)), row.passed, row.failure)
-
-    def _print_question(self, row: "Row") -> None:
-        from rich.text import Text
-
-        self.question = (row.game, row.question)
-        heading = Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"))
-        if row.exact_value is not None:
-            heading.append(f"  known value {row.exact_value + 0.0:.12g}", style="dim")
-        elif isinstance(row.value, tuple):
-            heading.append(f"  {len(row.value)} players: the certificate alone is judged", style="dim")
-        else:
-            heading.append("  value not known: the exact solution's certificate is judged", style="dim")
-        self.lines.out.print(heading, soft_wrap=True)
-
-
-def _value(row: "Row") -> str:
-    if row.value is None:
-        return "none"
-    if isinstance(row.value, tuple):
-        return " ".join(f"{one:.3f}".replace("0.", ".", 1) for one in row.value)
-    return decimals(row.value, 9)
+    if row.exact_value is not None:
+        held = f"known value {row.exact_value + 0.0:.12g}"
+    elif isinstance(row.value, tuple):
+        held = f"{len(row.value)} players: the certificate alone is judged"
+    else:
+        held = "value not known: the exact solution's certificate is judged"
+    return Text.assemble((row.game, "bold cyan"), "  ", (row.question, "bold"), (f"  {held}", "dim"))

@@ -30,12 +30,12 @@ WORDS: Mapping[str, About] = {
         "levels of the public tree that a step looks beyond its own action", minimum=1, form="K", large=True
     ),
     "gadget": About(
-        "what stands above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")
+        "gadget game above a subgame", choices=("full", "none", "resolving", "max-margin", "reach-max-margin")
     ),
     "level": About(
         "level of the public tree at which subgames begin", minimum=0, shown="after chance", form="L", large=True
     ),
-    "player": About("whose strategy, where a problem solves for one", form="0|1", shown="0"),
+    "player": About("player to solve for, where the problem is one player's", form="0|1", shown="0"),
 }
 
 Constraints = Annotated[Any, WORDS["constrain"]]

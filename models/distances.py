@@ -78,7 +78,7 @@ class Distance(ConvexFunction, ABC):
             raise InvalidStrategyError(f"the weights of a distance are not numbers: {one_line(str(error))}") from None
         if weights.shape != (count,):
             raise InvalidStrategyError(
-                f"the weights of a distance have shape {weights.shape}, expected ({count},): one an infoset"
+                f"the weights of a distance have shape {weights.shape}, expected ({count},): one per infoset"
             )
         sound = np.isfinite(weights) & (weights >= 0.0)
         if not sound.all():
@@ -229,7 +229,7 @@ class L1Distance(Distance):
     """The sum of absolute differences from a reference strategy: Σ_I w(I) Σ_a abs(x(I, a) − b*(I, a) x(σ(I))).
 
     At an infoset that no own decision comes before it is the ℓ1 distance of behaviours, twice the total variation. It
-    has a linear program. Slopes are numbers from −1 to 1, a sequence but the empty one.
+    has a linear program. Slopes are numbers from −1 to 1, one per sequence but the empty one.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class L1Distance(Distance):
     Raises
     ------
     InvalidStrategyError
-        If the reference is not a strategy, or the weights are not one number of at least 0 an infoset.
+        If the reference is not a strategy, or the weights are not one number of at least 0 per infoset.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class L1Distance(Distance):
 class L2Distance(Distance):
     """The Euclidean distance from a reference strategy: √(Σ_I w(I) Σ_a (x(I, a) − b*(I, a) x(σ(I)))²).
 
-    Slopes are a vector of Euclidean length 1 at most, an entry a sequence but the empty one.
+    Slopes are a vector of Euclidean length 1 at most, one entry per sequence but the empty one.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class L2Distance(Distance):
     Raises
     ------
     InvalidStrategyError
-        If the reference is not a strategy, or the weights are not one number of at least 0 an infoset.
+        If the reference is not a strategy, or the weights are not one number of at least 0 per infoset.
 
     Examples
     --------
@@ -313,7 +313,7 @@ class KLDistance(Distance):
     ------
     InvalidStrategyError
         If the reference is not a strategy or gives an action no probability, or the weights are not one number of at
-        least 0 an infoset.
+        least 0 per infoset.
 
     Notes
     -----
@@ -460,7 +460,7 @@ class DilatedEntropy(RelativeEntropy):
 
 
 def _weighted_differences(distance: Distance, factors: Floats) -> tuple[sp.csr_array, Floats]:
-    """Return B and c of the weighted differences from the reference: a row each sequence but the empty one."""
+    """Return B and c of the weighted differences from the reference: a row per sequence but the empty one."""
     treeplex = distance.treeplex
     spread = treeplex.inflow[treeplex.sequence_infosets[1:]]
     own = sp.eye_array(treeplex.num_sequences, format="csr")[1:]

@@ -280,9 +280,9 @@ class Preference:
     Attributes
     ----------
     degrees : tuple of ndarray of float64, each shape (num_sequences,)
-        δ ≥ 1 of each sequence's action, one array a player; 1 for the empty sequence.
+        δ ≥ 1 of each sequence's action, one array per player; 1 for the empty sequence.
     vulnerability : tuple of ndarray of float64, each shape (num_infosets,)
-        β ≥ 0 of each infoset, one array a player, in payoff units.
+        β ≥ 0 of each infoset, one array per player, in payoff units.
     units : {"counterfactual", "conditional"}
         What β is held against: the averaged counterfactual regret, or that divided by the probability with which
         chance and the others allow the infoset.
@@ -349,7 +349,7 @@ def preference_on(
     Raises
     ------
     InvalidPreferenceError
-        If a preference cannot be read, is about nothing in the game, or stands there twice with different degrees.
+        If a preference cannot be read, is about nothing in the game, or is given twice with different degrees.
     InvalidStrategyError
         If a preference is for a strategy of another game.
     UnsupportedProblemError
@@ -442,11 +442,11 @@ def _check_distinct(stated: list[Prefer | PreferStrategy]) -> None:
 def _nothing(game: Game, preference: Prefer | PreferStrategy) -> str:
     """Return why a preference is about nothing in a game."""
     if isinstance(preference, PreferStrategy):
-        return f"the preference for {preference} is for none: the strategy plays uniformly everywhere"
+        return f"the preference for {preference} has no effect: the strategy plays uniformly everywhere"
     players = range(game.num_players) if preference.player is None else [preference.player]
     treeplexes = [game.sequence_form.treeplexes[player] for player in players]
     known = {str(label) for treeplex in treeplexes for labels in treeplex.action_labels for label in labels}
-    whose = "nobody" if preference.player is None else f"player {preference.player}"
+    whose = "no player" if preference.player is None else f"player {preference.player}"
     for label in preference.labels:
         if str(label) not in known:
             words = sorted({*known, *game.action_words})

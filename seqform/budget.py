@@ -45,21 +45,7 @@ def memory_budget(memory: int | str | None = None) -> int:
     InvalidMemoryError
         If `memory` or the environment variable is not an amount of memory.
     """
-    given = given_memory(memory)
-    return int(available_memory() * SHARE) if given is None else given
-
-
-def given_memory(memory: int | str | None = None) -> int | None:
-    """Return the bytes that the argument or else the environment variable says, ``None`` if neither does.
-
-    Raises
-    ------
-    InvalidMemoryError
-    """
-    if memory is not None:
-        return read_memory(memory, "memory")
-    setting = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
-    return read_memory(setting, ENVIRONMENT_VARIABLE) if setting else None
+    return Budget(memory).limit
 
 
 def read_memory(amount: Any, name: str) -> int:
@@ -293,13 +279,18 @@ class Budget:
     """
 
     def __init__(self, memory: int | str | None = None) -> None:
-        self._limit = given_memory(memory)
+        setting = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
+        self._limit: int | None = None
+        if memory is not None:
+            self._limit = read_memory(memory, "memory")
+        elif setting:
+            self._limit = read_memory(setting, ENVIRONMENT_VARIABLE)
 
     @property
     def limit(self) -> int:
         """Bytes; what is available is looked up when it is first asked for."""
         if self._limit is None:
-            self._limit = memory_budget()
+            self._limit = int(available_memory() * SHARE)
         return self._limit
 
     def left(self, used: int) -> int:

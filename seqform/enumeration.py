@@ -404,7 +404,7 @@ def _checked_outcomes(
     if not outcomes:
         raise _WrongAnswer("is a chance node without outcomes: expected at least one")
     if distinct != len(outcomes):
-        raise _WrongAnswer("is a chance node with an outcome that stands there twice: outcomes must be distinct")
+        raise _WrongAnswer("is a chance node that has an outcome twice: outcomes must be distinct")
     try:
         checked = [(action, float(probability)) for action, probability in outcomes]
     except (TypeError, ValueError, OverflowError):

@@ -248,7 +248,7 @@ def frequency(
     infosets : collection of labels, optional
         Where it counts; by default wherever one of the actions is there.
     first : bool
-        Whether to count the player's first decisions alone.
+        Whether to count the player's first decisions only.
     others : Profile, or Strategy of the one other player, optional
         How the others play, on which it may depend how often the player comes to decide; uniformly by default.
 
@@ -278,9 +278,7 @@ def frequency(
     weights = reach_of_others(game, player, others)
     treeplex = game.sequence_form.treeplexes[player]
     names = [label for labels in treeplex.action_labels for label in labels]
-    # A tuple can be a label itself.
-    whole = is_hashable(actions) and actions in set(names)
-    wanted = [actions] if whole or isinstance(actions, str) or not isinstance(actions, Collection) else list(actions)
+    wanted = _labels(actions, set(names))
     for action in wanted:
         if not is_hashable(action) or action not in names:
             raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(action)} anywhere")
@@ -315,7 +313,7 @@ def _tree_of(game: Game, player: int) -> tuple[Treeplex, LeafTable]:
 def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
     """Return whole numbers and a denominator with which numbers are fractions; the numbers and 1 if they are not.
 
-    Sums of whole numbers are exact. So what follows from uniform play is rounded once alone, at the end, and methods
+    Sums of whole numbers are exact. So what follows from uniform play is rounded only once, at the end, and methods
     that work in fractions find the fraction that it stands for.
     """
     different, places = np.unique(numbers, return_inverse=True)
@@ -350,13 +348,16 @@ def _plans(game: Game, player: int, others: Any) -> tuple[Floats, ...]:
 def _chosen(game: Game, player: int, infosets: Any) -> Any:
     """Return which infosets are among those given, as a mask."""
     treeplex = game.sequence_form.treeplexes[player]
-    single = is_hashable(infosets) and treeplex.find_infoset(infosets) is not None
-    if not single and (isinstance(infosets, str) or not isinstance(infosets, Collection)):
-        raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(infosets)}")
     mask = np.zeros(treeplex.num_infosets, dtype=bool)
-    for label in [infosets] if single else infosets:
+    for label in _labels(infosets, treeplex.infoset_numbers):
         number = treeplex.find_infoset(label)
         if number is None:
             raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(label)}")
         mask[number] = True
     return mask
+
+
+def _labels(given: Any, known: Collection[Any]) -> list[Any]:
+    """Return a label, or several in a collection, as a list; a tuple can be a label itself."""
+    single = isinstance(given, str) or not isinstance(given, Collection) or (is_hashable(given) and given in known)
+    return [given] if single else list(given)

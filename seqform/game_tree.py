@@ -96,7 +96,7 @@ class GameTree(Drawable):
     def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "GameTree":
         """Write a game's rules out as a tree, whose nodes are numbered depth first from 0.
 
-        It takes about a kilobyte a node; a sequence form alone is built from rules directly with much less.
+        It takes about a kilobyte a node; a sequence form is built from rules directly with much less.
 
         Parameters
         ----------
@@ -132,19 +132,19 @@ class GameTree(Drawable):
         label_of = public_labels(rules)
         watch = Watch(budget, lambda: TREE_NODE * len(graph))
         for history in walk(rules, watch, leaves_first=False):
-            node, who, before = history.number, history.player, history.before
-            if who == TERMINAL:
-                payoffs = rules.payoffs(history.state)
-                graph.add_node(node, payoffs=tuple(payoffs) if in_order(payoffs) else payoffs)
-            elif who == CHANCE:
-                graph.add_node(node, player=CHANCE)
-            else:
-                graph.add_node(node, player=who, infoset=rules.infoset(history.state))
-            if label_of is not None and who != TERMINAL:
-                graph.nodes[node]["public"] = label_of(history.state)
+            state, before = history.state, history.before
+            attributes: dict[str, Any] = {"player": history.player}
+            if history.player == TERMINAL:
+                payoffs = rules.payoffs(state)
+                attributes = {"payoffs": tuple(payoffs) if in_order(payoffs) else payoffs}
+            elif history.player != CHANCE:
+                attributes["infoset"] = rules.infoset(state)
+            if label_of is not None and history.player != TERMINAL:
+                attributes["public"] = label_of(state)
+            graph.add_node(history.number, **attributes)
             if before is not None:
                 drawn = {"prob": history.probability} if before.player == CHANCE else {}
-                graph.add_edge(before.number, node, action=history.action, **drawn)
+                graph.add_edge(before.number, history.number, action=history.action, **drawn)
         return graph
 
     def action_path(self, node: Hashable) -> tuple[Hashable, ...]:

@@ -1,6 +1,6 @@
 """The grammar ``name:key=value,key=value`` of games, methods, opponents, problems and value functions.
 
-Values may hold whatever but commas; one that does, such as an opponent within an opponent, stands in parentheses.
+Values may hold anything but commas; one that does, such as an opponent within an opponent, stands in parentheses.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ class Grammar:
     noun : str
         What a thing is called, such as ``method``.
     unknown : type
-        Raised for names, of things and of their parameters, that there are not.
+        Raised for unknown names, of things and of their parameters.
     invalid : type
         Raised for what cannot be read, and for values that are not what their parameter takes.
     prefix : str
@@ -61,7 +61,7 @@ class Grammar:
         known: Iterable[str] | None = None,
         hinted: str | None = None,
     ) -> TreeplexError:
-        """Return the error for a name that there is not.
+        """Return the error for an unknown name.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Grammar:
         also : str
             What else would have been right.
         known : iterable of str, optional
-            The names alone, where the forms are more than these.
+            The names only, where the forms say more.
         hinted : str, optional
             The name as it may have been meant, to look for the nearest known one.
         """

@@ -49,7 +49,7 @@ def actions_by_name(game: Game, player: int, infoset: int | None = None) -> dict
     game : Game
     player : int
     infoset : int, optional
-        The number of an infoset whose actions alone are wanted; by default those of all infosets.
+        The number of an infoset, for its actions only; by default those of all infosets.
 
     Returns
     -------

@@ -9,12 +9,13 @@ import dataclasses
 import functools
 import math
 import operator
+import shlex
 import types
 import typing
 from fractions import Fraction
 from typing import Any
 
-from .errors import InvalidGameError, TreeplexError, one_line, shown
+from .errors import InvalidGameError, TreeplexError, nearest, one_line, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,7 @@ class About:
     first : bool
         Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
     option : bool
-        Whether the command line has an option for it; if not, it is said in the text alone.
+        Whether the command line has an option for it; if not, it can only be given in the text.
     """
 
     description: str
@@ -191,6 +192,26 @@ class Parameter:
             return self.convert(value)
         except (ValueError, OverflowError, ZeroDivisionError):
             raise self.failure(owner, value, error) from None
+
+    def from_option(self, flag: str, text: object, error: type[Exception]) -> Any:
+        """Return :meth:`convert` of what an option of the command line says, and name its flag if that is wrong."""
+        try:
+            return self.convert(text)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            hint = nearest(str(text), self.choices)
+            raise error(f"{flag} {as_typed(str(text))}{hint}: expected {self.expected}") from None
+
+
+def as_typed(text: str) -> str:
+    """Return a word of the command line as a message shows it: as one would type it, its end cut off if it is long.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.parameters import as_typed
+    >>> as_typed("2"), as_typed("two words"), as_typed("")
+    ('2', "'two words'", "''")
+    """
+    return one_line(shlex.quote(text), 60)
 
 
 def _integer(value: object) -> int:

@@ -334,7 +334,7 @@ class Treeplex(ReadOnly):
                 raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
         if len(set(self.infoset_labels)) != count:
             twice = next(label for label, times in Counter(self.infoset_labels).items() if times > 1)
-            raise InvalidGameError(f"infoset label {shown(twice)} stands there twice: labels must be distinct")
+            raise InvalidGameError(f"infoset label {shown(twice)} occurs twice: labels must be distinct")
 
     @property
     def num_infosets(self) -> int:

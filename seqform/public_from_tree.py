@@ -1,4 +1,4 @@
-"""Public states that follow from a game's infosets alone.
+"""Public states derived from a game's infosets.
 
 Histories are first put in the order of time, so that all histories of an infoset stand at one time; then common
 knowledge follows level by level.
@@ -70,7 +70,7 @@ class Timed:
     movers, events : list of int
         :data:`WAITS` for a place where a history waits, and for the step from there.
     infosets : list of int
-        Of the histories alone.
+        Of the histories only.
     history : list of int
         The history itself, or the one that waits.
     at : list of list of int

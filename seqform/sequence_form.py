@@ -469,7 +469,7 @@ class SequenceForm(ReadOnly):
         player = check_player(player, self.num_players, InvalidGameError)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
-            raise InvalidGameError("this sequence form holds floats alone: build it with exact=True")
+            raise InvalidGameError("this sequence form only holds floats: build it with exact=True")
         entries: dict[tuple[int, ...], Fraction] = {}
         for key, chance, payoffs in zip(
             map(tuple, leaves.sequences.tolist()), leaves.exact_chance, leaves.exact_payoffs, strict=True

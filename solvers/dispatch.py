@@ -21,7 +21,7 @@ _BACKENDS = {
     "cvxpy": ".exact.through_cvxpy",
     "rational": ".exact.rational",
     "regret": ".regret.driver",
-    "sampling": ".sampling.driver",
+    "sampling": ".sampling.sampler",
     "step-programs": ".depth_limited.linear_programs",
     "step-regrets": ".depth_limited.regret_steps",
     "step-values": ".depth_limited.value_steps",
@@ -90,7 +90,7 @@ def options_of(
 
 
 def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
-    """Return a problem's certified answer as :func:`~treeplex.solve` does, but say nothing of why there is none.
+    """Return a certified answer as :func:`~treeplex.solve` does, without looking for the reason if there is none.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from .outcome import Options
 
 if TYPE_CHECKING:
     from .regret.driver import RegretStepper
-    from .sampling.driver import SamplingStepper
+    from .sampling.sampler import SamplingStepper
 
 
 class EmpiricalRun:
@@ -40,7 +40,7 @@ class EmpiricalRun:
     Raises
     ------
     UnknownMethodError
-        If the method is no iterative one.
+        If the method is not an iterative one.
     UnsupportedProblemError
         If the game is not zero-sum.
 
@@ -72,7 +72,7 @@ class EmpiricalRun:
 
             self._power, self._stepper = chosen.averaging_power, stepper(chosen, problem, options)
         else:
-            from .sampling.driver import stepper as sampling_stepper
+            from .sampling.sampler import stepper as sampling_stepper
 
             # The average is that of the play: the method's own is not asked for, and simple ones take no time.
             simple = replace(chosen, averaging="simple")

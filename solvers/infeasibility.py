@@ -29,9 +29,9 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     problem : Problem
         One with ``constraints``, such as :class:`~treeplex.ConstrainedNash`. Its penalty is not read.
     exact : bool
-        Whether violations are found in fractions, and the conflict too where floats do not prove one.
+        Whether violations are found in fractions, and so is the infeasible subsystem where floats do not prove one.
     conflict : bool
-        Whether the conflict is sought, which takes more than all the rest.
+        Whether an irreducible infeasible subsystem (IIS) is sought, which takes longer than all the rest.
 
     Returns
     -------

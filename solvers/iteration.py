@@ -5,7 +5,7 @@ A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -109,38 +109,6 @@ class Run:
     clocks: Integers
 
 
-@dataclass(eq=False)
-class _Log:
-    """The checks of a run."""
-
-    iterations: list[Integers] = field(default_factory=list)
-    seconds: list[Floats] = field(default_factory=list)
-    errors: list[Floats] = field(default_factory=list)
-    clocks: list[Integers] = field(default_factory=list)
-
-    @property
-    def latest(self) -> float | None:
-        """The error at the last check."""
-        return next((float(errors[-1]) for errors in reversed(self.errors) if len(errors)), None)
-
-    def ends_at(self, iterations: int) -> bool:
-        """Whether the last check was after so many iterations."""
-        return bool(self.iterations) and bool(len(self.iterations[-1])) and self.iterations[-1][-1] == iterations
-
-    def add(self, iterations: Integers, seconds: Floats, errors: Floats, clocks: Integers) -> None:
-        self.iterations.append(iterations)
-        self.seconds.append(seconds)
-        self.errors.append(errors)
-        self.clocks.append(clocks)
-
-    def add_one(self, stepper: Stepper, begun: float) -> float:
-        """Let a stepper compute its certificate now, and return the error."""
-        error = stepper.check()
-        now = time.perf_counter() - begun
-        self.add(np.array([stepper.iterations]), np.array([now]), np.array([error]), np.array([stepper.clock]))
-        return error
-
-
 def iterate(stepper: Stepper, options: Options) -> Run:
     """Step until the certificate meets the tolerance or a limit comes; at least once, if an iteration is asked for.
 
@@ -153,8 +121,14 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         The tolerance, the limits of this run, and who listens. With a tolerance of 0 all iterations are done.
     """
     begun = time.perf_counter()
-    first, chunk, log = stepper.iterations, stepper.first_step, _Log()
-    stopped = Status.ITERATION_LIMIT
+    first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
+    checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
+
+    def check() -> float:
+        error = stepper.check()
+        checked.append((stepper.iterations, time.perf_counter() - begun, error, stepper.clock))
+        return error
+
     try:
         is_met = False
         while True:
@@ -162,7 +136,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
             if stepper.next_check is not None and (
                 stepper.clock >= stepper.next_check or done >= options.max_iterations
             ):
-                is_met = log.add_one(stepper, begun) <= options.tol and options.tol > 0.0
+                is_met = check() <= options.tol and options.tol > 0.0
                 stepper.next_check = stepper.check_after(stepper.clock)
             if is_met and stepper.confirms():
                 stopped = Status.CONVERGED
@@ -178,7 +152,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 if started - begun >= options.time_limit:
                     stopped = Status.TIME_LIMIT
                     break
-                if reported(options, before, started - begun, log.latest):
+                if reported(options, before, started - begun, checked[-1][2] if checked else None):
                     stopped = Status.INTERRUPTED
                     break
             checks = stepper.step(min(chunk, options.max_iterations - done, stepper.room))
@@ -187,16 +161,18 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 # A step tells the time when it is over; within it iterations take equally long.
                 share = (checks.iterations - before) / max(1, stepped)
                 seconds = started - begun + share * (now - started)
-                log.add(checks.iterations, seconds, checks.errors, checks.iterations)
+                columns = checks.iterations, seconds, checks.errors, checks.iterations
+                checked.extend(zip(*(column.tolist() for column in columns), strict=True))
                 is_met = checks.is_met
             chunk = _next_chunk(chunk, stepped, now - started, options.time_limit - (now - begun))
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     ended = time.perf_counter() - begun
-    if not log.ends_at(stepper.iterations):
-        log.add_one(stepper, begun)
-    history = History(np.concatenate(log.iterations), np.concatenate(log.seconds), np.concatenate(log.errors))
-    return Run(stopped, stepper.iterations, ended, history, np.concatenate(log.clocks))
+    if not checked or checked[-1][0] != stepper.iterations:
+        check()
+    iterations, times, errors, clocks = zip(*checked, strict=True)
+    history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
+    return Run(stopped, stepper.iterations, ended, history, np.array(clocks, dtype=np.int64))
 
 
 def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:

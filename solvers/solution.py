@@ -109,8 +109,8 @@ class Infeasibility:
     largest_violation : float or Fraction
         The least possible largest violation.
     conflict : tuple of str
-        Names of constraints that cannot be met together, though they can be when any one of them is left out; empty if
-        it was not sought.
+        The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, though they can be
+        when any one of them is left out; empty if it was not sought.
     strategy : Strategy
         One whose sum of violations is :attr:`least_violation`.
     violations : mapping of str to float
@@ -255,8 +255,7 @@ class Solution:
         """
         if self.player is None:
             raise UnsupportedProblemError(f"{self.problem.name} is about all players: its answer is the profile")
-        strategy: Strategy = self.profile[self.player]
-        return strategy
+        return self.profile[self.player]
 
     @property
     def gain(self) -> float | None:

@@ -5,6 +5,6 @@ from .bank import find_suite as find_suite
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .comparison import compare_with_value as compare_with_value
-from .report import Report as Report
-from .report import Row as Row
+from .suites import Report as Report
+from .suites import Row as Row
 from .suites import run_suite as run_suite

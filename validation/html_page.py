@@ -4,8 +4,8 @@ import html
 import platform
 from importlib import metadata
 
-from .report import Report, Row
-from .table import decimals, magnitude
+from .suites import Report, Row
+from .table import columns_of, decimals, magnitude
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --dim: #777; --good: #18794e; --bad: #c62828; }
@@ -49,11 +49,11 @@ def html_page(report: Report) -> str:
     >>> html_page(Report("quick", rows=(), seconds=0.0)).startswith("<!doctype html>")
     True
     """
-    verdict = "pass" if report.passed else "FAIL"
     # A column of zeros says nothing: only some problems have constraints.
     violations = any(row.violation for row in report.rows)
-    names = ["verdict", "method", "value", "difference", "proven error"]
-    names += ["violation"] * violations + ["tolerance", "iterations", "seconds"]
+    names = ["verdict", *(column.heading for _, column, _ in columns_of(Row))]
+    if violations:
+        names.insert(names.index("tolerance"), "violation")
     headings = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = []
     question = None
@@ -61,7 +61,7 @@ def html_page(report: Report) -> str:
         if (row.game, row.question) != question:
             question = (row.game, row.question)
             body.append(_question_line(row, len(names)))
-        body.append(_row(row, violations, len(names)))
+        body.append(_row(row, names))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -72,7 +72,7 @@ def html_page(report: Report) -> str:
 </head>
 <body>
 <h1>Exact against iterative: suite {html.escape(report.suite)}</h1>
-<p class="{verdict}">{html.escape(report.summary)}</p>
+<p class="{_verdict(report.passed)}">{html.escape(report.summary)}</p>
 <p>Each question about a game, named by what follows <code>--problem</code> on the command line, is solved exactly and
 compared with the known value, if there is one; every other solution is compared with the exact one. The value is what
 the problem optimises: for <code>nash</code> what player 0 is paid. The proven error is the exploitability for
@@ -99,27 +99,21 @@ def _question_line(row: Row, columns: int) -> str:
     return f'<tr class="game"><td colspan="{columns}">{asked}{known}</td></tr>\n'
 
 
-def _row(row: Row, violations: bool, columns: int) -> str:
-    verdict = "pass" if row.passed else "FAIL"
-    if isinstance(row.value, tuple):  # takes the room of the difference, which there is none of
-        values = ", ".join(decimals(one, 6) for one in row.value)
-        objective = f'<td colspan="2">{values}</td>'
-    else:
-        value = "" if row.value is None else decimals(row.value, 12)
-        objective = f"<td>{value}</td><td>{magnitude(row.difference)}</td>"
-    figures = [
-        magnitude(row.error),
-        *([magnitude(row.violation)] if violations else []),
-        f"{row.tolerance:.0e}",
-        "" if row.iterations is None else f"{row.iterations:,}",
-        "" if row.seconds is None else f"{row.seconds:.3f}",
-    ]
-    name = f'<td><span class="{verdict}">{verdict}</span></td><td>{html.escape(row.method)}</td>'
-    line = name + objective + "".join(f"<td>{figure}</td>" for figure in figures)
+def _row(row: Row, names: list[str]) -> str:
+    verdict = _verdict(row.passed)
+    cells = {name: html.escape(text) for name, text in row.cells().items()}
+    cells |= {"verdict": f'<span class="{verdict}">{verdict}</span>', "violation": magnitude(row.violation)}
+    if isinstance(row.value, float):
+        cells["value"] = decimals(row.value, 12)
+    line = "".join(f"<td>{cells[name]}</td>" for name in names)
     failure = ""
     if row.failure:
-        failure = f'<tr class="failure"><td colspan="{columns}">{html.escape(row.failure)}</td></tr>\n'
+        failure = f'<tr class="failure"><td colspan="{len(names)}">{html.escape(row.failure)}</td></tr>\n'
     return f"<tr>{line}</tr>\n{failure}"
+
+
+def _verdict(passed: bool) -> str:
+    return "pass" if passed else "FAIL"
 
 
 def _versions() -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..models.constraints import parse_constraint, parse_term
 from ..models.declarations import WORDS
 from ..models.problems import PROBLEMS, find_problem
-from ..seqform.errors import UnsupportedProblemError, nearest, shown
+from ..seqform.errors import UnsupportedProblemError
 from ..seqform.grammar import Grammar
 from ..seqform.parameters import Parameter, parameters_of
 
@@ -106,7 +106,7 @@ class Question:
             raise UnsupportedProblemError(f"{self.problem} needs one of --maximise and --minimise, got {received}")
         self.words: dict[str, str | tuple[str, ...]] = {name: _texts(said[name]) for name in parameters if name in said}
         self._values: dict[str, Any] = {
-            name: _read(name, parameters[name], str(word))
+            name: parameters[name].from_option(f"--{name}", str(word), UnsupportedProblemError)
             for name, word in self.words.items()
             if parameters[name].kind is not object
         }
@@ -118,7 +118,7 @@ class Question:
                 f"--player {said['player']}: {self.problem} solves for all players at once, so leave it out"
             )
         if str(said.get("player", 0)) not in ("0", "1"):
-            raise UnsupportedProblemError(f"--player {shown(said['player'], 60)}: expected 0 or 1")
+            raise UnsupportedProblemError(f"--player {said['player']}: expected 0 or 1")
         for name in said:
             if name not in parameters:
                 takers = ", ".join(other for other in PROBLEMS if name in question_parameters(other))
@@ -172,12 +172,3 @@ class Question:
 
 def _texts(word: Any) -> str | tuple[str, ...]:
     return str(word) if isinstance(word, int | str) else tuple(map(str, word))
-
-
-def _read(name: str, parameter: Parameter, text: str) -> Any:
-    """Return the value that a word says, refusing it by the name of its option."""
-    try:
-        return parameter.convert(text)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        hint = nearest(text, parameter.choices)
-        raise UnsupportedProblemError(f"--{name} {shown(text, 60)}{hint}: expected {parameter.expected}") from None

@@ -2,17 +2,119 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..models.games import load_game
 from ..seqform.errors import SolverError
 from ..solvers import Solution, Status, find_method, solve
 from .bank import Case, Suite, find_suite
 from .comparison import Comparison, compare, compare_with_value, unpaid_violation
-from .report import Report, Row
+from .table import Column, Findings, counted, decimals, magnitude
+from .table import Row as TableRow
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+
+
+def _value(row: "Row") -> str:
+    """Return a row's value; those of several players without their leading zeros."""
+    if isinstance(row.value, tuple):
+        return " ".join(f"{one:.3f}".replace("0.", ".", 1) for one in row.value)
+    return decimals(row.value or 0.0, 9)
+
+
+def _difference(row: "Row") -> str:
+    return magnitude(row.difference)
+
+
+def _error(row: "Row") -> str:
+    return magnitude(row.error)
+
+
+@dataclass(frozen=True)
+class Row(TableRow):
+    """One solve of a suite and its verdict.
+
+    Attributes
+    ----------
+    game, problem, method : str
+        The method with those of its options that are not defaults: ``cfr+ simultaneous``.
+    value : float, tuple of float or None
+        What the problem optimises: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if
+        the method broke down.
+    exact_value : float or None
+        What the value is held to: the known one for the exact solution, such as the game's reference value, and the
+        exact solution's value for every other row; ``None`` if neither is known.
+    difference : float or None
+        Of the objectives.
+    exploitability, violation : float or None
+        What the strategies prove.
+    tolerance : float
+        What the difference, the proven error and the violation are held to, in payoff units.
+    iterations : int or None
+    seconds : float or None
+        The solve alone.
+    question : str
+        The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
+        1/2``; by default the problem alone.
+    error : float or None
+        The error that the certificate proves: the exploitability for ``nash``, for other problems the gap.
+    """
+
+    game: str
+    problem: str
+    method: Annotated[str, Column("method", width=19)]
+    value: Annotated[float | tuple[float, ...] | None, Column("value", _value, missing="none", width=12)] = None
+    exact_value: float | None = None
+    difference: Annotated[float | None, Column("difference", _difference, short="differs")] = None
+    exploitability: float | None = None
+    violation: float | None = None
+    tolerance: Annotated[
+        float, Column("proven error", _error, short="error"), Column("tolerance", ".0e", short="at most")
+    ] = 0.0
+    iterations: Annotated[int | None, Column("iterations", ",", short="iter.")] = None
+    seconds: Annotated[float | None, Column("seconds", ".3f", short="s")] = None
+    question: str = ""
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "question", self.question or self.problem)
+
+
+@dataclass(frozen=True)
+class Report(Findings):
+    """All rows of a suite.
+
+    Attributes
+    ----------
+    suite : str
+    rows : tuple of Row
+    seconds : float
+        From start to end, compilation and building included.
+    interrupted : bool
+        Whether the suite was stopped, so that rows are missing.
+
+    Examples
+    --------
+    >>> from treeplex.validation import Report
+    >>> Report("quick", rows=(), seconds=0.0).summary
+    'nothing was checked'
+    """
+
+    suite: str
+    rows: tuple[Row, ...]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def scope(self) -> str:  # type: ignore[override]
+        """How many games the rows are about."""
+        return f" on {counted(len({row.game for row in self.rows}), 'game')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain numbers and strings, ready for JSON."""
+        return {"passed": self.passed, "suite": self.suite, "rows": [row.to_dict() for row in self.rows]}
 
 
 def run_suite(

@@ -2,8 +2,10 @@
 
 import dataclasses
 import typing
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Self
 
 #: The fewest characters that a column of a table has.
@@ -17,23 +19,29 @@ class Column:
     Parameters
     ----------
     heading : str
-    form : str
-        A format such as ``.4f``; or, with braces, a template such as ``{low:.3f} to {high:.3f}`` of the row's fields.
+    form : str or callable
+        A format such as ``.4f``; with braces, a template such as ``{low:.3f} to {high:.3f}`` of the row's fields; or
+        what makes text of the row.
     missing : str
         What is shown for ``None`` and for empty text.
     width : int
         How many characters it takes at least.
+    short : str
+        The heading on a narrow terminal, if it is another one.
     """
 
     heading: str
-    form: str = ""
+    form: "str | Callable[[Any], str]" = ""
     missing: str = ""
     width: int = _NARROWEST
+    short: str = ""
 
     def text(self, row: "Row", value: object) -> str:
         """Return what is shown of a row's value."""
         if value is None or value == "":
             return self.missing
+        if callable(self.form):
+            return self.form(row)
         return self.form.format(**vars(row)) if "{" in self.form else format(value, self.form)
 
 
@@ -86,6 +94,49 @@ class Row:
         return {column.heading: column.text(self, getattr(self, name)) for name, column, _ in columns_of(type(self))}
 
 
+class Findings:
+    """What a check found, row by row.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    seconds : float
+        From start to end, compilation and building included.
+    interrupted : bool
+        Whether the check was stopped, so that rows are missing.
+    scope : str
+        What the rows are about, as it follows their number in the summary.
+    """
+
+    rows: tuple[Row, ...]
+    seconds: float
+    interrupted: bool
+    scope = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are rows, none is missing and every one passed."""
+        return bool(self.rows) and not self.interrupted and not self.failed_rows
+
+    @property
+    def failed_rows(self) -> tuple[Row, ...]:
+        """The rows that did not pass."""
+        return tuple(row for row in self.rows if not row.passed)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one line."""
+        if not self.rows:
+            return "interrupted before the first row" if self.interrupted else "nothing was checked"
+        failed = f"{len(self.failed_rows)} failed" if self.failed_rows else "all passed"
+        ended = "interrupted after" if self.interrupted else "in"
+        return f"{counted(len(self.rows), 'row')}{self.scope}: {failed}, {ended} {self.seconds:.1f} s"
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain numbers and strings, ready for JSON."""
+
+
 class Curve:
     """A field that is a curve or a band of them: several entries of a row's dictionary."""
 
@@ -111,6 +162,8 @@ class TableLines:
     ----------
     first : Row
         Columns are as wide as the headings and this row need, with room for one more letter of text.
+    narrow : bool
+        Whether headings are short.
 
     Examples
     --------
@@ -126,22 +179,38 @@ class TableLines:
     ('thing     price', 'wine      12.00')
     """
 
-    def __init__(self, first: Row) -> None:
-        columns = columns_of(type(first))
-        shown = first.cells()
-        self._signs = ["<" if text else ">" for _, _, text in columns]
-        self._widths = [
-            max(len(column.heading), len(shown[column.heading]) + text, column.width) for _, column, text in columns
+    def __init__(self, first: Row, *, narrow: bool = False) -> None:
+        columns, shown = columns_of(type(first)), first.cells()
+        headings = [(narrow and column.short) or column.heading for _, column, _ in columns]
+        widths = [
+            max(len(heading), len(shown[column.heading]) + text, column.width)
+            for heading, (_, column, text) in zip(headings, columns, strict=True)
         ]
-        self.headings = self._joined([column.heading for _, column, _ in columns])
+        self._signs = ["<" if text else ">" for _, _, text in columns]
+        self._ends = list(accumulate(width + 1 for width in widths))
+        self.headings = self._joined(headings)
 
     def line(self, row: Row) -> str:
-        """Return the line of a row."""
+        """Return the line of a row; text that is too long takes the room of an empty cell after it."""
         return self._joined(list(row.cells().values()))
 
     def _joined(self, texts: list[str]) -> str:
-        parts = zip(texts, self._signs, self._widths, strict=True)
-        return " ".join(f"{text:{sign}{width}}" for text, sign, width in parts)
+        line = ""
+        for text, sign, end in zip(texts, self._signs, self._ends, strict=True):
+            line += f"{text:{sign}{max(0, end - len(line) - 1)}} "
+        return line[:-1]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> from treeplex.validation.table import counted
+    >>> counted(1, "row"), counted(2_000, "game")
+    ('1 row', '2,000 games')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def decimals(number: float, digits: int) -> str:

@@ -68,15 +68,13 @@ def behaviour_bound(
     sequence = treeplex.sequence(infoset, action)
     title = sequence_name(player, treeplex, sequence) or ""
     sense, bound, name = _bound(at_most, at_least, name, title)
-    terms, limit = behaviour_terms(treeplex, {sequence: 1}, bound)
-    return LinearConstraint(
-        player, terms, limit, name, sense, fixed=limit == 0 and len(terms) > 1, fingerprint=game.fingerprint
-    )
+    terms, limit, fixed = behaviour_terms(treeplex, {sequence: 1}, bound)
+    return LinearConstraint(player, terms, limit, name, sense, fixed=fixed, fingerprint=game.fingerprint)
 
 
 def behaviour_terms(
     treeplex: Treeplex, sequences: Mapping[int, Number], bound: Number
-) -> tuple[dict[int, Number], Number]:
+) -> tuple[dict[int, Number], Number, bool]:
     """Return the terms and the limit that bound a sum of probabilities of actions of one infoset.
 
     Parameters
@@ -90,17 +88,26 @@ def behaviour_terms(
     -------
     terms : dict of int to number
     limit : number
-        0, but where the infoset's inflow is the same for all plans.
+        0, but where all plans come to the infoset alike.
+    fixed : bool
+        Whether the bound stands in the terms.
     """
     infoset = int(treeplex.sequence_infosets[next(iter(sequences))])
-    start, stop = treeplex.inflow.indptr[infoset : infoset + 2].tolist()
-    sources = treeplex.inflow.indices[start:stop].tolist()
-    weights = treeplex.inflow.data[start:stop].tolist()
-    if sources == [0]:
-        return dict(sequences), bound if weights == [1.0] else to_fraction(weights[0]) * to_fraction(bound)
-    exact = to_fraction(bound)
-    less = {s: -(to_fraction(weight) * exact) for s, weight in zip(sources, weights, strict=True)}
-    return {**less, **sequences}, 0
+    reach, exact = constant_reach(treeplex, infoset), to_fraction(bound)
+    if reach is not None:
+        return dict(sequences), bound if reach == 1 else reach * exact, False
+    part = slice(*treeplex.inflow.indptr[infoset : infoset + 2])
+    sources = zip(treeplex.inflow.indices[part].tolist(), treeplex.inflow.data[part].tolist(), strict=True)
+    less = {source: -(to_fraction(weight) * exact) for source, weight in sources}
+    return {**less, **sequences}, 0, True
+
+
+def constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
+    """Return what comes to an infoset under all plans; ``None`` where it depends on the plan."""
+    part = slice(*treeplex.inflow.indptr[infoset : infoset + 2])
+    if treeplex.inflow.indices[part].tolist() != [0]:
+        return None
+    return to_fraction(float(treeplex.inflow.data[part][0]))
 
 
 def reach_bound(
@@ -261,7 +268,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
         values = np.zeros(0)
     if values.shape != (len(leaves),) or not np.isfinite(values).all():
         raise InvalidConstraintError(
-            f"the leaf values are {shown(leaf_values)}, expected {len(leaves)} finite numbers, one a leaf"
+            f"the leaf values are {shown(leaf_values)}, expected {len(leaves)} finite numbers, one per leaf"
         )
     player = 1 - opponent.player
     weights = leaves.chance * values * opponent.plan[leaves.sequences[:, opponent.player]]
@@ -290,7 +297,7 @@ def distance_bound(distance: Distance, *, at_most: Number, name: str | None = No
 
 
 def shown_number(number: Any, digits: int = 12) -> str:
-    """Return a number as names show it: exact ones whole, floats to so many digits."""
+    """Return a number as names show it: exact ones in full, floats to a number of digits."""
     return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
 
 

@@ -18,7 +18,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
-from .builders import behaviour_terms
+from .builders import behaviour_terms, constant_reach
 from .constraint import LinearConstraint, Sense
 from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
@@ -319,8 +319,7 @@ class TermReader(Tokens):
         infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}
         if len(played) == len(terms) and len(infosets) == 1:
             counts = Counter(term.sequences[0] for term in played)
-            scaled, limit = behaviour_terms(treeplex, counts, bound)
-            return scaled, limit, _constant_reach(treeplex, infosets.pop()) is None
+            return behaviour_terms(treeplex, counts, bound)
         coefficients, constant = self.linear(terms)
         return coefficients, bound - constant, False
 
@@ -348,7 +347,7 @@ class TermReader(Tokens):
 
     def _reach_of(self, term: Term, treeplex: Treeplex) -> Fraction:
         infoset = int(treeplex.sequence_infosets[term.sequences[0]])
-        reach = _constant_reach(treeplex, infoset)
+        reach = constant_reach(treeplex, infoset)
         if reach is None:
             name = one_line(f"{term.player}/{quoted_label(treeplex.infoset_labels[infoset])}", 60)
             where = "where it stands alone or beside other actions there"
@@ -359,14 +358,6 @@ class TermReader(Tokens):
                 "realization, plan(…)",
             )
         return reach
-
-
-def _constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
-    """Return what comes to an infoset under all plans; ``None`` where it depends on the plan."""
-    start, stop = treeplex.inflow.indptr[infoset : infoset + 2].tolist()
-    if treeplex.inflow.indices[start:stop].tolist() != [0]:
-        return None
-    return to_fraction(float(treeplex.inflow.data[start]))
 
 
 def _hint(text: str, known: Mapping[str, object]) -> str:

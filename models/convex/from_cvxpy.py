@@ -88,7 +88,7 @@ def affine_parts(expression: "cp.Expression", plan: "cp.Variable") -> tuple[sp.c
 def _parts_by_variable(
     expression: "cp.Expression", variables: "Sequence[cp.Variable]"
 ) -> tuple[list[sp.csr_array], Floats]:
-    """Return the coefficients of each variable, a row each entry of an affine expression, and the constants."""
+    """Return the coefficients of each variable, a row per entry of an affine expression, and the constants."""
     with ExitStack() as stack:
         for one in variables:
             stack.enter_context(valued(one, np.zeros(one.shape)))
@@ -99,16 +99,18 @@ def _parts_by_variable(
             slopes = {one: _differences(expression, one) - constants for one in variables}
     matrices = []
     for one in variables:
-        transposed = slopes.get(one, np.zeros((one.size, len(constants))))
+        shape = (one.size, len(constants))
+        transposed = slopes.get(one, sp.csc_array(shape))
         # cvxpy gives sparse matrices, and a bare number where the variable and the expression have one entry.
-        if not sp.issparse(transposed):
-            transposed = np.reshape(transposed, (one.size, len(constants)))
-        matrices.append(sp.csr_array(sp.csc_array(transposed).T))
+        transposed = transposed if sp.issparse(transposed) else np.reshape(transposed, shape)
+        matrix = sp.csr_array(sp.csc_array(transposed).T)
+        matrix.eliminate_zeros()
+        matrices.append(matrix)
     return matrices, constants
 
 
 def _differences(expression: "cp.Expression", variable: "cp.Variable") -> Floats:
-    """Return the values of an expression at the unit vectors of a variable, a row each."""
+    """Return the values of an expression at the unit vectors of a variable, one row per vector."""
     rows = []
     for unit in np.eye(variable.size):
         with valued(variable, unit.reshape(variable.shape, order="F")):
@@ -194,13 +196,10 @@ class _Reader:
     def _leave(self, expression: "cp.Expression", weights: sp.csr_array) -> None:
         """Note an expression that is not one of the terms."""
         count, size = weights.shape
-        flat = expression if expression.shape == () else expression.flatten(order="F")
         if count == size and not (weights - sp.eye_array(size)).nnz:
-            weighted = flat
+            weighted = expression if expression.shape == () else expression.flatten(order="F")
         else:
-            weighted = (
-                weights.toarray().item() * flat if count == size == 1 else weights @ expression.flatten(order="F")
-            )
+            weighted = weights @ expression.flatten(order="F")
         self.unknown.append((weighted, np.diff(weights.indptr) > 0))
 
     # The terms.

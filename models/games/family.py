@@ -28,11 +28,6 @@ class Reference:
     source: str
 
 
-def no_reference(rules: Any) -> Reference | None:
-    """Return nothing: the value of no game of the family is known."""
-    return None
-
-
 def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
     """Return the reference of a family whose games all have one value."""
     return lambda rules: Reference(value, source)
@@ -58,7 +53,7 @@ class Family:
     rules: Any
     summary: str
     citation: str
-    reference: Callable[[Any], Reference | None] = no_reference
+    reference: Callable[[Any], Reference | None]
 
     @property
     def name(self) -> str:

@@ -97,7 +97,7 @@ class Kuhn:
             infosets=(infosets,) * self.players,
         )
 
-    # A state is the cards dealt so far, one a player, and the actions so far as one string.
+    # A state is the cards dealt so far, one per player, and the actions so far as one string.
 
     def initial_state(self) -> tuple[tuple[str, ...], str]:
         """Return the state before the deal."""

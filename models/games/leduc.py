@@ -86,7 +86,7 @@ class Leduc:
         if cards <= self.players:
             raise InvalidGameError(
                 f"leduc: ranks = {self.ranks} and suits = {self.suits} make {cards} card{'s' * (cards > 1)}; "
-                f"expected at least {self.players + 1}, one a player and the public one"
+                f"expected at least {self.players + 1}, one per player and the public one"
             )
         if self.suits > MAX_NAMED_SUITS and not self.merge_suits:
             raise InvalidGameError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
-from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit
+from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
 
@@ -21,7 +21,7 @@ _FAMILIES = (
     liars_dice.FAMILY,
     goofspiel.FAMILY,
     *matrix_games.FAMILIES,
-    transit.FAMILY,
+    transit_family.FAMILY,
     *small_trees.FAMILIES,
 )
 _BY_NAME = {family.name: family for family in _FAMILIES}

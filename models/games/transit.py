@@ -1,19 +1,13 @@
-"""The transit game: crossing a patrolled grid. Its parameters, the grid, and the family in the registry."""
+"""The transit game: crossing a patrolled grid. Its parameters, and the grid."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
 
 from ...seqform.errors import InvalidGameError, shown
 from ...seqform.parameters import About, check_parameters
-from .family import Family, Reference
-
-if TYPE_CHECKING:
-    from ...seqform.functional import Functional
-    from ...seqform.game import Game
 
 #: Steps by compass direction, as changes of row and column; row 0 is the northernmost.
 DIRECTIONS = {
@@ -239,62 +233,3 @@ class Transit:
             return self.grid.cell(name)
         except InvalidGameError as error:
             raise InvalidGameError(f"{self.name}: {parameter}: {error}") from None
-
-
-class TransitFamily(Family):
-    """The transit game, which is built as flow polytopes rather than walked."""
-
-    def parts(self, rules: Transit) -> dict[str, Any]:
-        """Return the flow form, or the rules of the tree; both with the functional ``risk``."""
-        if rules.form == "histories":
-            from .transit_histories import TransitHistories
-
-            return {"rules": TransitHistories(rules), "functionals": _functionals}
-        return {
-            "sequence_form": partial(_flow_form, rules),
-            "functionals": _functionals,
-            "without_histories": "plans are flows over time and cell; form=histories has them, for very small games",
-        }
-
-
-def _flow_form(rules: Transit) -> Any:
-    from .transit_flow import transit_sequence_form
-
-    return transit_sequence_form(rules)
-
-
-def _functionals(game: "Game") -> "Mapping[str, Functional]":
-    from ...seqform.functional import Functional
-    from .transit_flow import risk_coefficients
-    from .transit_histories import risk_of_histories
-
-    rules = Transit(**game.parameters)
-    if rules.form == "flow":
-        coefficients = risk_coefficients(rules)
-    else:
-        coefficients = risk_of_histories(rules, game.sequence_form.treeplexes[1])
-    description = "probability that the patroller is away from the base at the end"
-    return {"risk": Functional(1, coefficients, description, fingerprint=game.fingerprint)}
-
-
-# By width, the other parameters at their defaults.
-_VALUES = {
-    "A": {2: -0.806271404, 3: -0.338045228, 4: -0.128733038},
-    "B": {2: -0.019618671, 3: 0.194089355, 4: 0.255168831},
-}
-
-
-def _reference(rules: Transit) -> Reference | None:
-    value = _VALUES[rules.model].get(rules.width)
-    if value is None or rules != Transit(width=rules.width, model=rules.model, form=rules.form):
-        return None
-    return Reference(value, "the linear program, its bounds within 1e-9 of each other")
-
-
-FAMILY = TransitFamily(
-    rules=Transit,
-    summary="Crossing a patrolled grid: an evader, and a patroller who should be back at its base",
-    citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI; T. Davis, K. Waugh, M. Bowling (2019), "
-    "AAAI, arXiv:1809.07893",
-    reference=_reference,
-)

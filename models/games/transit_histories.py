@@ -80,26 +80,20 @@ class TransitHistories:
 
     def child(self, state: State, action: str) -> State:
         """Return the state after a choice, or after a move has succeeded or failed."""
-        time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, patroller_aim, evader_end = state
-        if time < 0:
-            return State(0, self.game.grid.cell(action), patroller, action, patroller_seen, tally)
-        if patroller_aim is None:
+        if state.time < 0:
+            return state._replace(time=0, evader=self.game.grid.cell(action), evader_seen=action)
+        evader = state.evader
+        if state.patroller_aim is None:
             aim = self._steps[self._mover(state)][1][action]
-            if evader is not None and evader_aim is None:
-                return State(time, evader, patroller, f"{evader_seen}-{action}", patroller_seen, tally, aim)
-            patroller_seen = f"{patroller_seen}-{action}"
-            return self._settled(
-                State(time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, aim, None)
-            )
-        failed = action == "fails"
-        if evader is not None and evader_end is None:
-            end = evader if failed else evader_aim
-            evader_seen = evader_seen + FAILED if failed else evader_seen
-            return self._settled(
-                State(time, evader, patroller, evader_seen, patroller_seen, tally, evader_aim, patroller_aim, end)
-            )
-        patroller_seen = patroller_seen + FAILED if failed else patroller_seen
-        return self._next_step(state, patroller_seen, evader_end, patroller if failed else patroller_aim)
+            if evader is not None and state.evader_aim is None:
+                return state._replace(evader_seen=f"{state.evader_seen}-{action}", evader_aim=aim)
+            return self._settled(state._replace(patroller_seen=f"{state.patroller_seen}-{action}", patroller_aim=aim))
+        failed = FAILED if action == "fails" else ""
+        if evader is not None and state.evader_end is None:
+            end = evader if failed else state.evader_aim
+            return self._settled(state._replace(evader_seen=state.evader_seen + failed, evader_end=end))
+        end = state.patroller if failed else state.patroller_aim
+        return self._next_step(state, state.patroller_seen + failed, state.evader_end, end)
 
     def infoset(self, state: State) -> str:
         """Return what the mover has done and seen."""

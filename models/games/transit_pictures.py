@@ -52,7 +52,7 @@ _PAUSE = 4  # how many steps long an animation rests at its end
 def draw_occupancy(
     game: Game, strategies: Strategy | Profile | Mapping[str, Strategy], *, times: Sequence[int] | None = None
 ) -> "Figure":
-    """Draw where a player of the transit game is, at several times: one grid a time, darker where it is likelier.
+    """Draw where a player of the transit game is, at several times: one grid per time, darker where it is likelier.
 
     The base is framed, and a dashed line separates the eastern column. All grids have one scale, which is
     logarithmic from 0.001 to 1, so that small probabilities show.
@@ -129,7 +129,7 @@ def animate_occupancy(
     *,
     seconds: float = 0.6,
 ) -> None:
-    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame a time.
+    """Write an animation of where a player of the transit game is: a ``.gif`` that repeats, with one frame per time.
 
     Strategies are side by side; colours and marks are those of :func:`draw_occupancy`. The same strategies give the
     same file, with the same release of matplotlib.
@@ -345,15 +345,19 @@ def _grid_panels(
     height = top + rows * pitch + _BELOW
     figure = Figure(figsize=(width, height))
 
-    def place(x: float, y: float, wide: float, high: float) -> None:
-        figure.add_axes((x / width, y / height, wide / width, high / height))
-
+    places = figure.add_gridspec(
+        rows,
+        columns,
+        left=(left + _EDGE) / width,
+        right=1.0 - _EDGE / width,
+        top=1.0 - (top + above) / height,
+        bottom=(_BELOW + below) / height,
+        wspace=_GAP / across,
+        hspace=2.0 * (above + below) / across,
+    )
     for number in range(count):
-        row, column = divmod(number, columns)
-        x, y = left + _EDGE + column * (across + _GAP), height - top - row * pitch - above - across / 2
-        place(x, y, across, across / 2)
-    long = 0.6 * width
-    place((width - long) / 2, 0.72, long, 0.1)
+        figure.add_subplot(places[divmod(number, columns)])
+    figure.add_axes((0.2, 0.72 / height, 0.6, 0.1 / height))
     return figure
 
 

@@ -22,7 +22,7 @@ _Label = tuple[str, tuple[str, ...], tuple[tuple[int, str], ...], float]
 _SAME = 1e-12
 #: Characters of a name that had to be made printable.
 _LONGEST_NAME = 1000
-#: How many numbers a dense array of functions, a column each, may hold.
+#: How many numbers a dense array of functions, one per column, may hold.
 _LARGEST = 1 << 19
 
 

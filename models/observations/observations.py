@@ -205,7 +205,7 @@ def _checked_counts(given: Any, view: ObserverTree) -> Counts:
         counts = np.zeros(0, dtype=object)
     if counts.shape != (view.num_classes,) or counts.dtype.kind not in "iu":
         raise PlayLogError(
-            f"the counts are {shown(given, 60)}, expected {view.num_classes} whole numbers: one a class of the observer"
+            f"the counts are {shown(given, 60)}, expected {view.num_classes} whole numbers, one per class"
         )
     wrong = (counts < 0) | ((counts > 0) & ~view.terminal)
     if wrong.any():

@@ -255,7 +255,7 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
     """
     rules = game.rules
     if not isinstance(rules, Leduc):
-        raise InvalidStrategyError(f"abstraction {shown(text, 60)} is of leduc, not of {one_line(game.spec, 60)}")
+        raise InvalidStrategyError(f"abstraction {shown(text, 60)} is for leduc, not for {one_line(game.spec, 60)}")
     rounds = text.split("/")
     if len(rounds) != 2:
         raise InvalidStrategyError(
@@ -308,7 +308,9 @@ def _groups(groups: list[str], ranks: tuple[str, ...], which: str) -> dict[str, 
             raise InvalidStrategyError(f"abstraction: the {which} round has an empty bucket, expected ranks")
         for rank in _ranks(group, ranks, which):
             if rank in found:
-                raise InvalidStrategyError(f"abstraction: rank {rank} stands twice in the {which} round, expected once")
+                raise InvalidStrategyError(
+                    f"abstraction: rank {rank} appears twice in the {which} round, expected once"
+                )
             found[rank] = group
     missing = [rank for rank in ranks if rank not in found]
     if missing:

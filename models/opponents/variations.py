@@ -56,8 +56,8 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
     parts, shares = list(strategies), list(weights)
     if not parts or len(parts) != len(shares):
         raise InvalidStrategyError(
-            f"a mixture of {len(parts)} strategies with {len(shares)} weights: expected one weight a strategy, and at "
-            "least one strategy"
+            f"a mixture of {len(parts)} strategies with {len(shares)} weights: expected one weight per strategy, and "
+            "at least one strategy"
         )
     for strategy in parts:
         check_type(strategy, "a part of the mixture", InvalidStrategyError, Strategy)

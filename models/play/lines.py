@@ -64,7 +64,7 @@ def decoded(line: bytes) -> Any:
     ({'seat': 0}, None)
     """
     if len(line) > LONGEST:
-        raise BadLineError("too long", f"it is longer than {LONGEST:,} bytes, expected one game a line")
+        raise BadLineError("too long", f"it is longer than {LONGEST:,} bytes, expected one game per line")
     try:
         text = line.decode("utf-8").strip("\ufeff \t\r\n")  # logs that begin with a byte order mark may be joined
     except UnicodeDecodeError as error:
@@ -93,7 +93,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise BadLineError("malformed", f"the key {shown(twice, 60)} stands there twice, expected once")
+        raise BadLineError("malformed", f"the key {shown(twice, 60)} appears twice, expected once")
     return record
 
 

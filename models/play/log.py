@@ -323,7 +323,7 @@ class _Count:
 
 
 class PlayLogWriter:
-    """Writes a log of play, a line a game, in whole lines whatever happens; to be used in a ``with`` statement.
+    """Writes a log of play, one line per game, whole lines even if interrupted; use it in a ``with`` statement.
 
     Parameters
     ----------

@@ -153,6 +153,9 @@ PROBABILITY_TOLERANCE = 1e-5
 
 _MAX_BITS = 2000  # 602 digits
 _TOO_LONG = f"a fraction of more than {MAX_DIGITS} digits"
+_TOO_LARGE = "is larger than every float"
+# Numbers of as many digits with an exponent beyond this are too large or too long, whatever their digits are.
+_FARTHEST = 2 * MAX_DIGITS
 
 
 def parse_number(text: str) -> int | Fraction:
@@ -179,18 +182,13 @@ def parse_number(text: str) -> int | Fraction:
     mantissa, _, exponent = numerator.lower().partition("e")
     if max(len(mantissa), len(denominator)) > MAX_DIGITS or len(exponent) > 6:
         raise InvalidGameError(f"has more than {MAX_DIGITS} digits")
-    if slash:
-        if not int(denominator):
-            raise InvalidGameError("divides by zero")
-        return _checked(Fraction(int(numerator), int(denominator)))
-    whole, _, decimals = mantissa.partition(".")
-    digits = int(whole + decimals)
-    scale = int(exponent or 0) - len(decimals)
-    if not digits:
+    if slash and not int(denominator):
+        raise InvalidGameError("divides by zero")
+    if not mantissa.strip("+-0."):
         return 0
-    if scale >= 0:
-        return _checked(Fraction(digits * 10 ** min(scale, 2 * MAX_DIGITS)))
-    return _checked(Fraction(digits, 10 ** min(-scale, 2 * MAX_DIGITS)))
+    if abs(int(exponent or 0)) > _FARTHEST:  # the number itself would fill the memory
+        raise InvalidGameError(_TOO_LARGE if int(exponent) > 0 else f"is {_TOO_LONG}")
+    return _checked(Fraction(text))
 
 
 def add(first: int | Fraction, second: int | Fraction) -> int | Fraction:
@@ -211,7 +209,7 @@ def _checked(value: Fraction) -> int | Fraction:
     try:
         float(value)
     except OverflowError:
-        raise InvalidGameError("is larger than every float") from None
+        raise InvalidGameError(_TOO_LARGE) from None
     if value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > _MAX_BITS:
         raise InvalidGameError(f"is {_TOO_LONG}")
     return value.numerator if value.denominator == 1 else value
@@ -254,8 +252,8 @@ def normalised(probabilities: Sequence[int | Fraction]) -> tuple[int | Fraction,
 def format_payoff(value: Number) -> str:
     """Return a payoff as text: an integer, the shortest decimal that rounds to a float, or a fraction.
 
-    A fraction that equals the shortest decimal of a float is written as this decimal, so that the text depends on the
-    value alone.
+    A fraction that equals the shortest decimal of a float is written as this decimal, so that the text only depends
+    on the value.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
     Notes
     -----
     - Labels become text. Infosets whose texts are empty or equal go by their numbers, such actions get ``_1``,
-      ``_2``, … after them. Gambit, from version 16.7 on, takes labels of printable ASCII characters alone, without
+      ``_2``, … after them. Gambit, from version 16.7 on, only takes labels of printable ASCII characters, without
       blanks at their ends or two in a row.
     - Payoffs are written as integers, as the shortest decimal that rounds to a float, or as fractions, see
       :func:`~treeplex.seqform.interchange.efg_text.format_payoff`; chance probabilities as fractions, divided by

@@ -219,7 +219,7 @@ def to_json(data: Any) -> str:
 
 
 def from_json(text: str | bytes) -> Any:
-    """Read JSON that nobody vouches for.
+    """Read JSON from an untrusted source.
 
     Raises
     ------
@@ -232,9 +232,9 @@ def from_json(text: str | bytes) -> Any:
             text = text.decode("utf-8-sig")
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
-        raise GameFileError(f"no JSON: {one_line(error.msg)}", error.lineno, error.colno) from None
+        raise GameFileError(f"not JSON: {one_line(error.msg)}", error.lineno, error.colno) from None
     except UnicodeDecodeError as error:
-        raise GameFileError(f"no UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
+        raise GameFileError(f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
     except GameFileError:
         raise
     except ValueError:  # Python's limit on the digits of an integer

@@ -255,7 +255,7 @@ def write_archive(path: str | Path, metadata: Mapping[str, Any], arrays: Mapping
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Read an ``.npz`` file that nobody vouches for.
+    """Read an ``.npz`` file from an untrusted source.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArra
     except GameFileError as error:
         raise GameFileError(f"its metadata cannot be read: {error}") from None
     if not isinstance(read, dict):
-        raise ValueError("its metadata is not JSON object")
+        raise ValueError("its metadata is not a JSON object")
     return read, arrays
 
 

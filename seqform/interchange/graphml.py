@@ -17,7 +17,7 @@ The id of a node is text in GraphML: one that is a decimal integer of up to 18 d
 What ``networkx.write_graphml`` makes of a graph with these attributes is read too. GraphML has no tuples, so payoffs
 must be made text first: ``1, -1``, ``(1, -1)`` and ``[1, -1]`` are all read.
 
-Files are read as from anybody: document types, and with them entities, are refused.
+Files are not trusted: document types, and with them entities, are refused.
 """
 
 import re
@@ -177,7 +177,7 @@ def parse_graphml(text: str | bytes) -> GameTree:
 JSON = "json:"
 #: Node ids that are read as integers.
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-# Nothing in GraphML is nested deeper, but for what other programs add to it.
+# Nothing in GraphML is nested deeper, except what other programs add to it.
 _MAX_DEPTH = 200
 
 
@@ -227,14 +227,14 @@ class ElementReader:
             self.parser.Parse(text, True)
         except expat.ExpatError as error:
             raise GameFileError(
-                f"no XML: {one_line(expat.ErrorString(error.code))}", error.lineno, error.offset + 1
+                f"not XML: {one_line(expat.ErrorString(error.code))}", error.lineno, error.offset + 1
             ) from None
         except GameFileError:
             raise
         except (ValueError, LookupError) as error:  # an encoding that Python does not have, a surrogate
-            raise GameFileError(f"no XML: {one_line(str(error))}") from None
+            raise GameFileError(f"not XML: {one_line(str(error))}") from None
         if not self.graphs:
-            raise GameFileError("no GraphML: the element <graph> is missing")
+            raise GameFileError("not GraphML: the element <graph> is missing")
         builder = GraphBuilder(self.about)
         for (node,), attributes, line in self.found["node"]:
             builder.add_node(node, self._with_defaults("node", attributes), "<node>", line)
@@ -270,7 +270,7 @@ class ElementReader:
             if tag in ("hyperedge", "port", "endpoint", "graph"):
                 raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
             if not parent:
-                raise GameFileError(f"no GraphML: the outermost element is <{one_line(tag, 40)}>, expected <graphml>")
+                raise GameFileError(f"not GraphML: the outermost element is <{one_line(tag, 40)}>, expected <graphml>")
             self.skipped = 1  # other programs' own elements
             return
         self.open.append(tag)

@@ -109,7 +109,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
     Returns
     -------
     SequenceForm
-        With the labels that were written, and so, but for round-off, the same fingerprint.
+        With the labels that were written, and so, except for round-off, the same fingerprint.
 
     Raises
     ------

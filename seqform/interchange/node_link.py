@@ -38,21 +38,13 @@ _FORMAT, _VERSION = "treeplex game", 1
 EXPANSION = 64
 
 
-def _as_it_is(value: Any) -> Any:
-    return value  # GameTree checks it
-
-
 def _encode_payoffs(payoffs: Any) -> list[Any]:
     return [encode_number(number) for number in payoffs]
 
 
-def _encode_player(player: Any) -> int:
-    return int(player)
-
-
 #: The attributes that belong to the game, in the order in which files have them, and how each is written and read.
 NODE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "player": (_encode_player, _as_it_is),
+    "player": (int, lambda player: player),  # GameTree checks it
     "infoset": (encode, decode),
     "payoffs": (_encode_payoffs, decode_payoffs),
     "public": (encode, decode),
@@ -206,7 +198,7 @@ class GraphBuilder:
         self._alike: dict[int, list[Hashable]] = {}  # and the others
 
     def add_node(self, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
-        """Add a node that a file has, or refuse one that stands there twice."""
+        """Add a node that a file has, or refuse one that is there already."""
         if node is None:  # which networkx does not take
             raise GameFileError(f"{where}: a node is called null", line)
         for label in (node, attributes.get("infoset"), attributes.get("public")):
@@ -218,7 +210,7 @@ class GraphBuilder:
     def add_edge(
         self, source: Hashable, target: Hashable, attributes: dict[str, Any], where: str, line: int | None = None
     ) -> None:
-        """Add an edge that a file has, or refuse one that stands there twice or has no nodes to join."""
+        """Add an edge that a file has, or refuse one that is there already or has no nodes to join."""
         self._check_hash(attributes.get("action"), where, line)
         for node in (source, target):
             if node not in self.graph:

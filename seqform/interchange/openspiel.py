@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from ..errors import InvalidGameError, MissingExtraError, UnknownGameError, nearest, one_line, shown
 from ..game import Game
+from ..grammar import Grammar
 from ..rules import CHANCE, TERMINAL, Number
 
 __doctest_requires__ = ("pyspiel",)
@@ -313,6 +314,8 @@ _DEEPEST = 10
 # The parameters that count players.
 _PLAYERS = ("players", "num_players", "numPlayers")
 
+_GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError, prefix="OpenSpiel: ")
+
 # They read whatever file they are told to, and quote it where it is not a game.
 _FILE_GAMES = ("efg_game", "nfg_game")
 
@@ -397,7 +400,8 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> str:
         raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} stands in {depth} games; expected at most {_DEEPEST}")
     defaults = kinds[name].parameter_specification
     values: dict[str, str] = {}
-    for item in _items(inside[:-1]):
+    inside = inside[:-1].strip()
+    for item in _GRAMMAR.items(name, inside, ",") if inside else ():
         key, equals, value = (part.strip() for part in item.partition("="))
         if not (key and equals):
             raise InvalidGameError(f"OpenSpiel: {shown(item, 60)} is not a parameter of {name}; expected key=value")
@@ -428,18 +432,6 @@ def _check_range(kind: Any, key: str, value: str) -> None:
         raise InvalidGameError(
             f"OpenSpiel: {kind.short_name}: {key} = {one_line(value, 40)}; expected an integer from {low} to {high}"
         )
-
-
-def _items(text: str) -> Iterator[str]:
-    """Split at the commas that are in no bracket."""
-    depth, start = 0, 0
-    for place, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if char == "," and depth == 0:
-            yield text[start:place]
-            start = place + 1
-    if text[start:].strip() or start:
-        yield text[start:]
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from ..arrays import Floats
 from ..checks import check_type
 from ..errors import InvalidGameError, InvalidStrategyError, MissingExtraError, one_line, shown
 from ..game import Game
+from ..histories import walk
 from ..strategy import Profile, Strategy, checked_player
 from .openspiel import PREFIX, OpenSpielRules, import_pyspiel, openspiel_game, reason, silent_stderr
 
@@ -155,10 +156,10 @@ def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy
     if not callable(getattr(policy, "action_probabilities", None)):
         raise InvalidStrategyError(f"{shown(policy)} is not a policy of OpenSpiel: it has no action_probabilities")
     missing = {each: set(treeplexes[each].infoset_labels) for each in vectors}
-    stack = [rules.initial_state()]
-    while stack and any(missing.values()):
-        state = stack.pop()
-        who = rules.player(state)
+    for history in walk(rules):
+        if not any(missing.values()):
+            break
+        state, who = history.state, history.player
         if who in vectors:
             label = rules.infoset(state)
             if label in missing[who]:
@@ -166,7 +167,6 @@ def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy
                 infoset = treeplexes[who].find_infoset(label)
                 assert infoset is not None
                 _read(vectors[who], int(treeplexes[who].offsets[infoset]), policy, state, who, label)
-        stack.extend(state.child(action) for action in reversed(state.legal_actions()))
     return [Strategy(game, who, vector) for who, vector in vectors.items()]
 
 

@@ -6,15 +6,13 @@ from typing import Any, ClassVar
 
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError, shown
-from ...seqform.parameters import check_parameters
 from ..methods.base import Averaging, Base, Iterate, Updates
-from ..methods.regret import BASES, RegretMethod
-from ..methods.rules import Rule
+from ..methods.regret import BasedMethod
 from .value_functions import CallableValue, RememberingValue, ValueFunction
 
 
 @dataclass(frozen=True)
-class DepthLimitedCFR(RegretMethod):
+class DepthLimitedCFR(BasedMethod):
     """Depth-limited steps by regret minimisation above the limit, with a value function below it.
 
     The other methods for these problems iterate on all that is left of the game at each step, which is the exact value
@@ -64,27 +62,14 @@ class DepthLimitedCFR(RegretMethod):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value_function(self.value))
-        check_parameters(self, UnknownMethodError)
+        super().__post_init__()
         if self.iterate != "average":
             raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average")
-        if self.averaging is None:
-            object.__setattr__(self, "averaging", BASES[self.base]().averaging)
-        super().__post_init__()
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The base, and the value function."""
         return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
-
-    @property
-    def base_method(self) -> RegretMethod:
-        """The method above the limit."""
-        return BASES[self.base](updates=self.updates, averaging=self.averaging_power)
-
-    @property
-    def local_rule(self) -> Rule:
-        """That of the base."""
-        return self.base_method.local_rule
 
     def fresh_value(self) -> ValueFunction:
         """Return the value function without a memory of other solves."""

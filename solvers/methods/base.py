@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from ...models.preferences import preferences_of
 from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
-from ...seqform.parameters import About
+from ...seqform.parameters import About, check_parameters
+from .rules import LocalBias
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
 #: What averaging means.
@@ -73,9 +74,25 @@ class Method:
     default_iterations: ClassVar[int] = 2**31 - 1
     backend: ClassVar[str | Callable[..., Any]] = ""
 
+    def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
 
-def settle_preferences(method: Any) -> None:
-    """Keep the preferences of a method for styles as a tuple, and refuse a vulnerability of nothing."""
-    object.__setattr__(method, "prefer", tuple(preferences_of(method.prefer)))
-    if method.vulnerability and not method.prefer:
-        raise UnknownMethodError(f"{method.name}: vulnerability = {method.vulnerability!r} without any preference")
+
+class PreferringMethod(Method):
+    """A method for styles, whose local rule is biased to preferred actions."""
+
+    prefer: Any
+    vulnerability: float
+    units: Literal["conditional", "counterfactual"]
+    rule: Literal["rm", "br"]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "prefer", tuple(preferences_of(self.prefer)))
+        if self.vulnerability and not self.prefer:
+            raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without any preference")
+
+    @property
+    def bias(self) -> LocalBias:
+        """The preferences."""
+        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
-from ...seqform.errors import UnknownMethodError
-from ...seqform.parameters import About, check_parameters
+from ...seqform.parameters import About
 from .base import Method
 
 #: What linear programs can do.
@@ -38,9 +37,6 @@ class HiGHS(Method):
     large: ClassVar[int] = 6_000
     #: The same in flow polytopes, on which the simplex method is slow.
     large_flow: ClassVar[int] = 1_000
-
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -114,9 +110,6 @@ class Rational(Method):
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
 
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
-
 
 @dataclass(frozen=True)
 class DepthLimitedLP(Method):
@@ -151,6 +144,3 @@ class DepthLimitedLP(Method):
     serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
     backend: ClassVar[str] = "step-programs"
     default_tolerance: ClassVar[float] = 1e-7
-
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)

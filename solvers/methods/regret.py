@@ -17,10 +17,10 @@ from .base import (
     Precision,
     PreferenceRule,
     Preferences,
+    PreferringMethod,
     Units,
     Updates,
     Vulnerability,
-    settle_preferences,
 )
 from .rules import DualRule, LocalBias, Rule
 
@@ -79,7 +79,7 @@ class RegretMethod(Method):
     accumulation: ClassVar[Rule] = rules.CFR
 
     def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
+        super().__post_init__()
         # One spelling of each power, so that equal methods compare equal.
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
@@ -197,8 +197,30 @@ class PCFRPlus(RegretMethod):
 BASES: dict[str, type[RegretMethod]] = {"cfr": CFR, "cfr+": CFRPlus, "dcfr": DCFR, "pcfr+": PCFRPlus}
 
 
+class BasedMethod(RegretMethod):
+    """A method whose regrets accumulate as those of another, its ``base``, and whose averaging is that of it."""
+
+    base: str
+
+    def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
+        if self.averaging is None:
+            object.__setattr__(self, "averaging", BASES[self.base].averaging)
+        super().__post_init__()
+
+    @property
+    def base_method(self) -> RegretMethod:
+        """The method whose regrets these are."""
+        return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
+
+    @property
+    def local_rule(self) -> Rule:
+        """That of the base."""
+        return self.base_method.local_rule
+
+
 @dataclass(frozen=True)
-class CCFR(RegretMethod):
+class CCFR(BasedMethod):
     """Constrained counterfactual regret minimisation: the multipliers of constraints learn beside the players.
 
     Parameters
@@ -270,21 +292,10 @@ class CCFR(RegretMethod):
     name: ClassVar[str] = "ccfr"
     serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
 
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
-        if self.averaging is None:
-            object.__setattr__(self, "averaging", BASES[self.base]().averaging)
-        super().__post_init__()
-
-    @property
-    def base_method(self) -> RegretMethod:
-        """The method of the players."""
-        return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
-
     @property
     def local_rule(self) -> Rule:
         """That of the base; regrets of the base ``dcfr`` grow besides."""
-        rule = self.base_method.local_rule
+        rule = super().local_rule
         return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
 
     @property
@@ -335,7 +346,7 @@ class CFVFP(RegretMethod):
 
 
 @dataclass(frozen=True)
-class PrefCFR(RegretMethod):
+class PrefCFR(PreferringMethod, BasedMethod):
     """Preference-CFR: regret minimisation that is biased towards a style, and may pay for it.
 
     With R̄ the averaged regrets, an infoset plays its actions in proportion to δ (R̄ − β)⁺, and where no regret is
@@ -388,25 +399,3 @@ class PrefCFR(RegretMethod):
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     name: ClassVar[str] = "pref-cfr"
-
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
-        settle_preferences(self)
-        if self.averaging is None:
-            object.__setattr__(self, "averaging", BASES[self.base]().averaging)
-        super().__post_init__()
-
-    @property
-    def base_method(self) -> RegretMethod:
-        """The method whose regrets these are."""
-        return BASES[self.base](updates=self.updates, averaging=self.averaging_power, iterate=self.iterate)
-
-    @property
-    def local_rule(self) -> Rule:
-        """That of the base."""
-        return self.base_method.local_rule
-
-    @property
-    def bias(self) -> LocalBias:
-        """The preferences."""
-        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
-from ...seqform.errors import UnknownMethodError
-from ...seqform.parameters import About, check_parameters
-from .base import Method, PreferenceRule, Preferences, SampleAveraging, Units, Vulnerability, settle_preferences
+from ...seqform.parameters import About
+from .base import Method, PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
 from .rules import LocalBias, SamplingRule
 
 
@@ -39,9 +38,6 @@ class MCCFR(Method):
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
     backend: ClassVar[str] = "sampling"
-
-    def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
         """Return what is sampled in a game of so many players, and how strategies are averaged."""
@@ -134,7 +130,7 @@ class OutcomeSamplingMCCFR(MCCFR):
 
 
 @dataclass(frozen=True)
-class ESPrefCFR(ExternalSamplingMCCFR):
+class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
     """Preference-CFR on external samples: equilibria in a chosen style, by the regrets of sampled walks.
 
     Parameters
@@ -184,12 +180,3 @@ class ESPrefCFR(ExternalSamplingMCCFR):
     )
 
     name: ClassVar[str] = "es-pref-cfr"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        settle_preferences(self)
-
-    @property
-    def bias(self) -> LocalBias:
-        """The preferences."""
-        return LocalBias(self.prefer, self.vulnerability, self.units, greedy=self.rule == "br")

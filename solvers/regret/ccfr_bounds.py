@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...models.problems import ConstrainedNash
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.polytope import Treeplex
@@ -89,13 +90,11 @@ class MeasuredRun:
                 "the multipliers of this run are free, and the theorems are about bounded ones: pose the problem with "
                 "a penalty, solve it by CCFR(beta=…), or give here a beta that they did not exceed"
             )
-        if beta is not None and (
-            isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 < beta < math.inf
-        ):
-            raise UnsupportedProblemError(f"beta is {shown(beta)}, expected a number above 0")
+        if beta is not None:
+            beta = check_number(beta, "beta", UnsupportedProblemError, "(0, inf)")
         if known is not None and beta is not None and beta != known:
             raise UnsupportedProblemError(f"beta is {beta:g}, but the multipliers of this run are bounded by {known:g}")
-        chosen = known if known is not None else float(beta or 0.0)
+        chosen = known if known is not None else beta or 0.0
         if not chosen > 0.0:
             raise UnsupportedProblemError(f"the multipliers are bounded by {chosen:g}, and the theorems divide by that")
         peak = max(self.rows.multipliers(self.state.multipliers.tallies[2]).values(), default=0.0)
@@ -208,7 +207,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
 def _check_covered(solution: Any) -> None:
     """Refuse what the theorems are not about."""
     if not isinstance(solution, Solution) or not isinstance(solution.problem, ConstrainedNash):
-        raise UnsupportedProblemError(f"{shown(solution)} is no solution of a constrained problem")
+        raise UnsupportedProblemError(f"{shown(solution)} is not a solution of a constrained problem")
     method = solution.method
     recipe = 'CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant" or "decreasing")'
     if not isinstance(method, CCFR):
@@ -396,118 +395,97 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     >>> [(one.name, one.measured) for one in found.bounds][:2]
     [('theorem 1', True), ('theorem 1', False)]
     """
-    return _Report(MeasuredRun(solution, beta)).record()
+    run = MeasuredRun(solution, beta)
+    problem, both = run.problem, range(2)
+    regrets = tuple(run.regret(player) for player in both)
+    multiplier_regrets = tuple(run.multiplier_regret(player) for player in both)
+    found = CCFRBounds(
+        iterations=run.iterations,
+        beta=run.beta,
+        constants=bound_constants(problem),
+        regrets=regrets,
+        infoset_regrets=tuple(run.infoset_regret(player) for player in both),
+        multiplier_regrets=multiplier_regrets,
+        total_regret=(sum(regrets) + sum(multiplier_regrets)) / run.iterations,
+        exploitability=constrained_exploitability(problem, run.profile),
+        violations={one.name: max(0.0, one.value(run.plans[one.player])) for one in problem.constraints},
+        bounds=(),
+    )
+    least = [least_violation(problem, player) for player in both]
+    steps = [run.step_regret_bound(player) for player in both]
+    bounds = [
+        *_of_exploitability(found, max(least), sum(steps)),
+        *_of_violations(found, problem, least),
+        *_of_prices(found, _prices(problem, least), sum(steps)),
+        *_of_regrets(found, problem, steps),
+    ]
+    # Those that start from constants are about runs that began without regrets.
+    return replace(found, bounds=tuple(one for one in bounds if run.fresh or one.measured))
 
 
-class _Report:
-    """What a run has measured, and what bounds it."""
+def _bound(
+    found: CCFRBounds, name: str, quantity: str, actual: float, bound: float, measured: bool, unit: float = 1.0
+) -> Bound:
+    """Return a bound; ``unit`` is what a unit of payoff comes to in it."""
+    slack = ROUND_OFF * (abs(actual) + unit * (found.constants.payoff_range or 1.0))
+    return Bound(name, quantity, actual, bound, measured, slack)
 
-    def __init__(self, run: MeasuredRun) -> None:
-        self.run = run
-        self.problem, self.beta, self.iterations, self.fresh = run.problem, run.beta, run.iterations, run.fresh
-        both = range(2)
-        self.constants = bound_constants(self.problem)
-        self.of_player = [bound_constants(self.problem, player) for player in both]
-        self.regrets = tuple(run.regret(player) for player in both)
-        self.infoset_regrets = tuple(run.infoset_regret(player) for player in both)
-        self.multiplier_regrets = tuple(run.multiplier_regret(player) for player in both)
-        self.total = (sum(self.regrets) + sum(self.multiplier_regrets)) / run.iterations
-        self.exploitability = constrained_exploitability(self.problem, run.profile)
-        self.violations = {one.name: max(0.0, one.value(run.plans[one.player])) for one in self.problem.constraints}
-        self.least = [least_violation(self.problem, player) for player in both]
-        self.step_bounds = [run.step_regret_bound(player) for player in both]
 
-    def record(self) -> CCFRBounds:
-        """Return all of it."""
-        bounds = [*self._of_exploitability(), *self._of_violations(), *self._of_prices(), *self._of_regrets()]
-        return CCFRBounds(
-            iterations=self.iterations,
-            beta=self.beta,
-            constants=self.constants,
-            regrets=self.regrets,
-            infoset_regrets=self.infoset_regrets,
-            multiplier_regrets=self.multiplier_regrets,
-            total_regret=self.total,
-            exploitability=self.exploitability,
-            violations=self.violations,
-            bounds=tuple(bounds),
-        )
+def _of_exploitability(found: CCFRBounds, least: float, steps: float) -> Iterator[Bound]:
+    known, actual = (found.constants, found.beta, found.iterations), found.exploitability
+    name = "theorem 5" if least > 0.0 else "theorem 1"
+    yield _bound(found, name, "exploitability", actual, found.total_regret, measured=True)
+    a_priori = exploitability_bound(*known, sum(found.multiplier_regrets))
+    yield _bound(found, name, "exploitability", actual, a_priori, measured=False)
+    if not least > 0.0:
+        a_priori = exploitability_bound(*known, steps)
+        yield _bound(found, "corollary 3.1", "exploitability", actual, a_priori, measured=False)
 
-    def _bound(self, name: str, quantity: str, actual: float, bound: float, measured: bool, unit: float = 1.0) -> Bound:
-        """Return a bound; ``unit`` is what a unit of payoff comes to in it."""
-        slack = ROUND_OFF * (abs(actual) + unit * (self.constants.payoff_range or 1.0))
-        return Bound(name, quantity, actual, bound, measured, slack)
 
-    def _of_exploitability(self) -> list[Bound]:
-        what, actual = "exploitability", self.exploitability
-        name, corollary = ("theorem 5", None) if max(self.least) > 0.0 else ("theorem 1", "corollary 3.1")
-        found = [self._bound(name, what, actual, self.total, measured=True)]
-        if self.fresh:
-            known = (self.constants, self.beta, self.iterations)
-            a_priori = exploitability_bound(*known, sum(self.multiplier_regrets))
-            found.append(self._bound(name, what, actual, a_priori, measured=False))
-            if corollary is not None:
-                bound = exploitability_bound(*known, sum(self.step_bounds))
-                found.append(self._bound(corollary, what, actual, bound, measured=False))
-        return found
+def _of_violations(found: CCFRBounds, problem: ConstrainedNash, least: Sequence[float]) -> Iterator[Bound]:
+    for player in range(2):
+        own = problem.of_player(player)
+        if not own:
+            continue
+        constants, regret = bound_constants(problem, player), found.multiplier_regrets[player]
+        actual = sum(found.violations[one.name] for one in own)
+        name, what = "theorem 5" if least[player] > 0.0 else "theorem 2", f"violations of player {player}"
+        spent = (found.regrets[player] + regret) / found.iterations + constants.payoff_range
+        yield _bound(found, name, what, actual, least[player] + spent / found.beta, True, 1.0 / found.beta)
+        a_priori = violation_bound(constants, found.beta, found.iterations, regret, least[player])
+        yield _bound(found, name, what, actual, a_priori, False, 1.0 / found.beta)
 
-    def _of_violations(self) -> list[Bound]:
-        found = []
-        for player in range(2):
-            own = self.problem.of_player(player)
-            if not own:
-                continue
-            constants, least = self.of_player[player], self.least[player]
-            actual = sum(self.violations[one.name] for one in own)
-            name, what = "theorem 5" if least > 0.0 else "theorem 2", f"violations of player {player}"
-            unit = 1.0 / self.beta
-            regret = self.multiplier_regrets[player]
-            spent = (self.regrets[player] + regret) / self.iterations + constants.payoff_range
-            found.append(self._bound(name, what, actual, least + spent / self.beta, True, unit))
-            if self.fresh:
-                bound = violation_bound(constants, self.beta, self.iterations, regret, least)
-                found.append(self._bound(name, what, actual, bound, False, unit))
-        return found
 
-    def _of_prices(self) -> list[Bound]:
-        prices = self._prices()
-        found: list[Bound] = []
-        # A constraint whose price is above β may be violated at a gain, which hides what the others cost.
-        if prices is None or max(prices.values()) > self.beta:
-            return found
-        for one in self.problem.constraints:
-            room = self.beta - prices[one.name]
-            if room <= 0.0:
-                continue
-            what, actual, unit = f"violation of {one.name}", self.violations[one.name], 1.0 / room
-            found.append(self._bound("theorem 3", what, actual, self.total / room, True, unit))
-            if self.fresh:
-                known = (self.constants, self.beta, self.iterations, prices[one.name])
-                bound = violation_bound_above_price(*known, sum(self.multiplier_regrets))
-                found.append(self._bound("theorem 3", what, actual, bound, False, unit))
-                bound = violation_bound_above_price(*known, sum(self.step_bounds))
-                found.append(self._bound("corollary 3.1", what, actual, bound, False, unit))
-        return found
+def _prices(problem: ConstrainedNash, least: Sequence[float]) -> Mapping[str, float]:
+    """Return λ*, the multipliers of an optimum without a penalty; none where there is no such optimum."""
+    if not problem.constraints or max(least) > 0.0:
+        return {}
+    exact = solve(ConstrainedNash(problem.game, problem.constraints))
+    return exact.multipliers if exact.status.is_success else {}
 
-    def _prices(self) -> Mapping[str, float] | None:
-        """Return λ*, the multipliers of an optimum without a penalty; ``None`` where there is none."""
-        if not self.problem.constraints or max(self.least) > 0.0:
-            return None
-        exact = solve(ConstrainedNash(self.problem.game, self.problem.constraints))
-        return exact.multipliers if exact.status.is_success else None
 
-    def _of_regrets(self) -> list[Bound]:
-        found = []
-        for player in range(2):
-            what, of_infosets = f"regret of player {player}", self.infoset_regrets[player] / self.iterations
-            actual = self.regrets[player] / self.iterations
-            found.append(self._bound("lemma 3", what, actual, of_infosets, measured=True))
-            if self.fresh:
-                bound = player_regret_bound(self.of_player[player], self.beta, self.iterations)
-                found.append(self._bound("theorem 4", what, of_infosets, bound, measured=False))
-        for player in range(2):
-            if self.problem.of_player(player) and self.fresh:
-                what, actual = f"regret of multipliers {player}", self.multiplier_regrets[player] / self.iterations
-                bound = self.step_bounds[player] / self.iterations
-                found.append(self._bound("corollary 3.1", what, actual, bound, measured=False))
-        return found
+def _of_prices(found: CCFRBounds, prices: Mapping[str, float], steps: float) -> Iterator[Bound]:
+    # A constraint whose price is above β may be violated at a gain, which hides what the others cost.
+    if max(prices.values(), default=0.0) > found.beta:
+        return
+    for name, actual in found.violations.items():
+        room = found.beta - prices.get(name, math.inf)
+        if room <= 0.0:
+            continue
+        what, known = f"violation of {name}", (found.constants, found.beta, found.iterations, prices[name])
+        yield _bound(found, "theorem 3", what, actual, found.total_regret / room, True, 1.0 / room)
+        for theorem, regret in (("theorem 3", sum(found.multiplier_regrets)), ("corollary 3.1", steps)):
+            a_priori = violation_bound_above_price(*known, regret)
+            yield _bound(found, theorem, what, actual, a_priori, False, 1.0 / room)
+
+
+def _of_regrets(found: CCFRBounds, problem: ConstrainedNash, steps: Sequence[float]) -> Iterator[Bound]:
+    for player in range(2):
+        what, of_infosets = f"regret of player {player}", found.infoset_regrets[player] / found.iterations
+        yield _bound(found, "lemma 3", what, found.regrets[player] / found.iterations, of_infosets, measured=True)
+        a_priori = player_regret_bound(bound_constants(problem, player), found.beta, found.iterations)
+        yield _bound(found, "theorem 4", what, of_infosets, a_priori, measured=False)
+    for player in range(2):
+        if problem.of_player(player):
+            what, actual = f"regret of multipliers {player}", found.multiplier_regrets[player] / found.iterations
+            yield _bound(found, "corollary 3.1", what, actual, steps[player] / found.iterations, measured=False)

@@ -20,6 +20,7 @@ import numpy as np
 from ...models.constraints import LinearConstraint
 from ...models.problems import ConstrainedNash
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidConstraintError, UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.polytope import Treeplex
@@ -279,10 +280,8 @@ def _rate(constants: BoundConstants, iterations: int) -> float:
 
 
 def _check(beta: Any, iterations: Any) -> None:
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0.0 <= beta < math.inf:
-        raise InvalidConstraintError(f"beta is {shown(beta)}, expected a finite number of at least 0")
-    if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
-        raise InvalidConstraintError(f"iterations is {shown(iterations)}, expected a whole number from 1 on")
+    check_number(beta, "beta", InvalidConstraintError, "[0, inf)")
+    check_whole(iterations, "iterations", InvalidConstraintError, "[1, inf)")
 
 
 #: How many numbers a block of vectors holds that are maximised over a polytope at once.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -155,13 +156,10 @@ class Curves:
     Attributes
     ----------
     rows : list of Row
-    places : list of int
-        Which of all rows these are.
     arrays : CurveArrays
     """
 
     rows: list[Row]
-    places: list[int]
     arrays: CurveArrays
     error: BaseException | None = None
     _callback: Any = field(init=False, repr=False)
@@ -174,87 +172,63 @@ class Curves:
             self.arrays.calls[0] = ctypes.cast(self._callback, ctypes.c_void_p).value
 
     @classmethod
-    def of(
-        cls,
-        rows: list[Row],
-        places: list[int],
-        players: list[int],
-        starts: NDArray[np.int64],
-        coefficients: Floats,
-        limits: Floats,
-        num_players: int = 2,
-    ) -> Curves:
+    def of(cls, rows: list[Row], constraints: ConstraintArrays) -> Curves:
         """Lay convex rows out.
 
         Parameters
         ----------
         rows : list of Row
-        places : list of int
-            Which of all rows these are.
-        players : list of int
-        starts : ndarray of int64
-            Where the entries of each of all rows begin.
-        coefficients, limits : ndarray of float64
-            Of all rows, divided by their units; of curved ones those of the linear part of the function.
-        num_players : int
+            All rows, those that are not curved too.
+        constraints : ConstraintArrays
+            The same; of curved ones the linear part of the function.
         """
-        terms = [term for row in rows for term in row.terms]
-        scales = [scale for row in rows for scale in row.scales]
-        owners = [(row, place) for row, place in zip(rows, places, strict=True) for _ in row.terms]
+        curved = np.array([row.is_curved for row in rows], dtype=np.bool_)
+        places = np.flatnonzero(curved)
+        chosen = [rows[place] for place in places]
+        owners = [(row, start) for row, start in zip(rows, constraints.starts, strict=False) for _ in row.terms]
+        terms = [term for row in chosen for term in row.terms]
+        scales = [scale for row in chosen for scale in row.scales]
         columns = [
-            starts[place] + np.searchsorted(row.support, term.matrix.indices)
-            for (row, place), term in zip(owners, terms, strict=True)
+            int(start) + np.searchsorted(row.support, term.matrix.indices)
+            for (row, start), term in zip(owners, terms, strict=True)
         ]
-        curved = np.zeros(len(limits), dtype=np.bool_)
-        curved[places] = True
         anchors = [term.arguments(row.plans[0]) for (row, _), term in zip(owners, terms, strict=True)]
         shifts = _scaled([term.shifts for term in terms], scales)
-        counts = np.bincount(np.array(players, dtype=np.int64), minlength=num_players)
         return cls(
-            rows,
-            places,
+            chosen,
             CurveArrays(
-                ranges=unsigned(starts_of(counts)),
-                rows=unsigned(np.array(places, dtype=np.int64)),
+                ranges=unsigned(np.searchsorted(places, constraints.ranges)),
+                rows=unsigned(places),
                 curved=curved,
-                starts=unsigned(starts_of(np.array([len(row.terms) for row in rows], dtype=np.int64))),
+                starts=unsigned(starts_of(np.array([len(row.terms) for row in chosen], dtype=np.int64))),
                 kinds=np.array([term.code for term in terms], dtype=np.int64),
-                rates=_joined([row.rates for row in rows]),
+                rates=_joined([row.rates for row in chosen]),
                 places=unsigned(starts_of(np.array([len(term.shifts) for term in terms], dtype=np.int64))),
                 entry_starts=unsigned(starts_of(_joined([np.diff(term.matrix.indptr) for term in terms], np.int64))),
                 entries=unsigned(_joined(columns, np.int64)),
                 weights=_scaled([term.matrix.data for term in terms], scales),
                 shifts=shifts,
                 anchors=_scaled(anchors, scales),
-                linear=coefficients.copy(),
-                limits=limits.copy(),
+                linear=constraints.coefficients.copy(),
+                limits=constraints.limits.copy(),
                 arguments=np.zeros(len(shifts)),
                 slopes=np.zeros(len(shifts)),
                 offsets=np.zeros(len(terms)),
-                proven_coefficients=coefficients.copy(),
-                proven_limits=limits.copy(),
-                values=np.zeros(len(limits)),
+                proven_coefficients=constraints.coefficients.copy(),
+                proven_limits=constraints.limits.copy(),
+                values=np.zeros(len(rows)),
                 calls=np.zeros(2, dtype=np.int64),
             ),
         )
 
-    def evidence(self, sums: Floats, slopes: Floats) -> dict[str, Floats]:
-        """Return what average slopes prove, by constraint.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (rows,)
-            Of the multipliers of all rows.
-        slopes : ndarray
-            Sums of multipliers times slopes.
-        """
-        places = self.arrays.places.astype(np.int64)
-        starts = places[self.arrays.starts.astype(np.int64)].tolist()
-        parts = zip(self.rows, self.places, pairwise(starts), strict=True)
+    def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
+        """Return what the slopes of convex constraints prove, averaged as their multipliers are; by constraint."""
+        starts = self.arrays.places[self.arrays.starts].tolist()
+        sums = multipliers.sums[self.arrays.rows]
         return {
-            row.constraint.name: row.certificate(slopes[first:last] / sums[place])
-            for row, place, (first, last) in parts
-            if sums[place] > 0.0
+            row.constraint.name: row.certificate(multipliers.slopes[first:last] / total)
+            for row, total, (first, last) in zip(self.rows, sums.tolist(), pairwise(starts), strict=True)
+            if total > 0.0
         }
 
     def initial_choices(self) -> Floats:
@@ -345,48 +319,58 @@ class KernelConstraints:
         """
         given = saddle.constraints
         priced = saddle.own or saddle.other_rows
-        penalty, largest = priced.penalty, priced.penalty is not None and priced.shared
-        treeplexes = saddle.view.game.sequence_form.treeplexes
+        penalty, treeplexes = priced.penalty, saddle.view.game.sequence_form.treeplexes
         rows = [Row.of(one, treeplexes[one.player]) for one in given]
-        common = max((row.unit for row in rows), default=1.0) if largest else 1.0
-        if largest:  # multipliers are summed, so that all rows have one unit
-            rows = [replace(row, unit=common) for row in rows]
-        units = np.array([row.unit for row in rows])
+        caps, total = np.full(len(rows), np.inf), math.inf
+        if penalty is not None and priced.shared:  # multipliers are summed: all rows have one unit
+            common = max((row.unit for row in rows), default=1.0)
+            rows, total = [replace(row, unit=common) for row in rows], penalty * common / layout.unit
+        elif penalty is not None:
+            caps = penalty * np.array([row.unit for row in rows]) / layout.unit
+        return cls._laid_out(
+            rows,
+            layout.positions,
+            weight,
+            layout.unit,
+            caps,
+            total=total,
+            soft=penalty is not None,
+            identity=(penalty, priced.shared, *(row.identity for row in rows)),
+        )
+
+    @classmethod
+    @functools.cache  # every call of the loop without constraints asks for it
+    def none(cls, num_players: int) -> KernelConstraints:
+        """Return no constraints."""
+        nowhere = np.zeros(0, dtype=np.int64)
+        return cls._laid_out([], [nowhere] * num_players, 1.0, 1.0, np.zeros(0), total=math.inf, soft=False)
+
+    @classmethod
+    def _laid_out(
+        cls,
+        rows: list[Row],
+        positions: Sequence[NDArray[np.int64]],
+        weight: float,
+        unit: float,
+        caps: Floats,
+        **others: Any,
+    ) -> KernelConstraints:
+        """Return rows, those of a player together, on the players' positions."""
+        units = np.array([row.unit for row in rows], dtype=np.float64)
         counts = np.array([len(row.support) for row in rows], dtype=np.int64)
-        positions = [layout.positions[one.player][row.support] for one, row in zip(given, rows, strict=True)]
-        players = np.array([one.player for one in given], dtype=np.int64)
-        caps = np.full(len(rows), np.inf)
-        if penalty is not None and not largest:
-            caps = penalty * units / layout.unit
-        starts = starts_of(counts)
+        players = np.array([row.constraint.player for row in rows], dtype=np.int64)
+        limits = np.array([-float(row.constraint.function.constant) for row in rows], dtype=np.float64)
         arrays = ConstraintArrays(
-            ranges=unsigned(starts_of(np.bincount(players, minlength=2))),
-            starts=unsigned(starts),
-            positions=unsigned(np.concatenate([np.zeros(0, dtype=np.int64), *positions])),
-            coefficients=np.concatenate([np.zeros(0), *(row.coefficients for row in rows)]),
-            limits=np.array([-float(one.function.constant) for one in given], dtype=np.float64) / units,
-            units=weight * units / layout.unit,
+            ranges=unsigned(starts_of(np.bincount(players, minlength=len(positions)))),
+            starts=unsigned(starts_of(counts)),
+            positions=unsigned(_joined([positions[row.constraint.player][row.support] for row in rows], np.int64)),
+            coefficients=_joined([row.coefficients for row in rows]),
+            limits=limits / units,
+            units=weight * units / unit,
             caps=caps,
         )
-        curved = [place for place, row in enumerate(rows) if row.is_curved]
-        curves = Curves.of(
-            [rows[place] for place in curved],
-            curved,
-            players[curved].tolist(),
-            starts,
-            arrays.coefficients,
-            arrays.limits,
-        )
-        return cls(
-            arrays=arrays,
-            order=tuple(one.name for one in given),
-            units=units,
-            unit=layout.unit,
-            total=penalty * common / layout.unit if largest and penalty is not None else math.inf,
-            soft=penalty is not None,
-            curves=curves,
-            identity=(penalty, largest, *(row.identity for row in rows)),
-        )
+        names = tuple(row.constraint.name for row in rows)
+        return cls(arrays=arrays, order=names, units=units, unit=unit, curves=Curves.of(rows, arrays), **others)
 
     @property
     def proven(self) -> ConstraintArrays:
@@ -395,17 +379,6 @@ class KernelConstraints:
             return self.arrays
         curves = self.curves.arrays
         return self.arrays._replace(coefficients=curves.proven_coefficients, limits=curves.proven_limits)
-
-    @classmethod
-    @functools.cache  # every call of the loop without constraints asks for it
-    def none(cls, num_players: int) -> KernelConstraints:
-        """Return no constraints."""
-        nothing, numbers = unsigned(np.zeros(0, dtype=np.int64)), np.zeros(0)
-        ranges = unsigned(np.zeros(num_players + 1, dtype=np.int64))
-        starts = unsigned(np.zeros(1, dtype=np.int64))
-        arrays = ConstraintArrays(ranges, starts, nothing, numbers, numbers, numbers, numbers)
-        curves = Curves.of([], [], [], starts.astype(np.int64), numbers, numbers, num_players)
-        return cls(arrays, (), numbers, 1.0, math.inf, False, curves)
 
     def bounded(self, beta: float) -> KernelConstraints:
         """Return the same constraints with multipliers of ``beta`` at most, in payoff units."""
@@ -430,10 +403,6 @@ class KernelConstraints:
             choices=self.curves.initial_choices(),
             arguments=np.zeros(size),
         )
-
-    def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
-        """Return what the slopes of convex constraints prove, averaged as their multipliers are; by constraint."""
-        return self.curves.evidence(multipliers.sums, multipliers.slopes)
 
 
 def _joined(parts: list[Any], kind: Any = np.float64) -> Any:

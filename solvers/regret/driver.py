@@ -6,38 +6,33 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...models.constraints import Constraint, DistanceConstraint
 from ...models.distances import L2Distance
 from ...models.preferences import preference_on
-from ...models.problems import ConstrainedNash
+from ...models.problems import Certificate, ConstrainedNash, Problem
 from ...models.saddle import SAFETY
+from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
+from ..methods import RegretMethod
 from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..solution import RunState, Solution
 from ..status import Status
-from ..style.report import preference_record
+from ..style.preferences import preference_record
 from .constraints import KernelConstraints
-from .floors import NEAR as NEAR_STAKE
-from .floors import RAISE
 from .kernel import Kernel, KernelState
 from .layout import build_layout
-from .posing import PosedProblem, posed
+from .posing import NEAR_STAKE, RAISE, PosedProblem, posed
 from .preferences import kernel_preferences
 from .pruning import prune
-
-if TYPE_CHECKING:
-    from ...models.problems import Certificate, Problem
-    from ...seqform.arrays import Floats
-    from ..methods import RegretMethod
 
 #: Iterations after which it is first asked whether multipliers are held back, or prove that constraints exclude each
 #: other; then after twice as many each time.
@@ -175,9 +170,9 @@ class RegretStepper(Stepper):
         self.stake = (1.0 if problem.floor is None else problem.floor.first_stake) if stake is None else stake
         self.first_step = 32 if self.kernel.layout.size < 100_000 else 1
         self.next_check = None if problem.is_certified_within else 1
-        # With a tolerance of 0 every iteration asked for is run; otherwise a hair is kept for the order of additions,
+        # With a tolerance of 0 every iteration asked for is run; otherwise a little is kept for the order of additions,
         # in which the certificate differs from the loop.
-        self._tolerance = problem.tolerance * (1.0 - 1e-9) if problem.tolerance > 0.0 else -np.inf
+        self._tolerance = problem.options.tol * (1.0 - 1e-9) if problem.options.tol > 0.0 else -np.inf
         self._last = last
         # Where the last run ended at a look, what follows from it is still to be done.
         looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
@@ -234,7 +229,7 @@ class RegretStepper(Stepper):
         if self.next_check is not None or not (self.problem.is_curved or self.kernel.layout.number is np.float32):
             return True
         proof = self._prove()
-        agrees = self.problem.error(proof[1]) <= self.problem.tolerance
+        agrees = self.problem.error(proof[1]) <= self.problem.options.tol
         self.proof = proof if agrees else None
         return agrees
 
@@ -250,14 +245,14 @@ class RegretStepper(Stepper):
         plans, averages = self.plans(), self.kernel.average_multipliers(state)
         # Those that a bound holds back prove more on average: the latest may all be at the bound.
         proofs = [state.multipliers.values] if bound is None else [state.multipliers.values, averages]
-        evidence = rows.evidence(state.multipliers)
+        evidence = rows.curves.evidence(state.multipliers)
         if any(problem.excludes(plans, rows.multipliers(proof), evidence) for proof in proofs):
             return Status.INFEASIBLE
         if (
             bound is not None
             and self.iterations < self._last
             and bound.holds_back(
-                problem.constraints, plans, rows.multipliers(averages), problem.violation, self.iterations
+                problem.constraints, plans, rows.multipliers(averages), problem.options.violation, self.iterations
             )
         ):
             self.bound = bound = bound.doubled(self.iterations)
@@ -270,7 +265,7 @@ class RegretStepper(Stepper):
         """Raise the stake of the floor where the price comes near to it although the floor is missed."""
         assert self.problem.floor is not None
         missed = self._prove()[1].violations[SAFETY]
-        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.tolerance:
+        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.options.tol:
             self.stake *= RAISE
             self.state.average_anew()
 
@@ -299,7 +294,7 @@ class RegretStepper(Stepper):
     @property
     def dual_certificate(self) -> dict[str, Floats]:
         """What helps to prove bounds: subgradients by constraint, and the plan of replies that stand for others."""
-        subgradients = {} if self.rows is None else self.rows.evidence(self.state.multipliers)
+        subgradients = {} if self.rows is None else self.rows.curves.evidence(self.state.multipliers)
         return subgradients | self.problem.reply(self._vector)
 
     @property
@@ -313,7 +308,7 @@ class RegretStepper(Stepper):
 
     def _prove(self) -> tuple[Profile, Certificate]:
         profile = nearest_profile(self.problem.game, self.answer())
-        return profile, self.problem.certify(profile, self.multipliers, self.dual_certificate)
+        return profile, self.problem.original.certify(profile, self.multipliers, self.dual_certificate)
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -334,7 +329,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper:
     """Return the compiled loop on a problem as it is, ready to begin or to go on."""
-    return _begin(method, posed(method, problem, options), options)
+    return _begin(method, posed(method, problem, options))
 
 
 def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
@@ -344,7 +339,7 @@ def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     build_seconds = time.perf_counter() - begun
     warm(ready.kernel.layout.number, ready.is_curved, ready.preferences is not None)
     begun = time.perf_counter()
-    loop = _begin(method, ready, options)
+    loop = _begin(method, ready)
     build_seconds += time.perf_counter() - begun
     found = iterate(loop, options)
     return Outcome(
@@ -362,9 +357,10 @@ def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     )
 
 
-def _begin(method: RegretMethod, problem: PosedProblem, options: Options) -> RegretStepper:
+def _begin(method: RegretMethod, problem: PosedProblem) -> RegretStepper:
     """Return the loop where a start says: in the state of a solution, playing a profile, or fresh."""
     bound = None if method.first_bound is None else MultiplierBound(method.first_bound)
+    options = problem.options
     start: Any = options.start
     state: KernelState | None = None
     stake = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,11 +19,8 @@ from .loop import (
     CONSTANT,
     ON_ONE,
     POWER,
-    GameArrays,
     MultiplierArrays,
     PartArrays,
-    PayoffArrays,
-    PolytopeArrays,
     PreferenceArrays,
     StateArrays,
     run_loop,
@@ -165,23 +162,6 @@ class Kernel:
     """
 
     layout: KernelLayout
-    game: GameArrays = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        def arrays(names: tuple[str, ...]) -> list[NDArray[Any]]:
-            return [np.require(getattr(self.layout, name), requirements=["C", "A", "W", "E"]) for name in names]
-
-        self.game = GameArrays(
-            PolytopeArrays(*arrays(PolytopeArrays._fields)),
-            PayoffArrays(*arrays(PayoffArrays._fields)),
-            self.layout.runs,
-            self.layout.cells,
-            self.layout.holding,
-            self.layout.paying,
-        )
-
-    def __reduce__(self) -> tuple[type[Kernel], tuple[KernelLayout]]:
-        return Kernel, (self.layout,)  # the game's arrays are the layout's
 
     def initial_state(
         self,
@@ -302,28 +282,27 @@ class Kernel:
         for name in ("violations", "choices", "arguments"):  # these are not in units of payoffs
             getattr(adopted.multipliers, name)[:] = getattr(state.multipliers, name)
         adopted.multipliers.tallies[0] = state.multipliers.tallies[0]  # nor are sums of violations in units of payoffs
+
+        def carry(vector: Floats, to: Floats, factor: float = 1.0) -> None:
+            for player in range(self.layout.num_players):
+                self.layout.from_user(player, other.layout.to_user(player, vector) * factor, out=to)
+
         mine, theirs = adopted.arrays, state.arrays
         sums = mine.older if len(mine.older) else mine.plan_sums
-        for to, vector in (
-            (mine.regrets, theirs.regrets), (mine.behaviour, theirs.behaviour), (mine.plan, theirs.plan),
-            (sums, state.sums),
-        ):  # fmt: skip
-            for player in range(self.layout.num_players):
-                self.layout.from_user(player, other.layout.to_user(player, vector), out=to)
-        for plans in (mine.plan, sums):
+        carry(theirs.regrets, mine.regrets, ratio)
+        carry(theirs.behaviour, mine.behaviour)
+        for vector, plans in ((theirs.plan, mine.plan), (state.sums, sums)):
+            carry(vector, plans)
             self.layout.fill_reaches(plans)
-        adopted.arrays.regrets[:] *= ratio
         if state.origin is not None:
-            adopted.origin = np.zeros_like(adopted.arrays.regrets)
-            for player in range(self.layout.num_players):
-                self.layout.from_user(player, other.layout.to_user(player, state.origin) * ratio, out=adopted.origin)
-        adopted.arrays.clock[:] = state.arrays.clock
+            adopted.origin = np.zeros_like(mine.regrets)
+            carry(state.origin, adopted.origin, ratio)
+        mine.clock[:] = theirs.clock
         if preferences is not None and state.preferences is not None:
             # What infosets cost, and what of the plans their next prices are still to count.
             pricing, asked = state.preferences.pricing, preferences.pricing
+            carry(state.preferences.local.costs, preferences.local.costs, ratio)
             for player in range(self.layout.num_players):
-                costs = other.layout.to_user(player, state.preferences.local.costs)
-                self.layout.from_user(player, costs * ratio, out=preferences.local.costs)
                 since = theirs.plan_sums - pricing.kept[player] * pricing.seen
                 self.layout.from_user(player, -other.layout.to_user(player, since), out=asked.seen)
             asked.seen[:] += mine.plan_sums
@@ -395,7 +374,7 @@ class Kernel:
         flags = rows_of.soft, at_average
         dual_numbers = [dual.step, dual.power, dual.optimism, rows_of.total, *map(float, flags)]
         exploitability, rows = run_loop(
-            self.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
+            self.layout.game, state.arrays, int(iterations), POWER if rule.power else CONSTANT, rule.parameters(unit),
             bool(alternating), bool(last_iterate), tilted, tilt_array, scale_array, float(min(growth, 1e6)),
             float(tolerance) / unit, checked, values,
             constraints is not None, rows_of.arrays, rows_of.proven,
@@ -432,14 +411,11 @@ class Kernel:
 
     def certificate(self, plan: Floats) -> Report:
         """Return the certificate of plans (a kernel vector): exploitability, best-response values and payoffs."""
-        vector = np.array(plan, dtype=self.layout.number)
-        self.layout.fill_reaches(vector)
-        gradient, average = np.zeros_like(vector), np.zeros_like(vector)
-        clock = np.zeros(2, dtype=np.int64)
-        factors = np.zeros(self.layout.num_factors, dtype=vector.dtype)
-        arrays = StateArrays(vector, vector, vector, vector, gradient, average, factors, np.zeros(0), np.ones(1), clock)
-        none = KernelConstraints.none(self.layout.num_players)
-        return self.run(KernelState(arrays, none.initial_multipliers()), CFR, 0, last_iterate=True)
+        state = self.initial_state()
+        state.arrays.plan[:] = plan
+        self.layout.fill_reaches(state.arrays.plan)
+        state.next_check = 0
+        return self.run(state, CFR, 0, last_iterate=True)
 
     def exploitability(self, plan: Floats) -> float:
         """Return NashConv / n of plans (a kernel vector)."""

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 
+from ...seqform.factored import FactoredPayoff
+from ...seqform.sequence_form import SequenceForm
+from .loop import GameArrays, PayoffArrays, PolytopeArrays
 from .pieces import (
     Cells,
     Entries,
     FlowPlaces,
+    Inflows,
     Runs,
     diagonal_pieces,
     distinct,
-    inflow_fields,
     joined,
     multiplied_out,
     pieces_of,
@@ -32,7 +35,6 @@ from .pieces import (
 from .placement import (
     Floats,
     Integers,
-    Lanes,
     Places,
     Treeplexes,
     Unsigned,
@@ -41,10 +43,6 @@ from .placement import (
     unsigned,
     width_of,
 )
-
-if TYPE_CHECKING:
-    from ...seqform.factored import FactoredPayoff
-    from ...seqform.sequence_form import SequenceForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,51 +53,12 @@ class KernelLayout:
 
     Attributes
     ----------
-    num_players : int
-    num_sequences : tuple of int
-        Each player's number of sequences, the empty one counted.
     positions : tuple of ndarray of int64, each shape (num_sequences[i],)
         The position of each sequence of a player, in the user's order.
-    bases : ndarray of uint32, shape (num_players + 1,)
-        The position of each player's empty sequence; at the end the total length. In flows the ``width`` positions from
-        there on stand for it.
-    buckets : ndarray of uint32, shape (num_buckets, 4)
-        First position, number of infosets, number of actions, first entry in ``parents``. Top-down for each player.
-    bucket_ranges : ndarray of uint32, shape (num_players + 1,)
-        Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
-    parents : ndarray of uint32, shape (num_infosets of all players,)
-        The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
-    inflow_groups, inflow_ranges : ndarray of uint32
-        In flows, bucket ``b`` has its infosets in groups of ``width``, of which ``inflow_groups[b]`` is the first;
-        group ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
-    inflow_runs : ndarray of uint32, shape (num_runs, 2)
-        Position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]`` leads to the group's
-        infoset ``j`` (0 ≤ j < width).
-    inflow_patterns : ndarray of float64
-        The distinct weights.
+    game : GameArrays
+        What the compiled functions read. Payoffs are the row's player's, chance multiplied in.
     inflow : csr_array, shape (num_infosets of all players, size)
-        The same as a matrix, infosets counted as in ``parents``. A flow's bucket holds, behind the positions of its
-        last action, the reaches of its infosets, of which inflow may come too.
-    runs : Runs
-        Two players: diagonal runs of the payoff. Rows are one's own positions, columns the opponent's.
-    patterns : ndarray of float
-        The distinct payoffs of blocks.
-    block_columns : ndarray of uint32, shape (num_block_columns, 3)
-        Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
-        actions, and how far one's own second action stands from the first.
-    block_ranges, block_starts, blocks : ndarray of uint32
-        As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
-        row by row.
-    cells : Cells
-        Two players: the payoff's other cells. As in ``runs`` and ``patterns``, payoffs are the row's player's, chance
-        multiplied in.
-    leaf_positions : ndarray of uint32, shape (num_leaves, num_players)
-        Any other number of players: the leaves' sequences. Empty for two.
-    leaf_payoffs : ndarray of float64, shape (num_leaves, num_players)
-        Payoffs, chance multiplied in.
-    holding, paying : Runs
-        Two players, payoffs in factors: for player ``i``'s gradient, how much the opponent's positions (columns) hold
-        of each factor (rows); and what a unit of each factor (columns) pays at player ``i``'s positions (rows).
+        What leads to infosets in flows, as a matrix; see :class:`~treeplex.solvers.regret.pieces.Inflows`.
     num_factors : int
         Length of the vector of factors, 0 if the payoff is not in factors.
     unit : float
@@ -108,40 +67,40 @@ class KernelLayout:
         Of the numbers here, and of the kernel's vectors: float64, or float32.
     """
 
-    _NUMBERS: ClassVar[tuple[str, ...]] = (
-        "inflow_patterns", "patterns", "leaf_payoffs",
-    )  # fmt: skip
-
-    num_players: int
-    num_sequences: tuple[int, ...]
     positions: tuple[Integers, ...]
-    bases: Unsigned
-    buckets: Unsigned
-    bucket_ranges: Unsigned
-    parents: Unsigned
-    inflow_groups: Unsigned
-    inflow_ranges: Unsigned
-    inflow_runs: Unsigned
-    inflow_patterns: Floats
+    game: GameArrays
     inflow: Any
-    runs: Runs
-    patterns: Floats
-    block_columns: Unsigned
-    block_ranges: Unsigned
-    block_starts: Unsigned
-    blocks: Unsigned
-    cells: Cells
-    leaf_positions: Unsigned
-    leaf_payoffs: Floats
-    holding: Runs
-    paying: Runs
     num_factors: int
     unit: float
     number: Any = np.float64
 
-    def __post_init__(self) -> None:
-        for name in self._NUMBERS:
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=self.number))
+    @property
+    def num_players(self) -> int:
+        """Number of players."""
+        return len(self.positions)
+
+    @property
+    def num_sequences(self) -> tuple[int, ...]:
+        """Each player's number of sequences, the empty one counted."""
+        return tuple(map(len, self.positions))
+
+    @property
+    def bases(self) -> Unsigned:
+        """The position of each player's empty sequence; at the end the total length."""
+        bases: Unsigned = self.game.polytopes.bases
+        return bases
+
+    @property
+    def buckets(self) -> Unsigned:
+        """Of each bucket first position, number of infosets, number of actions, first entry in :attr:`parents`."""
+        buckets: Unsigned = self.game.polytopes.buckets
+        return buckets
+
+    @property
+    def parents(self) -> Unsigned:
+        """The position of each infoset's parent sequence, bucket after bucket; empty where a polytope is a flow."""
+        parents: Unsigned = self.game.polytopes.parents
+        return parents
 
     @property
     def width(self) -> int:
@@ -304,33 +263,58 @@ def _layout_from_leaves(
     num_players = weighted.shape[1]
     if num_players == 2:
         return _two_player_layout(treeplexes, leaves[:, 0], leaves[:, 1], weighted.T, unit)
-    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts])
+    places = _unplaced(treeplexes)
     leaves, inverse = np.unique(leaves, axis=0, return_inverse=True)
     payoff_sums = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(leaves)) for u in weighted.T], axis=1)
     positions = np.stack([places.positions[i][leaves[:, i]] for i in range(num_players)], axis=1)
-    payoff_fields = _nothing(num_players, treeplexes.number) | {
-        "leaf_positions": unsigned(positions),
-        "leaf_payoffs": np.ascontiguousarray(payoff_sums),
-    }
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
+    payoff_arrays = _no_payoffs(num_players)._replace(leaf_positions=unsigned(positions), leaf_payoffs=payoff_sums)
+    return _laid_out(treeplexes, places, unit, payoff_arrays)
 
 
-def _nothing(num_players: int, number: Any) -> dict[str, Any]:
-    """Return the layout's payoff fields where there are none of a kind."""
+def _no_payoffs(num_players: int) -> PayoffArrays:
+    """Return no payoffs of two actions against two, and none of leaves."""
     none, numbers = np.zeros(0, dtype=np.uint32), np.zeros(0)
-    ranges, starts = np.zeros(3, dtype=np.uint32), np.zeros(1, dtype=np.uint32)
-    return {
-        "runs": Runs.none(number), "patterns": numbers,
-        "block_columns": none.reshape(0, 3), "block_ranges": ranges, "block_starts": starts, "blocks": none,
-        "cells": Cells.none(number),
-        "leaf_positions": none.reshape(0, num_players), "leaf_payoffs": numbers.reshape(0, num_players),
-        "holding": Runs.none(number), "paying": Runs.none(number), "num_factors": 0,
-    }  # fmt: skip
+    return PayoffArrays(
+        patterns=numbers,
+        block_columns=none.reshape(0, 3),
+        block_ranges=np.zeros(3, dtype=np.uint32),
+        block_starts=np.zeros(1, dtype=np.uint32),
+        blocks=none,
+        leaf_positions=none.reshape(0, num_players),
+        leaf_payoffs=numbers.reshape(0, num_players),
+    )
+
+
+def _laid_out(
+    treeplexes: Treeplexes,
+    places: Places,
+    unit: float,
+    payoffs: PayoffArrays,
+    num_factors: int = 0,
+    **matrices: Any,
+) -> KernelLayout:
+    """Put a layout together from places and payoffs; matrices that are not given are empty."""
+    inflows, number = Inflows.of(treeplexes, places), treeplexes.number
+    polytopes = PolytopeArrays(places.bases, places.buckets, places.bucket_ranges, places.parents, *inflows[:4])
+    parts: dict[str, Any] = {name: Runs.none(number) for name in ("runs", "holding", "paying")} | {
+        "cells": Cells.none(number)
+    }
+    game = GameArrays(_ready(polytopes, number), _ready(payoffs, number), **(parts | matrices))
+    return KernelLayout(tuple(places.positions), game, inflows.matrix, num_factors, unit, number)
+
+
+def _ready(arrays: Any, number: Any) -> Any:
+    """Return arrays as compiled functions want them: indices as they are, numbers of one type."""
+    kinds = [number if array.dtype.kind == "f" else None for array in arrays]
+    return arrays._make(
+        np.require(array, dtype=kind, requirements=["C", "A", "W", "E"])
+        for array, kind in zip(arrays, kinds, strict=True)
+    )
 
 
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
     """Lay out a zero-sum game of two players whose payoff is in factors."""
-    places = _placed(treeplexes, [no_lanes(len(count)) for count in treeplexes.counts])
+    places = _unplaced(treeplexes)
     unit = factored.largest or 1.0
     # Each player's factors by its positions.
     sides = [factored.left.T.tocsr() / unit, factored.right]
@@ -338,7 +322,7 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
     if treeplexes.inflows:
         flows = FlowPlaces.of(treeplexes, places)
         left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
-        bases = int(places.fields["bases"][0]), int(places.fields["bases"][1])
+        bases = int(places.bases[0]), int(places.bases[1])
         products, left, right = multiplied_out(left, right, factored.num_factors, bases, width)
         runs = Runs.of(
             [
@@ -362,20 +346,21 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
         own, other = (left, right)[mine], (left, right)[theirs]
         holding.append(diagonal_pieces(of_sides[theirs], other.positions, other.values, width))
         paying.append(diagonal_pieces(own.positions, of_sides[mine], sign * own.values, width))
-    payoff_fields = _nothing(2, treeplexes.number) | {
-        "runs": runs,
-        "holding": Runs.of(holding, treeplexes.number),
-        "paying": Runs.of(paying, treeplexes.number),
-        "num_factors": -(-len(kept) // width) * width + 2 * width if len(kept) else 0,
-    }
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
+    return _laid_out(
+        treeplexes,
+        places,
+        unit,
+        _no_payoffs(2),
+        num_factors=-(-len(kept) // width) * width + 2 * width if len(kept) else 0,
+        runs=runs,
+        holding=Runs.of(holding, treeplexes.number),
+        paying=Runs.of(paying, treeplexes.number),
+    )
 
 
-def _placed(treeplexes: Treeplexes, lanes: Sequence[Lanes]) -> Places:
-    """Give every sequence its position, and put down what leads to a flow's infosets."""
-    places = treeplexes.place(lanes)
-    places.fields.update(inflow_fields(treeplexes, places))
-    return places
+def _unplaced(treeplexes: Treeplexes) -> Places:
+    """Give every sequence its position, no infosets side by side."""
+    return treeplexes.place([no_lanes(len(count)) for count in treeplexes.counts])
 
 
 def _two_player_layout(
@@ -387,7 +372,7 @@ def _two_player_layout(
     payoffs = np.stack([np.bincount(inverse.ravel(), weights=u, minlength=len(cell)) for u in payoffs])
     sequences = cell // num_columns, cell % num_columns
     lanes = isomorphic_lanes(treeplexes, *sequences)
-    places = _placed(treeplexes, lanes)
+    places = treeplexes.place(lanes)
     positions, strides, actions, owners = (
         [of_player[player][sequences[player]] for player in (0, 1)]
         for of_player in (places.positions, places.strides, treeplexes.actions, treeplexes.owners)
@@ -419,16 +404,15 @@ def _two_player_layout(
         cells.append(pieces_of([positions[other][alone]], positions[own][alone], first, payoff[alone], width))
     patterns, pattern = distinct(np.concatenate([pieces.values for pieces in blocks]))
     block_columns, block_ranges, block_starts, block_rows = joined(blocks)
-    payoff_fields = _nothing(2, treeplexes.number) | {
-        "runs": Runs.of(runs, treeplexes.number),
-        "block_columns": unsigned(block_columns.T),
-        "block_ranges": unsigned(block_ranges),
-        "block_starts": unsigned(2 * block_starts),
-        "blocks": unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
-        "patterns": patterns.ravel(),
-        "cells": Cells.of(cells, treeplexes.number),
-    }
-    return KernelLayout(**places.fields, **payoff_fields, unit=unit, number=treeplexes.number)
+    payoff_arrays = _no_payoffs(2)._replace(
+        patterns=patterns.ravel(),
+        block_columns=unsigned(block_columns.T),
+        block_ranges=unsigned(block_ranges),
+        block_starts=unsigned(2 * block_starts),
+        blocks=unsigned(np.stack([block_rows, width * pattern], axis=1).ravel()),
+    )
+    runs_of, cells_of = Runs.of(runs, treeplexes.number), Cells.of(cells, treeplexes.number)
+    return _laid_out(treeplexes, places, unit, payoff_arrays, runs=runs_of, cells=cells_of)
 
 
 def _largest(payoffs: Floats) -> float:

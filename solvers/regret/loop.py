@@ -72,7 +72,28 @@ def _without_stale_cache(function: Any) -> Any:
 
 
 class PolytopeArrays(NamedTuple):
-    """The players' polytopes."""
+    """The players' polytopes.
+
+    Attributes
+    ----------
+    bases : ndarray of uint32, shape (num_players + 1,)
+        The position of each player's empty sequence; at the end the total length. In flows the ``width`` positions from
+        there on stand for it.
+    buckets : ndarray of uint32, shape (num_buckets, 4)
+        First position, number of infosets, number of actions, first entry in ``parents``. Top-down for each player.
+    bucket_ranges : ndarray of uint32, shape (num_players + 1,)
+        Player ``i`` owns the buckets ``bucket_ranges[i]:bucket_ranges[i + 1]``.
+    parents : ndarray of uint32, shape (num_infosets of all players,)
+        The position of each infoset's parent sequence, bucket after bucket. Empty where a player's polytope is a flow.
+    inflow_groups, inflow_ranges : ndarray of uint32
+        In flows, bucket ``b`` has its infosets in groups of ``width``, of which ``inflow_groups[b]`` is the first;
+        group ``k`` has the runs ``inflow_ranges[k]:inflow_ranges[k + 1]``.
+    inflow_runs : ndarray of uint32, shape (num_runs, 2)
+        Position ``s`` and place ``p``: of the plan at ``s + j``, ``inflow_patterns[p + j]`` leads to the group's
+        infoset ``j`` (0 ≤ j < width).
+    inflow_patterns : ndarray of float
+        The distinct weights.
+    """
 
     bases: Any
     buckets: Any
@@ -85,7 +106,23 @@ class PolytopeArrays(NamedTuple):
 
 
 class PayoffArrays(NamedTuple):
-    """The payoffs of two actions against two, and those of leaves."""
+    """The payoffs of two actions against two, and those of leaves.
+
+    Attributes
+    ----------
+    patterns : ndarray of float
+        The distinct payoffs of blocks.
+    block_columns : ndarray of uint32, shape (num_block_columns, 3)
+        Two players: two actions of an opponent's infoset against two of one's own. The positions of the opponent's two
+        actions, and how far one's own second action stands from the first.
+    block_ranges, block_starts, blocks : ndarray of uint32
+        As for :class:`Runs`: row ``r`` of one's own first action, and place ``p`` of the four payoffs in ``patterns``,
+        row by row.
+    leaf_positions : ndarray of uint32, shape (num_leaves, num_players)
+        Any other number of players: the leaves' sequences. Empty for two.
+    leaf_payoffs : ndarray of float, shape (num_leaves, num_players)
+        Payoffs, chance multiplied in.
+    """
 
     patterns: Any
     block_columns: Any
@@ -97,7 +134,19 @@ class PayoffArrays(NamedTuple):
 
 
 class GameArrays(NamedTuple):
-    """A game."""
+    """A game.
+
+    Attributes
+    ----------
+    polytopes : PolytopeArrays
+    payoffs : PayoffArrays
+    runs, cells : Runs, Cells
+        Two players: diagonal runs of the payoff, and its other cells. Rows are one's own positions, columns the
+        opponent's.
+    holding, paying : Runs
+        Two players, payoffs in factors: for player ``i``'s gradient, how much the opponent's positions (columns) hold
+        of each factor (rows); and what a unit of each factor (columns) pays at player ``i``'s positions (rows).
+    """
 
     polytopes: PolytopeArrays
     payoffs: PayoffArrays
@@ -281,7 +330,7 @@ def _add_gradient(
 
 @compiled
 def _clearly(plan: Any) -> Any:
-    """Return by which factor a sum of plans exceeds an earlier one if it is no round-off."""
+    """Return by which factor a sum of plans exceeds an earlier one if that is more than round-off."""
     real = plan.dtype.type
     return real(1.0) + real(FOLD) * np.finfo(plan.dtype).eps
 

@@ -215,7 +215,7 @@ class FlowPlaces:
         of_group = owners[firsts]
         middle = values[firsts + sizes // 2]
         alike = np.bincount(group, weights=values == middle[group], minlength=len(firsts))
-        # Of actions that the matrix leaves out the number is zero, and nothing is shared. Owner −1 is no infoset.
+        # Of actions that the matrix leaves out the number is zero, and nothing is shared. Owner −1 is of no infoset.
         whole = (of_group >= 0) & (alike > 1) & (sizes == np.append(self.counts, 0)[of_group])
         left = np.where(whole[group], values - middle[group], values)
         kept = np.abs(left) > _SAME * np.abs(middle[group])
@@ -309,37 +309,46 @@ def multiplied_out(
     return products, others[0], others[1]
 
 
-def inflow_fields(treeplexes: Treeplexes, places: Places) -> dict[str, Any]:
-    """Return the layout's fields of what leads to infosets; see :class:`KernelLayout`."""
-    if not treeplexes.inflows:
-        none = unsigned(np.zeros(0))
-        return {
-            "inflow_groups": none,
-            "inflow_ranges": unsigned([0]),
-            "inflow_runs": none.reshape(0, 2),
-            "inflow_patterns": np.zeros(0),
-            "inflow": sparse.csr_array((0, 0)),
-        }
-    parts = []
-    for player, flow in enumerate(FlowPlaces.of(treeplexes, places)):
-        shared = flow.shared(flow.inflow)
-        parts.append((places.infosets[player][shared.rows], shared.positions, shared.values))
-    into, sources, weights = map(np.concatenate, zip(*parts, strict=True))
-    sizes, firsts = (places.fields["buckets"][:, column].astype(np.int64) for column in (1, 3))
-    width = treeplexes.width
-    groups = starts_of(sizes // width)
-    bucket = np.searchsorted(firsts, into, side="right") - 1
-    within = into - firsts[bucket]
-    lanes = within % width
-    pieces = pieces_of([groups[bucket] + within // width], sources - lanes, lanes, weights, width)
-    patterns, pattern = distinct(pieces.values)
-    counts = np.zeros(groups[-1], dtype=np.int64)
-    counts[pieces.columns[0]] = pieces.counts
-    shape = (int(sizes.sum()), int(places.fields["bases"][-1]))
-    return {
-        "inflow_groups": unsigned(groups[:-1]),
-        "inflow_ranges": unsigned(starts_of(counts)),
-        "inflow_runs": unsigned(np.stack([pieces.rows, width * pattern], axis=1)),
-        "inflow_patterns": patterns.ravel(),
-        "inflow": sparse.csr_array((weights, (into, sources)), shape=shape),
-    }
+class Inflows(NamedTuple):
+    """What leads to the infosets of flows; see :class:`~treeplex.solvers.regret.loop.PolytopeArrays`.
+
+    Attributes
+    ----------
+    groups, ranges : ndarray of uint32
+    runs : ndarray of uint32, shape (num_runs, 2)
+    patterns : ndarray of float64
+    matrix : csr_array, shape (num_infosets of all players, size)
+        The same as a matrix. A flow's bucket holds, behind the positions of its last action, the reaches of its
+        infosets, of which inflow may come too.
+    """
+
+    groups: Any
+    ranges: Any
+    runs: Any
+    patterns: Any
+    matrix: Any
+
+    @classmethod
+    def of(cls, treeplexes: Treeplexes, places: Places) -> Inflows:
+        """Return what leads to the infosets of all players; nothing in trees."""
+        if not treeplexes.inflows:
+            none = unsigned(np.zeros(0))
+            return cls(none, unsigned([0]), none.reshape(0, 2), np.zeros(0), sparse.csr_array((0, 0)))
+        parts = []
+        for player, flow in enumerate(FlowPlaces.of(treeplexes, places)):
+            shared = flow.shared(flow.inflow)
+            parts.append((places.infosets[player][shared.rows], shared.positions, shared.values))
+        into, sources, weights = map(np.concatenate, zip(*parts, strict=True))
+        sizes, firsts = (places.buckets[:, column].astype(np.int64) for column in (1, 3))
+        width = treeplexes.width
+        groups = starts_of(sizes // width)
+        bucket = np.searchsorted(firsts, into, side="right") - 1
+        within = into - firsts[bucket]
+        lanes = within % width
+        pieces = pieces_of([groups[bucket] + within // width], sources - lanes, lanes, weights, width)
+        patterns, pattern = distinct(pieces.values)
+        counts = np.zeros(groups[-1], dtype=np.int64)
+        counts[pieces.columns[0]] = pieces.counts
+        runs = unsigned(np.stack([pieces.rows, width * pattern], axis=1))
+        matrix = sparse.csr_array((weights, (into, sources)), shape=(int(sizes.sum()), int(places.bases[-1])))
+        return cls(unsigned(groups[:-1]), unsigned(starts_of(counts)), runs, patterns.ravel(), matrix)

@@ -107,7 +107,7 @@ class Treeplexes:
             infoset_places.append(places)
             reaches.append(first_position + self.kinds[player][1] * stride)
             if not flow:
-                # Empty places hang under a position that is no sequence: its plan and its gradient stay zero.
+                # Empty places have a parent position without a sequence: its plan and its gradient stay zero.
                 parent = np.full(size.sum(), bases[-1] + 1)
                 parent[places - num_parents] = position[self.parents[player]]
                 bucket_parents.append(parent)
@@ -117,16 +117,16 @@ class Treeplexes:
             num_parents = int(parent_starts[-1])
             bases.append(int(starts[-1]) + full)
             bucket_ranges.append(bucket_ranges[-1] + len(firsts))
-        fields = {
-            "num_players": self.num_players,
-            "num_sequences": tuple(len(position) for position in positions),
-            "positions": tuple(positions),
-            "bases": unsigned(bases),
-            "buckets": unsigned(np.concatenate(buckets)),
-            "bucket_ranges": unsigned(bucket_ranges),
-            "parents": unsigned(np.concatenate([*bucket_parents, np.zeros(0)])),
-        }
-        return Places(positions, strides, infoset_places, reaches, fields)
+        return Places(
+            positions,
+            strides,
+            infoset_places,
+            reaches,
+            bases=unsigned(bases),
+            buckets=unsigned(np.concatenate(buckets)),
+            bucket_ranges=unsigned(bucket_ranges),
+            parents=unsigned(np.concatenate([*bucket_parents, np.zeros(0)])),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,20 +139,18 @@ class Places:
         Position of each sequence, and distance to the position of the same infoset's next action.
     infosets, reaches : list of ndarray of int64, each shape (num_infosets,)
         Place of each infoset, counted over all players' buckets; in flows the position of its reach.
-    fields : dict
-        The fields of the layout that do not depend on the payoffs.
+    bases, buckets, bucket_ranges, parents : ndarray of uint32
+        As :class:`~treeplex.solvers.regret.loop.PolytopeArrays` has them.
     """
 
     positions: list[Integers]
     strides: list[Integers]
     infosets: list[Integers]
     reaches: list[Integers]
-    fields: dict[str, Any]
-
-    @property
-    def size(self) -> int:
-        """Length of the kernel's vectors."""
-        return int(self.fields["bases"][-1])
+    bases: Unsigned
+    buckets: Unsigned
+    bucket_ranges: Unsigned
+    parents: Unsigned
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,38 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import FeasibilityRelaxation, Feature, SaddleProblem
+from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
+from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.evaluate import best_response_value
+from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
+from ...seqform.polytope import Treeplex
 from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import Profile, Strategy
 from ..certification import certified_error, excluded
+from ..methods import RegretMethod
 from ..outcome import Options, nearest_profile
 from .constraints import KernelConstraints
-from .floors import FloorGame
 from .kernel import Kernel, KernelState, kernel_of
+from .loop import PreferenceArrays
 from .preferences import kernel_preferences
-
-if TYPE_CHECKING:
-    from ...models.problems import Certificate, Problem
-    from ...seqform.arrays import Floats
-    from ...seqform.strategy import Profile, Strategy
-    from ..methods import RegretMethod
-    from .loop import PreferenceArrays
 
 #: Single precision is chosen for tolerances of this much of the largest payoff or more, and for games of so many
 #: sequences or more: in smaller ones all numbers are in the first-level cache anyway.
 SINGLE_TOLERANCE = 1e-5
 SINGLE_SEQUENCES = 2_000
+
+
+#: The first stake is so many times what the objective can win for each unit of payoff.
+FIRST_STAKE = 4.0
+#: The stake is raised by this factor where it holds the price of the floor back.
+RAISE = 4.0
+#: A price from this share of the stake on is held back by it.
+NEAR_STAKE = 0.8
+#: Sequences of the other player that come before its own: the empty one, to call the floor, and not to.
+_CALL, _BEFORE = 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class FloorGame:
+    """A saddle program with a floor, as the search for an equilibrium.
+
+    Before the game the other player decides whether to call the floor f; if it does, x pays it K (f − xᵀ M y_s), where
+    K is a stake. So x maximises c · x − K (f − min over y_s of xᵀ M y_s)⁺, and K times the probability of a call is the
+    price κ of the floor: with a stake above that an optimal x keeps to the floor. Dividing by K leaves the payoffs
+    alone and makes c / K of the tilt, so that the stake can be raised at any time.
+
+    Attributes
+    ----------
+    saddle : Saddle
+        With a tilt and a floor, and without a free opponent beside.
+    form : SequenceForm
+        The game without its tilt.
+    """
+
+    saddle: Saddle
+    form: SequenceForm
+
+    @classmethod
+    def of(cls, saddle: Saddle) -> FloorGame:
+        """Pose a saddle program with a floor.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the objective has a part that the other player chooses.
+        """
+        if saddle.weight is not None:
+            raise UnsupportedProblemError("a floor beside a free opponent is not for regret minimisation: use highs")
+        view = saddle.view
+        other, matrices = view.other, view.matrices
+        inflow = sp.coo_array(other.inflow)
+        shape = (1 + other.num_infosets, _BEFORE + other.num_sequences)
+        sources = np.where(inflow.coords[1] > 0, inflow.coords[1] + _BEFORE, _CALL)
+        places = np.append(0, inflow.coords[0] + 1), np.append(0, sources)
+        calling = Treeplex.from_inflow(
+            sp.csr_array((np.append(1.0, inflow.data), places), shape=shape), np.append(_BEFORE, other.num_actions)
+        )
+        # The empty sequence of a reply becomes the call, which costs x the floor.
+        columns = np.where(np.arange(other.num_sequences) > 0, np.arange(other.num_sequences) + _BEFORE, _CALL)
+        move = sp.csr_array((np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), shape[1]))
+        floor = sp.csr_array(([-float(saddle.floor)], ([0], [_CALL])), shape=(1, shape[1]))
+        first = sp.csr_array(([1.0], ([0], [0])), shape=(view.own.num_sequences, 1))
+        left = sp.hstack([matrices[0], first], format="csr")
+        right = sp.vstack([matrices[-1] @ move, floor], format="csr")
+        if len(matrices) == 1:
+            payoffs = sp.csr_array(matrices[0] @ move + first @ floor)
+            payoffs = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
+            treeplexes = (view.own, calling) if view.player == 0 else (calling, view.own)
+            return cls(saddle, SequenceForm(treeplexes, payoff_matrices=(payoffs, -payoffs)))
+        if view.player == 0:
+            return cls(saddle, SequenceForm((view.own, calling), factored=FactoredPayoff(left, right)))
+        return cls(saddle, SequenceForm((calling, view.own), factored=FactoredPayoff(-right.T, left.T)))
+
+    @property
+    def first_stake(self) -> float:
+        """A stake to begin with."""
+        size = best_response_value(self.saddle.view.own, np.abs(self.saddle.tilt))
+        return FIRST_STAKE * (size or 1.0) / (self.saddle.view.game.sequence_form.payoff_scale or 1.0)
+
+    def price(self, reply: Floats, stake: float) -> float:
+        """Return κ, the price of the floor."""
+        return stake * float(reply[_CALL])
+
+    def reply(self, chosen: Floats) -> Floats:
+        """Return y_s, the other player's plan once it has called; uniform where it never does."""
+        called = float(chosen[_CALL])
+        if called <= 0.0:
+            return self.saddle.view.other.uniform_plan()
+        return np.append(1.0, chosen[_BEFORE + 1 :] / called)
+
+    def behaviour(self, of_reply: Floats) -> Floats:
+        """Return a behaviour that calls half of the time, and then plays as one in the game."""
+        return np.concatenate([[1.0, 0.5, 0.5], of_reply[1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +130,12 @@ class PosedProblem:
 
     Attributes
     ----------
-    game : Game
+    original : Problem
+    options : Options
+        With the tolerances of the error, payoff units, and of constraints, in their own units.
     kernel : Kernel
-    certify : callable
-        From a profile, multipliers and a dual certificate to what they prove.
-    error : callable
-        What the tolerance is held against, from a certificate.
-    tolerance, violation : float
-        Of the error, payoff units; of constraints, in their own units.
     saddle : Saddle, optional
         The canonical program, for two players.
-    constraints : tuple of Constraint
     rows : KernelConstraints, optional
         The constraints in the kernel's layout.
     tilt : ndarray of float64, shape (layout.size,), optional
@@ -64,19 +147,29 @@ class PosedProblem:
     preferences : PreferenceArrays, optional
     """
 
-    game: Game
+    original: Problem
+    options: Options
     kernel: Kernel
-    certify: Callable[..., Certificate]
-    error: Callable[[Certificate], float]
-    tolerance: float
-    violation: float
     saddle: Saddle | None = None
-    constraints: tuple[Constraint, ...] = ()
     rows: KernelConstraints | None = None
     tilt: Floats | None = None
     scales: Floats | None = None
     floor: FloorGame | None = None
     preferences: PreferenceArrays | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game, without a decision about a floor."""
+        return self.original.game
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints whose multipliers the loop learns."""
+        return () if self.rows is None or self.saddle is None else self.saddle.constraints
+
+    def error(self, certificate: Certificate) -> float:
+        """Return what the tolerance is held against."""
+        return certified_error(self.original, certificate, self.options)
 
     @property
     def is_certified_within(self) -> bool:
@@ -127,17 +220,16 @@ class PosedProblem:
         for player in range(2):
             own = [one for one in self.constraints if one.player == player]
             most = max((multipliers[constraint.name] for constraint in own), default=0.0)
-            # A plan that meets them all says no.
-            if most > 0.0 and any(constraint.value(plans[player]) > 0.0 for constraint in own):
-                shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
-                weights = [shares[constraint.name] for constraint in own]
-                slopes, offset = weighted_minorant(own, weights, plans[player], evidence)
-                if PlayerView(self.game, player).most(-slopes) >= offset:
-                    continue  # a plan exists that these proportions do not exclude
-                profile = nearest_profile(self.game, plans)
-                lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
-                if lower is not None and excluded(own, shares, lower, profile[player].plan):
-                    return True
+            if not most > 0.0 or all(constraint.value(plans[player]) <= 0.0 for constraint in own):
+                continue  # a plan meets them all
+            shares = {constraint.name: multipliers[constraint.name] / most for constraint in own}
+            slopes, offset = weighted_minorant(own, list(shares.values()), plans[player], evidence)
+            if PlayerView(self.game, player).most(-slopes) >= offset:
+                continue  # a plan exists that these proportions do not exclude
+            profile = nearest_profile(self.game, plans)
+            lower = FeasibilityRelaxation(self.game, player, own).certify(profile, shares, evidence).lower
+            if lower is not None and excluded(own, shares, lower, profile[player].plan):
+                return True
         return False
 
     def initial_state(self, regrets: Floats | None = None) -> KernelState:
@@ -171,21 +263,20 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
         If two things bound the multipliers, or cvxpy has no gradient of a constraint.
     """
     game = problem.game
-    saddle: Saddle | None = None
     rows = tilt = scales = None
     tolerance = options.tol
     saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
     constraints = () if saddle is None else saddle.constraints
     if saddle is not None and saddle.has_rows:
-        price = (saddle.own or saddle.other_rows).penalty
+        penalty = (saddle.own or saddle.other_rows).penalty
         if saddle.tilt is not None or saddle.floor is not None:
             raise UnsupportedProblemError(f"{method.name} takes constraints with neither a tilt nor a floor: use highs")
-        if method.first_bound is not None and price is not None:
+        if method.first_bound is not None and penalty is not None:
             raise UnsupportedProblemError(
-                f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(price)}, "
+                f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(penalty)}, "
                 "which bounds the multipliers itself: leave out one of the two"
             )
-        tolerance = _finest(constraints, price, game, options)
+        tolerance = _finest(constraints, penalty, game, options)
     curved = not all(isinstance(one, LinearConstraint) for one in constraints)
     floor = None if saddle is None or saddle.floor is None else FloorGame.of(saddle)
     form = game.sequence_form if saddle is None else saddle.view.form if floor is None else floor.form
@@ -200,14 +291,10 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
             scales = np.ones(2)
             scales[saddle.view.player] = saddle.weight
     return PosedProblem(
-        game=game,
-        kernel=kernel,
-        certify=problem.certify,
-        error=lambda certificate: certified_error(problem, certificate, options),
-        tolerance=options.tol,
-        violation=options.violation,
+        problem,
+        options,
+        kernel,
         saddle=saddle,
-        constraints=constraints,
         rows=rows,
         tilt=tilt,
         scales=scales,
@@ -232,7 +319,7 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
     return kernel_of(form, np.float32 if single else np.float64)
 
 
-def _finest(constraints: Sequence[Constraint], price: float | None, game: Game, options: Options) -> float:
+def _finest(constraints: Sequence[Constraint], penalty: float | None, game: Game, options: Options) -> float:
     """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
 
     Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
@@ -241,5 +328,5 @@ def _finest(constraints: Sequence[Constraint], price: float | None, game: Game, 
     linear = [one for one in constraints if isinstance(one, LinearConstraint)]
     largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
     # Payoffs that a unit of violation counts as.
-    worth = options.tol / (options.violation or 1.0) if price is None else price
+    worth = options.tol / (options.violation or 1.0) if penalty is None else penalty
     return options.tol / max(1.0, worth * largest / game.sequence_form.payoff_scale)

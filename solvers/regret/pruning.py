@@ -88,7 +88,7 @@ class PrunedProblem:
         return tuple(face.sequences.tobytes() for face in self.faces)
 
     def options(self, options: Options) -> Options:
-        """Return the options of a run on what is left: the same, but for a start and a hair of the tolerance.
+        """Return the options of a run on what is left: the same, but for the start and a little of the tolerance.
 
         Multipliers of constraints without room can be large, and with them the rounding in the certificate.
         """
@@ -161,7 +161,7 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
     Notes
     -----
     A constraint whose bound is that least value has no plan in its interior. Multipliers exist still, for it is linear,
-    but they are as large as the smallest reduced cost is small, and to learn them takes for ever. A plan that
+    but they are as large as the smallest reduced cost is small, and learning them takes forever. A plan that
     is cut off meets the constraint by no more than :data:`HAIR` of its largest number.
     """
     if not isinstance(problem, ConstrainedNash) or problem.penalty is not None:
@@ -183,7 +183,7 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
                 if cut is None:
                     continue
                 if not cut.is_met:
-                    # A conflict that is too small to be proven leaves no face to play on.
+                    # An infeasibility that is too small to be proven leaves no face to play on.
                     return _nothing(problem, constraint) if _is_excluded(problem, constraint, found) else None
                 found.append(cut)
                 pending.remove(constraint)

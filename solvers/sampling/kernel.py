@@ -35,32 +35,19 @@ class StateArrays(NamedTuple):
     clock: Any  # iterations, histories touched, and the state of the random numbers
 
 
-class PreferenceArrays(NamedTuple):
-    """What Pref-CFR's local rule reads beside the regrets, over positions."""
-
-    degrees: Any  # of each sequence, at least 1
-    vulnerability: Any  # of an infoset, where its first sequence stands
-    divisors: (
-        Any  # where the number stands that an infoset's regrets are averaged over: also where its first one stands
-    )
-    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
-    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
-    greedy: Any  # whether all weight is on the best action
-
-
 class PreferringStateArrays(NamedTuple):
-    """A state with a preference in it: :class:`StateArrays` and then :class:`PreferenceArrays`."""
+    """A state with a preference in it: what Pref-CFR's local rule reads beside the regrets, over positions."""
 
     regrets: Any
     sums: Any
     baselines: Any
     clock: Any
-    degrees: Any
-    vulnerability: Any
-    divisors: Any
-    counts: Any
-    visits: Any
-    greedy: Any
+    degrees: Any  # of each sequence, at least 1
+    vulnerability: Any  # of an infoset, where its first sequence stands
+    divisors: Any  # at an infoset's first sequence the position of the number that its regrets are averaged over
+    counts: Any  # a player's walks, at its empty sequence, and its visits to an infoset, where its first one stands
+    visits: Any  # what new ones are added to: the same array, unless policies are to stay as they are
+    greedy: Any  # whether all weight is on the best action
 
 
 class ScratchArrays(NamedTuple):

@@ -1,16 +1,33 @@
-"""Samplers on one game: their state, and what is read from it."""
+"""Monte Carlo CFR by the compiled samplers: their state on one game, the stepper, and its starts."""
 
+import functools
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...models.games import load_game
+from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
-from ..methods.rules import SamplingRule
+from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.game import Game
+from ...seqform.sequence_form import SequenceForm
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..certification import certified_error
+from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
+from ..methods import MCCFR
+from ..methods.rules import LocalBias, SamplingRule
+from ..outcome import Options, Outcome, checked_seed
+from ..solution import RunState, Solution
+from ..style.preferences import preference_record
 from . import kernel
-from .kernel import PreferenceArrays, PreferringStateArrays, ScratchArrays, StateArrays
+from .kernel import PreferringStateArrays, ScratchArrays, StateArrays
 from .splitmix import first_random_state
-from .tree import HistoryTree
+from .tree import HistoryTree, history_tree
 
 _SAMPLING = {"external": kernel.EXTERNAL, "outcome": kernel.OUTCOME}
 _AVERAGING = {"simple": kernel.SIMPLE, "sampled": kernel.SAMPLED, "full": kernel.FULL}
@@ -37,13 +54,14 @@ class LocalPreference:
     greedy: bool = False
     conditional: bool = False
 
-    def arrays(self, tree: HistoryTree) -> PreferenceArrays:
-        """Return the numbers on a game's positions, with nothing counted yet."""
+    def added_to(self, state: StateArrays, tree: HistoryTree) -> PreferringStateArrays:
+        """Return a state in which these numbers stand on a game's positions, with nothing counted yet."""
         starts, counts = tree.infosets[:, 0], np.zeros(tree.num_positions)
         vulnerability, divisors = np.zeros(tree.num_positions), np.zeros(tree.num_positions, dtype=np.int64)
         vulnerability[starts] = np.concatenate(self.vulnerability)
         divisors[starts] = starts if self.conditional else np.repeat(tree.bases[:-1], np.diff(tree.ranges))
-        return PreferenceArrays(np.concatenate(self.degrees), vulnerability, divisors, counts, counts, self.greedy)
+        degrees = np.concatenate(self.degrees)
+        return PreferringStateArrays(*state, degrees, vulnerability, divisors, counts, counts, self.greedy)
 
 
 @dataclass(eq=False)
@@ -52,13 +70,11 @@ class SamplerState:
 
     Attributes
     ----------
-    arrays : StateArrays
-    preference : PreferenceArrays, optional
-        What is preferred, and over how many walks or visits regrets are averaged.
+    arrays : StateArrays or PreferringStateArrays
+        The latter say what is preferred too, and over how many walks or visits regrets are averaged.
     """
 
-    arrays: StateArrays
-    preference: PreferenceArrays | None = None
+    arrays: StateArrays | PreferringStateArrays
 
     @property
     def iterations(self) -> int:
@@ -72,11 +88,10 @@ class SamplerState:
 
     def copy(self) -> "SamplerState":
         """Return a state that goes on from here on its own."""
-        preference = self.preference
-        if preference is not None:
-            counts = preference.counts.copy()
-            preference = preference._replace(counts=counts, visits=counts)
-        return SamplerState(StateArrays(*(array.copy() for array in self.arrays)), preference)
+        changing = {name: getattr(self.arrays, name).copy() for name in StateArrays._fields}
+        if isinstance(self.arrays, PreferringStateArrays):
+            changing |= dict.fromkeys(("counts", "visits"), self.arrays.counts.copy())
+        return SamplerState(self.arrays._replace(**changing))
 
 
 class Sampler:
@@ -129,15 +144,13 @@ class Sampler:
         places = self.tree.num_nodes if rule.baselines == "history" else size
         clock = np.zeros(3, dtype=np.uint64)
         clock[2] = first_random_state(seed)
-        return SamplerState(
-            StateArrays(
-                regrets=np.zeros(size),
-                sums=np.zeros(size),
-                baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
-                clock=clock,
-            ),
-            preference=None if preference is None else preference.arrays(self.tree),
+        arrays = StateArrays(
+            regrets=np.zeros(size),
+            sums=np.zeros(size),
+            baselines=np.zeros((self.tree.num_players, places) if with_baselines else (0, 0)),
+            clock=clock,
         )
+        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree))
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one a player: regrets stand in their proportions, ``trust`` in all.
@@ -149,8 +162,8 @@ class Sampler:
         for base, behaviour in zip(self.tree.bases[:-1].tolist(), behaviours, strict=True):
             regrets[base : base + len(behaviour)] = trust * behaviour
             regrets[base] = 0.0
-        if state.preference is not None:
-            regrets /= state.preference.degrees
+        if isinstance(state.arrays, PreferringStateArrays):
+            regrets /= state.arrays.degrees
             totals = np.repeat(self._totals(regrets), self.tree.infosets[:, 1])
             regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
@@ -203,9 +216,9 @@ class Sampler:
 
     def _sampled(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> tuple[Floats, Floats]:
         target, visits = np.zeros(self.tree.num_positions), np.zeros(self.tree.num_positions)
-        counting = None if state.preference is None else state.preference._replace(visits=visits)
-        unbounded = replace(rule, floor=-np.inf)
-        self._run(replace(state, preference=counting), unbounded, target, samples, None, player)
+        arrays, unbounded = state.arrays, replace(rule, floor=-np.inf)
+        counting = arrays._replace(visits=visits) if isinstance(arrays, PreferringStateArrays) else arrays
+        self._run(SamplerState(counting), unbounded, target, samples, None, player)
         return target / samples, visits / samples
 
     def _run(
@@ -222,7 +235,7 @@ class Sampler:
         kernel.run_samplers(
             self.tree.arrays,
             self.tree.bases,
-            state.arrays if state.preference is None else PreferringStateArrays(*state.arrays, *state.preference),
+            state.arrays,
             target,
             self._scratch,
             np.uint64(iterations),
@@ -237,17 +250,17 @@ class Sampler:
         """Return the players' behaviour strategies by the local rule now; entry 0, of the empty sequence, is 1."""
         counts = self.tree.infosets[:, 1]
         uniform = np.repeat(1.0 / counts, counts)
-        preference = state.preference
-        if preference is None:
-            return self._behaviours(np.maximum(state.arrays.regrets, 0.0), uniform)
+        preferring = state.arrays
+        if isinstance(preferring, StateArrays):
+            return self._behaviours(np.maximum(preferring.regrets, 0.0), uniform)
         starts = self.tree.infosets[:, 0]
         least = np.zeros(self.tree.num_positions)
-        divisors = preference.counts[preference.divisors[starts]]
-        least[self._inside] = np.repeat(preference.vulnerability[starts] * divisors, counts)
-        weights = preference.degrees * np.maximum(state.arrays.regrets - least, 0.0)
-        if preference.greedy:
+        divisors = preferring.counts[preferring.divisors[starts]]
+        least[self._inside] = np.repeat(preferring.vulnerability[starts] * divisors, counts)
+        weights = preferring.degrees * np.maximum(preferring.regrets - least, 0.0)
+        if preferring.greedy:
             weights[self._inside] = _first_largest(weights[self._inside], self._starts, counts)
-        fallback = preference.degrees - 1.0
+        fallback = preferring.degrees - 1.0
         otherwise = np.concatenate([each[1:] for each in self._behaviours(fallback, uniform)])
         return self._behaviours(weights, otherwise)
 
@@ -279,3 +292,184 @@ def _first_largest(weights: Floats, starts: Integers, counts: Integers) -> Float
         at_most = np.flatnonzero(weights == np.repeat(most, counts))
         largest[at_most[np.searchsorted(at_most, starts)][most > 0.0]] = 1.0
     return largest
+
+
+#: A start's regrets are so many times the game's largest payoff in all at each infoset.
+TRUST = 10.0
+
+_trees: WeakKeyDictionary[SequenceForm, HistoryTree] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingState(RunState):
+    """What a method that samples needs to go on where it stopped."""
+
+    method: MCCFR
+    state: SamplerState
+
+    def preference_record(self, solution: Solution) -> dict[str, Any] | None:
+        """Return how far preferences were followed."""
+        return preference_record(solution)
+
+
+def tree_for(game: Game) -> HistoryTree:
+    """Return a game's histories as arrays; built once.
+
+    Raises
+    ------
+    UnsupportedProblemError, GameTooLargeError
+        As :func:`~treeplex.solvers.sampling.tree.history_tree`.
+    """
+    form = game.sequence_form
+    if form not in _trees:
+        _trees[form] = history_tree(game)
+    return _trees[form]
+
+
+def preference_of(bias: LocalBias | None, game: Game) -> LocalPreference | None:
+    """Return what the local rule is biased to in a game as the compiled samplers take it.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a preference is about nothing in the game.
+    """
+    if bias is None:
+        return None
+    found = bias.on(game)
+    return LocalPreference(found.degrees, found.vulnerability, bias.greedy, bias.is_conditional)
+
+
+class SamplingStepper(Stepper):
+    """The compiled samplers on a game.
+
+    Checks are scheduled by histories touched, from one whole game on: these take equally long, whatever is sampled,
+    and do not depend on the clock on the wall, so that equal seeds give equal runs.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : Options
+        By which the error is judged.
+    sampler : Sampler
+    rule : SamplingRule
+    state : SamplerState
+        Changed in place.
+
+    Attributes
+    ----------
+    proof : tuple of Profile and Certificate
+        Of the averaged strategies at the last check.
+    """
+
+    proof: tuple[Profile, Certificate]
+
+    def __init__(
+        self, problem: Problem, options: Options, sampler: Sampler, rule: SamplingRule, state: SamplerState
+    ) -> None:
+        self.problem, self.options = problem, options
+        self.sampler, self.rule, self.state = sampler, rule, state
+        self.next_check = state.touched  # where a run goes on it may be good enough as it is
+
+    @property
+    def iterations(self) -> int:
+        """Walks of every player."""
+        return self.state.iterations
+
+    @property
+    def clock(self) -> int:
+        """Histories touched."""
+        return self.state.touched
+
+    @property
+    def room(self) -> int:
+        """Any number: the samplers themselves stop at the next check."""
+        return NEVER
+
+    def check_after(self, clock: int) -> int:
+        """Return when the certificate is due again after it was computed."""
+        return max(self.sampler.tree.num_nodes, math.ceil(clock * CHECK_GROWTH))
+
+    def step(self, iterations: int) -> None:
+        """Walk."""
+        self.sampler.run(self.state, self.rule, iterations, self.next_check)
+
+    def check(self) -> float:
+        """Return the error of the averaged strategies."""
+        game = self.problem.game
+        profile = Profile(
+            [Strategy(game, player, each) for player, each in enumerate(self.sampler.average(self.state))]
+        )
+        self.proof = profile, self.problem.certify(profile)
+        return certified_error(self.problem, self.proof[1], self.options)
+
+    def current_plans(self) -> list[Floats]:
+        """Return the plans that the players play now."""
+        treeplexes = self.problem.game.sequence_form.treeplexes
+        behaviours = self.sampler.policies(self.state)
+        return [treeplex.plan(behaviour) for treeplex, behaviour in zip(treeplexes, behaviours, strict=True)]
+
+
+def stepper(method: MCCFR, problem: Problem, options: Options) -> SamplingStepper:
+    """Return the compiled samplers on a problem, ready to begin or to go on."""
+    seed, game = checked_seed(options.seed), problem.game
+    sampler, rule = Sampler(tree_for(game)), method.sampling_rule(game.num_players)
+    preference = preference_of(method.bias, game)
+    warm(preference is not None)
+    state = _start(method, problem, sampler, rule, preference, options.start, seed)
+    return SamplingStepper(problem, options, sampler, rule, state)
+
+
+def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
+    """Iterate until the certificate meets the tolerance or a limit comes."""
+    begun = time.perf_counter()
+    loop = stepper(method, problem, options)
+    build_seconds = time.perf_counter() - begun
+    found = iterate(loop, options)
+    return Outcome(
+        plans=loop.proof[0].plans,
+        stopped=found.stopped,
+        detail=f"after {found.iterations} iterations, in which {loop.clock} histories were touched",
+        iterations=found.iterations,
+        seconds=found.seconds,
+        build_seconds=build_seconds,
+        history=replace(found.history, touched=found.clocks),
+        state=SamplingState(method, loop.state),
+        proof=loop.proof,
+    )
+
+
+def _start(
+    method: MCCFR,
+    problem: Problem,
+    sampler: Sampler,
+    rule: SamplingRule,
+    preference: LocalPreference | None,
+    start: Any,
+    seed: int,
+) -> SamplerState:
+    """Return the state to go on from: a copy of a solution's, or a fresh one that plays the profile."""
+    if isinstance(start, Solution):
+        kept = start.state
+        same = start.problem.game.fingerprint == problem.game.fingerprint
+        if isinstance(kept, SamplingState) and kept.method == method and same:
+            return kept.state.copy()
+        start = start.profile
+    state = sampler.initial_state(rule, seed, preference)
+    if start is None:
+        return state
+    if not isinstance(start, Profile):
+        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+    check_same_game(start[0], problem.game)
+    trust = TRUST * problem.game.sequence_form.payoff_scale
+    sampler.set_behaviour(state, [strategy.behaviour for strategy in start], trust)
+    return state
+
+
+@functools.cache
+def warm(preferring: bool = False) -> None:
+    """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
+    game = load_game("kuhn")
+    sampler = Sampler(tree_for(game))
+    preference = preference_of(LocalBias(), game) if preferring else None
+    sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)

@@ -88,7 +88,7 @@ class StreamedMCCFR:
     Raises
     ------
     InvalidGameError
-        If it is no game.
+        If it is not a game.
     UnsupportedProblemError
         If the game has no rules.
     UnknownMethodError
@@ -204,7 +204,7 @@ class StreamedMCCFR:
         Raises
         ------
         UnknownMethodError
-            If no limit is given, or one is no number.
+            If no limit is given, or one is not a number.
         InvalidGameError
             If the rules break a rule of games.
         ImperfectRecallError
@@ -214,7 +214,7 @@ class StreamedMCCFR:
             raise UnknownMethodError("a run got no limit, expected iterations, touched or seconds")
         limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self._walker.deadline = time.perf_counter() + limit
-        self._before = self._resident() - self.memory  # what else grows between runs is none of their infosets
+        self._before = self._resident() - self.memory  # what else grows between runs does not count
         first = self.iterations
 
         def tell(report: Progress) -> bool:
@@ -539,7 +539,7 @@ def _fill(table: Infosets, player: int, arrays: dict[str, npt.NDArray[Any]]) -> 
     for label, place, parent in zip(labels, chosen, parents, strict=True):
         menu = menus[place]
         if not isinstance(menu, tuple) or label in table.numbers or not -1 <= parent < table.num_sequences:
-            raise ValueError(f"infoset {shown(label)} of player {player} is none")
+            raise ValueError(f"infoset {shown(label)} of player {player} is not valid")
         table.add(label, menu, parent)
     table.regrets = _numbers(arrays[f"regrets_{player}"], table.num_sequences)
     table.sums = _numbers(arrays[f"sums_{player}"], table.num_sequences)

@@ -317,7 +317,7 @@ def streamed_payoffs(
     Raises
     ------
     InvalidStrategyError
-        If it is no profile of the game, or a number makes no sense.
+        If it is not a profile of the game, or a number is out of range.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def streamed_gain(
     Raises
     ------
     InvalidStrategyError
-        If it is no profile of the game, or a number makes no sense.
+        If it is not a profile of the game, or a number is out of range.
     InvalidGameError
         If there is no such player.
     UnknownMethodError
@@ -478,7 +478,7 @@ def rules_of(game: Any) -> tuple[Rules, str, Mapping[str, Hashable]]:
     Raises
     ------
     InvalidGameError
-        If it is no game.
+        If it is not a game.
     UnsupportedProblemError
         If it has no rules.
     """

@@ -117,14 +117,14 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     Raises
     ------
     InvalidGameError
-        If it is no game.
+        If it is not a game.
     UnsupportedProblemError
         If the game has no histories, or its sequence form does not follow from them.
     GameTooLargeError
         If it takes more than the budget.
     """
     if not isinstance(game, Game):
-        raise InvalidGameError(f"{shown(game)} is no game: a Game is needed (load_game returns one)")
+        raise InvalidGameError(f"game is {shown(game)}, expected a Game, such as load_game returns")
     rules = game.rules
     if rules is None:
         raise UnsupportedProblemError(

@@ -278,7 +278,7 @@ class Walker:
         ------
         OutOfTimeError, OutOfMemoryError
         InvalidGameError
-            If the rules are none; the message shows the state.
+            If the rules break a rule of games; the message shows the state.
         """
         random_state, touched = self.numbers.state, before
         writes: list[tuple[Any, int, list[float]]] = []
@@ -305,7 +305,7 @@ class Walker:
         Raises
         ------
         InvalidGameError
-            If the rules are none; the message shows the state.
+            If the rules break a rule of games; the message shows the state.
         InvalidStrategyError
             If a strategy knows an infoset with other actions.
         """
@@ -429,7 +429,7 @@ class Walker:
         )
 
     def _mover(self, state: Any, who: Any) -> int:
-        """Return a player's number, or refuse what is none."""
+        """Return a player's number, or refuse an invalid one."""
         if not is_whole(who) or who not in self._players:
             raise InvalidGameError(
                 f"the state {shown(state)} has player {shown(who)}, expected 0 to {len(self.tables) - 1}, chance "
@@ -598,7 +598,7 @@ class Walker:
 
 
 def in_proportion(weights: Sequence[float]) -> list[float]:
-    """Return probabilities in proportion to weights of at least 0, all alike if there is no other."""
+    """Return probabilities in proportion to weights of at least 0, all alike if all are 0."""
     total = 0.0
     for weight in weights:  # in this order and not compensated, as compiled code does it
         total += weight

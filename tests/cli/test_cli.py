@@ -319,7 +319,7 @@ BAD_INPUT = {
         "--json: the value is missing, expected FILE, or - for standard output (see treeplex solve --help)",
     ),
     "profile to standard output": (["solve", "kuhn", "--out", "-"], "--out: a profile is binary and cannot go to"),
-    "word for a number": (["solve", "kuhn", "--tol", "small"], "'small', expected a number of at least 0"),
+    "word for a number": (["solve", "kuhn", "--tol", "small"], "small, expected a number of at least 0"),
     "negative number": (["solve", "kuhn", "--tol", "-1e-3"], "expected a number of at least 0"),
     "NaN": (["solve", "kuhn", "--tol", "nan"], "expected a number of at least 0"),
     "infinity": (["solve", "kuhn", "--time-limit", "inf"], "expected a number of seconds of at least 0, such as 60"),
@@ -343,7 +343,7 @@ BAD_INPUT = {
     ),
     "unknown updates": (
         ["solve", "kuhn", "--method", "cfr", "--updates", "both"],
-        "--updates 'both': expected one of alternating",
+        "--updates both: expected one of alternating",
     ),
     "unknown averaging": (["solve", "kuhn", "--method", "cfr", "--averaging", "best"], "expected one of uniform"),
     "unknown iterate": (["solve", "kuhn", "--method", "cfr", "--iterate", "first"], "expected one of average, last"),
@@ -496,7 +496,7 @@ def test_interrupted_before_there_are_strategies(
 
 
 def test_keys_are_those_of_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(solve_command.unsolved_record({})) == set(json_of(capsys, "solve", "kuhn"))
+    assert {"schema", "version", *solve_command.KEYS} == set(json_of(capsys, "solve", "kuhn"))
 
 
 def test_interrupted_info_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,11 @@ import pytest
 
 from treeplex import Game, GameFileError, SequenceForm, UnknownGameError, load_game
 from treeplex.cli import main
-from treeplex.cli.export import FORMATS
+from treeplex.cli.export import BINARY, FORMATS
 from treeplex.models.games.files import SUFFIXES
 from treeplex.seqform.interchange.matrix_file import write_matrices
 
-TEXT = [name for name, each in FORMATS.items() if not each.binary]
-BINARY = [name for name, each in FORMATS.items() if each.binary]
+TEXT = [name for name in FORMATS if name not in BINARY]
 
 
 @pytest.fixture(autouse=True)
@@ -197,9 +196,9 @@ BAD_FILES = {
     "another suffix": ("game.grahpml", "the suffix is '.grahpml' (did you mean .graphml?)"),
     "text": ("game.txt", "game.txt: the suffix is '.txt'; expected one of .efg"),
     "no suffix": ("./game", "./game: the name has no suffix"),
-    "broken JSON": ("broken.json", "broken.json: line 2, column 1: no JSON"),
+    "broken JSON": ("broken.json", "broken.json: line 2, column 1: not JSON"),
     "broken efg": ("broken.efg", "broken.efg: line 1, column 1: "),
-    "broken GraphML": ("broken.graphml", "broken.graphml: line 1, column 1: no XML"),
+    "broken GraphML": ("broken.graphml", "broken.graphml: line 1, column 1: not XML"),
     "broken npz": ("broken.npz", "broken.npz: not an .npz archive of arrays"),
     "no game": ("forgets.json", "forgets.json: node 0 lies on a cycle"),
     "parameters": ("broken.json:cards=3", "broken.json: a game in a file takes no parameters, received cards=3"),

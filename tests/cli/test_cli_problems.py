@@ -10,7 +10,7 @@ import pytest
 
 from treeplex import Profile, load_game, restricted_nash_frontier
 from treeplex.cli import main
-from treeplex.cli.solve import unsolved_record
+from treeplex.cli.solve import KEYS
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
@@ -215,7 +215,7 @@ def test_frontier_lists_every_response(player: int, capsys: pytest.CaptureFixtur
     assert [piece["exploitability"] for piece in pieces] == pytest.approx(expected.exploitabilities.tolist())
     assert [piece["p_from"] for piece in pieces] == pytest.approx([0.0, *expected.breakpoints])
     assert [piece["p_to"] for piece in pieces] == pytest.approx([*expected.breakpoints, 1.0])
-    assert set(record) == {*unsolved_record({}), "frontier"}
+    assert set(record) == {"schema", "version", *KEYS, "frontier"}
     assert (record["status"], record["method"], record["player"]) == ("optimal", "highs-simplex", player)
     assert record["game_value"] == pytest.approx(-1 / 18 * (1 - 2 * player))
     assert 0 <= record["gap"] + 1e-12 <= 1e-9
@@ -266,7 +266,7 @@ def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monk
 MISTAKES = {
     "a picture of nothing": (
         ("solve", "kuhn", "--plot", "x.svg"),
-        "--plot draws what --frontier or --sensitivity finds",
+        "--plot draws the result of --frontier or --sensitivity",
     ),
     "a picture of no kind": (
         ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "x.txt"),
@@ -286,11 +286,11 @@ MISTAKES = {
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
-        "--steps 'large': expected one of optimistic, constant, decreasing",
+        "--steps large: expected one of optimistic, constant, decreasing",
     ),
     "steps of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--step", "0"),
-        "--step '0': expected a number above 0",
+        "--step 0: expected a number above 0",
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
@@ -298,7 +298,7 @@ MISTAKES = {
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
-        "--beta '0': expected a number above 0",
+        "--beta 0: expected a number above 0",
     ),
     "a bound of multipliers beside a penalty": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "1", "--penalty", "2"),
@@ -333,8 +333,8 @@ MISTAKES = {
         "is linear only where it stands alone or beside other actions there; expected a realization, plan(…)",
     ),
     "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
-    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty '-1': expected a number of"),
-    "a penalty in words": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "much"), "--penalty 'much': expected a number"),
+    "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty -1: expected a number of"),
+    "a penalty in words": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "much"), "--penalty much: expected a number"),
     "three players": (
         ("solve", "kuhn:players=3", "--problem", "constrained", "--constrain", "0/K_:b<=1"),
         "constrained needs two players",
@@ -353,17 +353,17 @@ MISTAKES = {
     ),
     "a negative epsilon": (
         (*STYLE, "--maximise", "0/J_:b", "--epsilon", "-0.1"),
-        "--epsilon '-0.1': expected a number of at least 0",
+        "--epsilon -0.1: expected a number of at least 0",
     ),
     "an opponent of a style": (
         (*STYLE, "--maximise", "0/J_:b", "--opponent", "uniform"),
         "--opponent is not for style",
     ),
     "no opponent": (("solve", "kuhn", "--problem", "best-nash"), "best-nash needs --opponent"),
-    "p above one": ((*RNR, "--p", "3/2"), "--p '3/2': expected a number from 0 to 1"),
+    "p above one": ((*RNR, "--p", "3/2"), "--p 3/2: expected a number from 0 to 1"),
     "p of many digits": (
         (*RNR, "--p", "1e999999999"),
-        "--p '1e999999999': expected a number from 0 to 1",
+        "--p 1e999999999: expected a number from 0 to 1",
     ),
     "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
     "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),
@@ -486,7 +486,7 @@ def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureF
         (RNR, "rnr needs --p, a number from 0 to 1"),
         (CONSTRAINED, 'constrained needs --constrain "TERM <= NUMBER"'),
         (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
-        ((*RNR, "--player", "one"), "'one': expected 0 or 1"),
+        ((*RNR, "--player", "one"), "--player one: expected 0 or 1"),
         ((*STYLE, "--eps", "1"), "no such option: --eps (did you mean --epsilon?)"),
     ):
         assert main(list(arguments)) == 2

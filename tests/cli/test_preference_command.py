@@ -7,7 +7,7 @@ import pytest
 from treeplex import InvalidPreferenceError, Prefer, Profile, Strategy, load_game
 from treeplex.cli import main
 from treeplex.models.preferences import PreferStrategy, parse_preference, preference_on
-from treeplex.solvers.style.report import preferred_shares
+from treeplex.solvers.style.preferences import preferred_shares
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
 
@@ -77,7 +77,7 @@ MISTAKES = {
     "a degree below one": (("--prefer", "bet:0.5"), "received the degree 0.5, expected 1 or more"),
     "no degree": (("--prefer", "bet"), "expected ACTION:DELTA, such as raise:5"),
     "a degree that is none": (("--prefer", "bet:much"), "received 'much', expected a degree, such as 5"),
-    "an action that is not there": (("--prefer", "raise:5"), "nobody of kuhn has action 'raise'"),
+    "an action that is not there": (("--prefer", "raise:5"), "no player of kuhn has action 'raise'"),
     "an action nearly there": (("--prefer", "0/bett:5"), "player 0 of kuhn has no action 'bett' (did you mean bet?)"),
     "an infoset that is not there": (("--prefer", "0/X_:bet:5"), "has no infoset 'X_' with that action"),
     "a seat that is not there": (("--prefer", "2/bet:5"), "player 2's, expected a seat from 0 to 1"),
@@ -85,8 +85,11 @@ MISTAKES = {
     "a contradiction": (("--prefer", "bet:5", "--prefer", "bet:6"), "contradict each other"),
     "a vulnerability below zero": (("--prefer", "bet:5", "--vulnerability", "-1"), "expected a number of at least 0"),
     "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without any preference"),
-    "an unknown rule": (("--prefer", "bet:5", "--rule", "rmm"), "--rule 'rmm': expected one of rm, br"),
-    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units 'chips': expected one of"),
+    "an unknown rule": (
+        ("--prefer", "bet:5", "--rule", "rmm"),
+        "--rule rmm (did you mean rm?): expected one of rm, br",
+    ),
+    "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units chips: expected one of"),
     "another method": (("--prefer", "bet:5", "--method", "dcfr"), "--prefer is for --method pref-cfr, es-pref-cfr"),
 }
 

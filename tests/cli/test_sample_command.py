@@ -75,8 +75,8 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["os-mccfr", "--exploration", "2"], "--exploration '2': expected a number above 0 and at most 1"),
-        (["os-mccfr", "--baseline-rate", "0"], "--baseline-rate '0': expected a number above 0"),
+        (["os-mccfr", "--exploration", "2"], "--exploration 2: expected a number above 0 and at most 1"),
+        (["os-mccfr", "--baseline-rate", "0"], "--baseline-rate 0: expected a number above 0"),
         (
             ["es-mccfr", "--baselines", "none"],
             "--baselines is for --method os-mccfr",
@@ -85,7 +85,7 @@ def test_solve_takes_the_options_of_methods_that_sample(capsys):
             ["cfr", "--local-rule", "regret-matching"],
             "--local-rule is for --method es-mccfr, os-mccfr",
         ),
-        (["es-mccfr", "--local-rule", "hedge"], "--local-rule 'hedge': expected one of regret-matching"),
+        (["es-mccfr", "--local-rule", "hedge"], "--local-rule hedge: expected one of regret-matching"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -7,7 +7,7 @@ import pytest
 
 from treeplex import Profile, frequency, load_game, worst_case
 from treeplex.cli import main
-from treeplex.cli.style import style_record
+from treeplex.cli.style import KEYS
 
 
 @pytest.fixture(autouse=True)
@@ -106,8 +106,8 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn"], "style needs --target, such as"),
         (["kuhn", "--target", "bte@first>=0.6"], "has no action 'bte' (did you mean bet?)"),
         (["kuhn", "--target", "bet@first"], "expected +, <=, >= or =="),
-        (["kuhn", "--target", "bet@first>=0.6", "--max-loss", "little"], "--max-loss 'little': expected a number"),
-        (["kuhn", "--target", "bet@first>=0.6", "--max-loss=-1"], "--max-loss '-1': expected a number of at least 0"),
+        (["kuhn", "--target", "bet@first>=0.6", "--max-loss", "little"], "little, expected a number"),
+        (["kuhn", "--target", "bet@first>=0.6", "--max-loss=-1"], "-1, expected a number of at least 0"),
         (["kuhn", "--target", "bet@first>=0.6", "--player", "2"], "expected 0 or 1"),
         (["kuhn:players=3", "--target", "bet@first>=0.6"], "style needs two players"),
         (["kuhn", "--target", "bet@first>=0.6", "--method", "cfr"], "--method cfr is not for style"),
@@ -115,7 +115,7 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn", "--target", "bet@first>=0.6", "--out", "-"], "a profile is binary"),
         (["kuhn", "--target", "bet@first>=0.6", "--out", "a.json"], "a profile is written as .npz"),
         (["kuhn", "--target", "bet@first>=0.6", "--plot", "a.gif"], "expected a file name that ends with .svg"),
-        (["kuhn", "--target", "bet@first>=1/2", "--target", "bet@J_<=0", "--curve"], "--curve is of one target"),
+        (["kuhn", "--target", "bet@first>=1/2", "--target", "bet@J_<=0", "--curve"], "--curve takes a single target"),
         (["kuhn", "--target", "0/J_pb:b>=1/2", "--curve"], "has no trade-off curve"),
         (["kuhn", "--target", "bet@first>=0.6", "--reference", "nobody"], "nobody"),
         (["transit:width=2", "--target", "stay@first>=0.6"], "is not known in transit:width=2"),
@@ -141,7 +141,7 @@ def test_an_interrupted_search_has_all_keys(
     record = json.loads(capsys.readouterr().out)
     assert record["status"] == "interrupted"
     monkeypatch.undo()
-    assert set(record) == set(json_of(capsys, "kuhn", "--target", "bet@first>=0.4")) == set(style_record({}))
+    assert set(record) == set(json_of(capsys, "kuhn", "--target", "bet@first>=0.4")) == {"schema", "version", *KEYS}
 
 
 def test_terms_work_in_solve(capsys: pytest.CaptureFixture[str]) -> None:

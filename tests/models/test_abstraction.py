@@ -233,7 +233,7 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
         ("", "has 1 round, expected two with / between them, such as JQ.K/pair.nopair"),
         ("JQ.K", "has 1 round"),
         ("JQ.K/pair.nopair/x", "has 3 rounds"),
-        ("JQ.JK/pair.nopair", "rank J stands twice in the first round"),
+        ("JQ.JK/pair.nopair", "rank J appears twice in the first round"),
         ("J.K/pair.nopair", "rank Q is missing in the first round, expected each of J, Q, K"),
         ("JX.QK/pair.nopair", "unknown rank 'X' in bucket 'JX' of the first round; expected J, Q, K"),
         ("JQ..K/pair.nopair", "the first round has an empty bucket"),
@@ -255,5 +255,5 @@ def test_texts_that_are_no_abstraction_are_refused_in_one_line(text, message):
 
 
 def test_the_abstraction_is_of_leduc_alone():
-    with pytest.raises(InvalidStrategyError, match="is of leduc, not of kuhn"):
+    with pytest.raises(InvalidStrategyError, match="is for leduc, not for kuhn"):
         leduc_buckets(TARGET, KUHN)

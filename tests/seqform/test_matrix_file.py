@@ -189,7 +189,7 @@ WRONG = {
     "not finite": ({"A_data": np.array([1, -1, np.nan, 1])}, "holds a number that is not finite"),
     "infinite E": ({"E_data": np.array([1, -np.inf, 1, 1])}, "row 1 of E does not belong to an infoset"),
     "wrong e": ({"e": np.array([1.0])}, "e has shape (1,), expected (2,)"),
-    "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: no JSON"),
+    "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: not JSON"),
     "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is not text"),
     "format": ({"metadata": np.array('{"format": "numpy"}')}, "a file of format 'numpy' version None, expected"),
     "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not fit"),

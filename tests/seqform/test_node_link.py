@@ -361,8 +361,8 @@ def test_graphml_of_other_programs_is_read() -> None:
 NODES = '"nodes": [{"id": 0, "player": 0, "infoset": "i"}, {"id": 1, "payoffs": [1, -1]}]'
 EDGE = '{"source": 0, "target": 1, "action": "a"}'
 BAD_JSON = {
-    "nothing": ("", "line 1, column 1: no JSON: Expecting value"),
-    "text": ('{"nodes": [\n  oops', "line 2, column 3: no JSON"),
+    "nothing": ("", "line 1, column 1: not JSON: Expecting value"),
+    "text": ('{"nodes": [\n  oops', "line 2, column 3: not JSON"),
     "array": ("[]", "not a node-link graph: expected an object with arrays 'nodes' and 'edges'"),
     "no edges": (f"{{{NODES}}}", "the array 'edges' is missing"),
     "undirected": (f'{{"directed": false, {NODES}, "edges": [{EDGE}]}}', "expected a directed graph"),
@@ -388,8 +388,8 @@ BAD_JSON = {
     "long fraction": ('{"nodes": [{"id": 0, "payoffs": ["1/' + "9" * 5000 + '"]}], "edges": []}', "too many digits"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "deep label": ('{"nodes": [{"id": ' + "[" * 200 + "]" * 200 + '}], "edges": []}', "nested more than 100 deep"),
-    "bytes": (b'{"nodes": \xff', "no UTF-8: byte 10 is 0xff"),
-    "UTF-16": ("{}".encode("utf-16"), "no UTF-8"),
+    "bytes": (b'{"nodes": \xff', "not UTF-8: byte 10 is 0xff"),
+    "UTF-16": ("{}".encode("utf-16"), "not UTF-8"),
 }  # fmt: skip
 
 
@@ -417,9 +417,9 @@ LAUGHS = (
 )
 EXTERNAL = '<!DOCTYPE graphml [<!ENTITY file SYSTEM "file:///etc/passwd">]><graphml>&file;</graphml>'
 BAD_GRAPHML = {
-    "nothing": ("", "no XML: no element found"),
-    "text": ("<graphml>\n  <graph", "line 2, column 3: no XML: unclosed token"),
-    "another": ("<svg/>", "line 1, column 1: no GraphML: the outermost element is <svg>"),
+    "nothing": ("", "not XML: no element found"),
+    "text": ("<graphml>\n  <graph", "line 2, column 3: not XML: unclosed token"),
+    "another": ("<svg/>", "line 1, column 1: not GraphML: the outermost element is <svg>"),
     "no graph": ("<graphml/>", "the element <graph> is missing"),
     "billion laughs": (LAUGHS, "a document type (<!DOCTYPE …>) is refused"),
     "external entity": (EXTERNAL, "a document type (<!DOCTYPE …>) is refused"),
@@ -438,12 +438,12 @@ BAD_GRAPHML = {
     "long player": (graphml(f'<node id="1"><data key="player">{"9" * 5000}</data></node>'), "player: '999"),
     "payoffs": (graphml('<node id="1"><data key="payoffs">1; 2</data></node>'), "payoffs: payoffs are '1; 2'"),
     "infinite": (graphml('<node id="1"><data key="payoffs">1, inf</data></node>'), "payoffs are '1, inf'"),
-    "JSON": (graphml('<node id="1"><data key="infoset">json:[1</data></node>'), "infoset: line 1, column 3: no JSON"),
+    "JSON": (graphml('<node id="1"><data key="infoset">json:[1</data></node>'), "infoset: line 1, column 3: not JSON"),
     "id": (graphml('<node id="json:{}"/>'), "{} is not a label"),
     "twice": (graphml('<node id="1"><data key="infoset">1</data><data key="infoset"/></node>'), "'infoset' twice"),
     "type": (graphml("", '<key id="x" attr.name="x" attr.type="list"/>'), "has type 'list', expected one of boolean"),
     "same key": (graphml("", '<key id="player" attr.name="x"/>'), "two elements <key> have the id 'player'"),
-    "encoding": (b'<?xml version="1.0" encoding="nonsense"?><graphml/>', "no XML: unknown encoding"),
+    "encoding": (b'<?xml version="1.0" encoding="nonsense"?><graphml/>', "not XML: unknown encoding"),
     "deep": ("<graphml>" + "<a>" * 300, "elements are nested more than 200 deep"),
     "deep JSON": (graphml(f'<node id="json:{"[" * 100_000}"/>'), "nested too deeply"),
 }  # fmt: skip

@@ -246,7 +246,7 @@ def test_fractions_survive(probabilities, payoffs, value):
 
 def test_floats_alone_hold_no_fractions():
     for form in (load_game("kuhn").sequence_form, SequenceForm.from_payoff_matrix([[1]])):
-        with pytest.raises(InvalidGameError, match="holds floats alone: build it with exact=True"):
+        with pytest.raises(InvalidGameError, match="only holds floats: build it with exact=True"):
             form.exact_payoffs()
 
 
@@ -439,7 +439,7 @@ def test_a_payoff_matrix_needs_two_players():
         (([0], [2], ["a", "b"]), "2 infoset labels and 1 rows of action labels for 1 infosets"),
         (([0], [2], ["a"], [("x",)]), "infoset 'a' has 1 action labels for 2 actions"),
         (([0], [2], ["a"], [("x", "x")]), "infoset 'a' has an action label twice"),
-        (([0, 0], [1, 1], ["a", "a"]), "infoset label 'a' stands there twice"),
+        (([0, 0], [1, 1], ["a", "a"]), "infoset label 'a' occurs twice"),
     ],
 )
 def test_what_is_no_treeplex_of_arrays_is_refused(arguments, message):

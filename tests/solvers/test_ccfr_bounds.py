@@ -434,9 +434,9 @@ def test_other_methods_are_refused(method, text):
 
 
 def test_other_runs_are_refused():
-    with pytest.raises(UnsupportedProblemError, match="no solution of a constrained problem"):
+    with pytest.raises(UnsupportedProblemError, match="not a solution of a constrained problem"):
         ccfr_bounds(solve(Nash(KUHN), "cfr", tol=1.0))
-    with pytest.raises(UnsupportedProblemError, match="no solution of a constrained problem"):
+    with pytest.raises(UnsupportedProblemError, match="not a solution of a constrained problem"):
         ccfr_bounds(3)
     largest = ConstrainedNash(KUHN, CASES["A"], penalty=1.0, penalise="largest")
     with pytest.raises(UnsupportedProblemError, match="penalise the sum"):

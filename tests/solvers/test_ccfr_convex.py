@@ -26,7 +26,7 @@ from treeplex.models.convex import Opaque, Polyhedral
 from treeplex.models.convex.from_cvxpy import read_functions
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.solvers.methods.rules import CFR, DualRule
-from treeplex.solvers.regret.constraints import KernelConstraints
+from treeplex.solvers.regret.constraints import Curves, KernelConstraints
 from treeplex.solvers.regret.kernel import kernel_of
 
 KUHN, LEDUC, TRANSIT = load_game("kuhn"), load_game("leduc"), load_game("transit:width=2")
@@ -343,7 +343,7 @@ def test_a_run_under_another_bound_starts_from_the_strategies_alone():
 def test_a_run_that_the_certificate_does_not_confirm_goes_on(monkeypatch):
     """At the kink the tangent at the average proves little, and the loop has nothing to show for its own bound."""
     problem = ConstrainedNash(KUHN, CASES["largest difference"])
-    monkeypatch.setattr(KernelConstraints, "evidence", lambda *_: {})
+    monkeypatch.setattr(Curves, "evidence", lambda *_: {})
     monkeypatch.setattr(Constraint, "minorant", lambda one, plan, slopes=None: (0 * plan, -1.0))
     solution = solve(problem, "ccfr", tol=1e-3, max_iterations=2000)
     assert solution.status is Status.ITERATION_LIMIT

@@ -439,7 +439,7 @@ def test_the_record_has_steps_and_the_bound():
 
 @pytest.mark.parametrize("lookahead", [0, -1, 1.0, True, "1", None])
 def test_a_lookahead_is_a_whole_number_from_one_on(lookahead):
-    with pytest.raises(InvalidGameError, match=r"cdbr: lookahead is .*, expected a whole number from 1 on"):
+    with pytest.raises(InvalidGameError, match=r"cdbr: lookahead is .*, expected a whole number of at least 1"):
         CDBR(KUHN, uniform(KUHN), lookahead=lookahead)
 
 
@@ -455,7 +455,7 @@ def test_bad_questions_are_refused_in_one_line():
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=model)
     with pytest.raises(InvalidStrategyError, match="another game"):
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=Profile.uniform(LEDUC))
-    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected levels or paths"):
+    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected one of levels, paths"):
         CDBR(KUHN, model, lookahead=1, along="states")
     flows = load_game("transit:width=2")
     with pytest.raises(UnsupportedProblemError, match="no histories"):

@@ -397,9 +397,9 @@ def test_equal_parts_become_runs():
     A = sparse.csr_array(linalg.block_diag([[0.0]], *[[[1.0, -1.0], [-1.0, 1.0]]] * 8))
     parents, offsets = np.zeros(8, dtype=int), np.arange(1, 18, 2)
     layout = layout_from_matrices([parents] * 2, [offsets] * 2, A)
-    assert len(layout.cells.rows) == 0
-    assert len(layout.runs.cells) // 2 == 2 * 2 * 4  # players, groups, cells of a part
-    assert len(layout.runs.patterns) // layout.width == 2
+    assert len(layout.game.cells.rows) == 0
+    assert len(layout.game.runs.cells) // 2 == 2 * 2 * 4  # players, groups, cells of a part
+    assert len(layout.game.runs.patterns) // layout.width == 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -303,7 +303,7 @@ def test_games_that_cannot_be_sampled_are_refused_in_one_line():
         with pytest.raises(UnsupportedProblemError, match="has no histories, expected rules or a tree") as refused:
             solve(Nash(game), "es-mccfr")
         assert "\n" not in str(refused.value)
-    with pytest.raises(InvalidGameError, match="is no game"):
+    with pytest.raises(InvalidGameError, match="expected a Game"):
         history_tree("kuhn")
     with pytest.raises(GameTooLargeError, match=r"leduc: 9,457 histories as arrays would take about .* budget is"):
         history_tree(LEDUC, memory="100kB")

@@ -41,7 +41,7 @@ def by_hand(game, sampler, state, preference):
         behaviour = np.ones(treeplex.num_sequences)
         for infoset in range(treeplex.num_infosets):
             start, stop = treeplex.offsets[infoset : infoset + 2].tolist()
-            counted = state.preference.counts[base + start if preference.conditional else base]
+            counted = state.arrays.counts[base + start if preference.conditional else base]
             delta = preference.degrees[player][start:stop]
             regrets = state.arrays.regrets[base + start : base + stop]
             # The average is above β just where the sum is above β times the number.
@@ -96,7 +96,7 @@ def test_visits_estimate_how_often_the_others_allow_an_infoset(game, rule):
         batches = np.array([sampler.sampled_visits(state, rule, player, 1000)[firsts] for _ in range(100)])
         expected = whole_walk(game, policies, player).by_others
         assert least_p_value(batches, expected) > FALSE_ALARMS / game.num_players
-    assert not state.preference.counts.any()
+    assert not state.arrays.counts.any()
 
 
 @pytest.mark.parametrize(("rule", "units"), [("rm", "counterfactual"), ("br", "conditional")])
@@ -119,8 +119,8 @@ def test_averaged_sampled_regrets_match_those_of_whole_walks(game, rule, units):
                 allowed[base + game.sequence_form.treeplexes[player].offsets[:-1]] += walk.by_others
                 sampler._run(state, EXTERNAL, state.arrays.regrets, 1, None, player)
         differences.append((state.arrays.regrets - whole) / iterations)
-        visits.append((state.preference.counts - allowed) / iterations)
-        assert (state.preference.counts[sampler.tree.bases[:-1]] == iterations).all()
+        visits.append((state.arrays.counts - allowed) / iterations)
+        assert (state.arrays.counts[sampler.tree.bases[:-1]] == iterations).all()
     firsts = sampler.tree.infosets[:, 0]
     assert least_p_value(np.array(differences), np.zeros(sampler.tree.num_positions)) > FALSE_ALARMS / 2
     assert least_p_value(np.array(visits)[:, firsts], np.zeros(len(firsts))) > FALSE_ALARMS / 2

@@ -40,8 +40,7 @@ from treeplex.solvers import (
     streamed_gain,
     streamed_payoffs,
 )
-from treeplex.solvers.sampling.driver import preference_of
-from treeplex.solvers.sampling.sampler import Sampler
+from treeplex.solvers.sampling.sampler import Sampler, preference_of
 from treeplex.solvers.sampling.tree import history_tree
 
 KUHN, THREE, LEDUC = load_game("kuhn"), load_game("kuhn:players=3"), load_game("leduc")

@@ -15,11 +15,12 @@ from treeplex.validation.papers import (
     reproduce,
 )
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
-from treeplex.validation.papers.cdrnr_figure_15 import SECOND_ONLY, below
 from treeplex.validation.papers.cdrnr_responses import (
+    SECOND_ONLY,
     ResponseRow,
     above_frontier,
     attainable,
+    below,
     failures_of,
     judged_by_gain,
     judged_robust,

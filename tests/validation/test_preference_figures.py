@@ -34,7 +34,7 @@ from treeplex.validation.papers import (
     PrefCFRFigure2,
     PrefCFRFigure3,
     PrefCFRFigure4,
-    preference_efficiency,
+    preference_leduc,
     reproduce,
 )
 from treeplex.validation.papers.preference_kuhn import BLUFF, GAME, SETTINGS, bluff_row, off_table
@@ -248,8 +248,8 @@ def test_efficiency_rows_are_ordered_by_vulnerability():
         assert row.excess <= 1e-7
     first, second = ran.rows[:2]
     wrong = dataclasses.replace(second, raises=first.raises - 0.01)
-    assert preference_efficiency._out_of_order(wrong, first).startswith("raises")
-    assert preference_efficiency._out_of_order(wrong, None) == ""
+    assert preference_leduc._against_vulnerability(wrong, first).startswith("raises")
+    assert preference_leduc._against_vulnerability(wrong, None) == ""
 
 
 @pytest.mark.parametrize(

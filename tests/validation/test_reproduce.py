@@ -38,9 +38,8 @@ from treeplex.validation.papers import (
     reproduce,
     runs,
 )
-from treeplex.validation.papers import ccfr_figure_2a as transit
-from treeplex.validation.papers.ccfr_figure_2a import band
-from treeplex.validation.papers.ccfr_figure_2bc import ConvergenceRow, settled
+from treeplex.validation.papers import ccfr_transit as transit
+from treeplex.validation.papers.ccfr_transit import ConvergenceRow, band, settled
 from treeplex.validation.papers.runs import sweep
 
 TINY = {

@@ -75,7 +75,7 @@ def test_an_answer_that_is_not_proven_fails():
 
 
 def test_games_that_are_not_in_the_table_are_refused():
-    with pytest.raises(UnsupportedProblemError, match=r"games is \('IIGS7',\), expected a tuple of Leduc, IIGS4"):
+    with pytest.raises(UnsupportedProblemError, match=r"games is 'IIGS7', expected one of Leduc, IIGS4"):
         CDRNRTable1(("IIGS7",))
     with pytest.raises(UnsupportedProblemError, match="expected a tuple of Leduc"):
         CDRNRTable1(())

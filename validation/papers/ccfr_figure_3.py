@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ...seqform.strategy import Profile, Strategy
 from ...solvers import CCFR, HiGHS
 from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
-from .ccfr_figure_2a import CONSTRAINED_CFR
+from .ccfr_transit import CONSTRAINED_CFR
 from .experiment import Claim, Experiment, Limits, largest
 from .runs import Tell, completed, sweep_groups
 
@@ -135,17 +135,18 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     (arXiv:1809.07893), figure 3 and appendix D.
     """
 
-    games: Annotated[tuple[int, ...], Limits(1)]
-    confidences: Annotated[tuple[float, ...], Limits(1e-6, 1.0 - 1e-12)] = (0.5, 0.9, 0.99)
-    repetitions: Annotated[int, Limits(1)] = 8
-    iterations: Annotated[int, Limits(1)] = 100_000
+    games: Annotated[tuple[int, ...], Limits("[1, inf)")]
+    confidences: Annotated[tuple[float, ...], Limits("(0, 1)")] = (0.5, 0.9, 0.99)
+    repetitions: Annotated[int, Limits("[1, inf)")] = 8
+    iterations: Annotated[int, Limits("[1, inf)")] = 100_000
     known_probe: bool = False
-    seed: Annotated[int, Limits(0)] = 0
+    seed: Annotated[int, Limits("[0, inf)")] = 0
     jobs: int | None = None
 
     name = "ccfr-figure-3"
     title = "what counter-profiles to a modelled opponent earn, by observed games, in Leduc poker"
     figure = "3"
+    axes = ("games", "confidences")
     paper = CONSTRAINED_CFR
     criterion = (
         f"objectives of constrained CFR and the linear program within {AGREEMENT:g} of the payoff range; the highest "
@@ -159,22 +160,21 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         for what in ("games", "confidences"):
             object.__setattr__(self, what, tuple(sorted(set(getattr(self, what)))))
 
-    @classmethod
-    def quick(cls) -> "CCFRFigure3":
-        """Return it with few repetitions, and a process a core."""
-        return cls((10, 80, 300, 1_000, 10_000, 100_000), (0.5, 0.8, 0.95), jobs=-1)
-
-    @classmethod
-    def full(cls) -> "CCFRFigure3":
-        """Return it with more games, confidences and repetitions, and a process a core."""
-        few = tuple(step * power for power in (10, 100) for step in (1, 2, 3, 5, 7))
-        many = tuple(step * power for power in (1_000, 10_000) for step in (1, 2, 5))
-        return cls((*few, *many, 100_000), (0.5, 0.8, 0.9, 0.95, 0.99), 30, jobs=-1)
-
-    @property
-    def num_rows(self) -> int:
-        """One a number of games and confidence."""
-        return len(self.games) * len(self.confidences)
+    quick_settings: ClassVar = {
+        "games": (10, 80, 300, 1_000, 10_000, 100_000),
+        "confidences": (0.5, 0.8, 0.95),
+        "jobs": -1,
+    }
+    full_settings: ClassVar = {
+        "games": (
+            *(step * power for power in (10, 100) for step in (1, 2, 3, 5, 7)),
+            *(step * power for power in (1_000, 10_000) for step in (1, 2, 5)),
+            100_000,
+        ),
+        "confidences": (0.5, 0.8, 0.9, 0.95, 0.99),
+        "repetitions": 30,
+        "jobs": -1,
+    }
 
     def rows(self, tell: Tell) -> Iterator[CounterProfileRow]:
         """Yield a row a confidence for each number of games, in rising order."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -100,8 +100,8 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
     games", ALA 2024 (arXiv:2112.12594), figure 4 and appendix C.
     """
 
-    points: Annotated[int, Limits(2, 10_000)]
-    halvings: Annotated[int, Limits(0, 10_000)]
+    points: Annotated[int, Limits("[2, 10_000]")]
+    halvings: Annotated[int, Limits("[0, 10_000]")]
 
     name = "cdrnr-figure-4"
     title = "which exploiting actions each gadget recovers, in two games made to mislead gadgets"
@@ -112,15 +112,8 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         "max-margin play the first and the last action alone, and reach max-margin does so in the second game"
     )
 
-    @classmethod
-    def quick(cls) -> "CDRNRFigure4":
-        """Return it with few p."""
-        return cls(points=24, halvings=10)
-
-    @classmethod
-    def full(cls) -> "CDRNRFigure4":
-        """Return it with many."""
-        return cls(points=200, halvings=20)
+    quick_settings: ClassVar = {"points": 24, "halvings": 10}
+    full_settings: ClassVar = {"points": 200, "halvings": 20}
 
     @property
     def num_rows(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -106,15 +106,8 @@ class CDRNRTable1(Experiment[GainRow]):
         "the learnt one has; and the answer is proven"
     )
 
-    @classmethod
-    def quick(cls) -> "CDRNRTable1":
-        """Return it without the largest game."""
-        return cls(("Leduc", "IIGS4", "IIGS5"))
-
-    @classmethod
-    def full(cls) -> "CDRNRTable1":
-        """Return all of it."""
-        return cls(tuple(PRINTED))
+    quick_settings: ClassVar = {"games": ("Leduc", "IIGS4", "IIGS5")}
+    full_settings: ClassVar = {"games": tuple(PRINTED)}
 
     @property
     def num_rows(self) -> int:

@@ -1,14 +1,27 @@
-"""What a figure or table of a paper is here: settings, rows of data, a picture, and the paper's claims beside ours."""
+"""What a figure or table of a paper is here, how it is computed and judged, and how its data and picture are written.
 
+It has settings, rows of data, a picture, and the paper's claims beside ours.
+"""
+
+import csv
 import dataclasses
+import io
+import itertools
+import json
+import time
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.checks import check_choice, check_number, check_type, check_whole
+from ...seqform.errors import GameFileError, UnsupportedProblemError, shown
+from ...seqform.interchange.files import reason_of, writing_whole
+from ...seqform.interchange.pictures import write_picture
 from ...solvers.solution import json_ready
+from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
 from .runs import Tell
 
@@ -54,20 +67,19 @@ class Claim:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a setting of an experiment, or each entry of a tuple, may be: ``iterations: Annotated[int, Limits(1)]``.
+    """What a setting of an experiment, or each entry of a tuple, may be: ``width: Annotated[int, Limits("[2, inf)")]``.
 
     Parameters
     ----------
-    least, most : float
-        Of numbers, both allowed themselves.
+    interval : str
+        Of numbers, as :func:`~treeplex.seqform.checks.check_number` reads it.
     choices : collection, optional
         The only values.
     empty : bool
         Whether a tuple may be empty.
     """
 
-    least: float = -float("inf")
-    most: float = float("inf")
+    interval: str = "(-inf, inf)"
     choices: Collection[Any] = ()
     empty: bool = False
 
@@ -80,26 +92,19 @@ class Limits:
         """
         several = typing.get_origin(hint) is tuple
         kind = typing.get_args(hint)[0] if several else hint
-        values = value if several and isinstance(value, tuple) else (value,)
-        wrong = several and not (isinstance(value, tuple) and (value or self.empty))
-        if wrong or not all(self._allow(one, kind) for one in values):
-            raise UnsupportedProblemError(f"{what} is {shown(value)}, expected {self._expected(kind, several)}")
-
-    def _allow(self, value: Any, kind: Any) -> bool:
-        if self.choices:
-            return value in self.choices
-        if kind is str:
-            return isinstance(value, str)
-        number = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
-        return number and self.least <= value <= self.most and value < float("inf")
-
-    def _expected(self, kind: Any, several: bool) -> str:
-        if self.choices:
-            return f"{'a tuple of ' * several}{', '.join(map(str, self.choices))}"
-        if kind is str:
-            return "a tuple of texts" if several else "text"
-        noun = f"{'a tuple of' if several else 'a'} {'whole ' * (kind is int)}number{'s' * several} from {self.least:g}"
-        return f"{noun} on" if self.most == float("inf") else f"{noun} to {self.most:g}"
+        if several and not (isinstance(value, tuple) and (value or self.empty)):
+            of = (
+                f" of {', '.join(map(str, self.choices))}" if self.choices else f"{'' if self.empty else ', not empty'}"
+            )
+            raise UnsupportedProblemError(f"{what} is {shown(value)}, expected a tuple{of}")
+        for one in value if several else (value,):
+            if self.choices:
+                check_choice(one, what, UnsupportedProblemError, self.choices)
+            elif kind is str:
+                check_type(one, what, UnsupportedProblemError, str, "text")
+            else:
+                check = check_whole if kind is int else check_number
+                check(one, what, UnsupportedProblemError, self.interval)
 
 
 class Experiment(ABC, Generic[R]):
@@ -118,6 +123,11 @@ class Experiment(ABC, Generic[R]):
     paper : Paper
     criterion : str
         What a row is held to, in one line.
+    quick_settings, full_settings : mapping of str
+        The fields in a size that takes a minute or two at most, and in the paper's size or near it, where they are not
+        the defaults.
+    axes : tuple of str
+        The fields that the rows run through, the slowest first: there is a row for each combination of their values.
     """
 
     name: ClassVar[str]
@@ -125,6 +135,9 @@ class Experiment(ABC, Generic[R]):
     figure: ClassVar[str]
     paper: ClassVar[Paper]
     criterion: ClassVar[str]
+    quick_settings: ClassVar[Mapping[str, Any]] = {}
+    full_settings: ClassVar[Mapping[str, Any]] = {}
+    axes: ClassVar[tuple[str, ...]] = ()
 
     #: Every experiment with a name.
     kinds: ClassVar[list[type["Experiment[Any]"]]] = []
@@ -146,19 +159,24 @@ class Experiment(ABC, Generic[R]):
                 limits.check(f"{self.name}: {name}", getattr(self, name), hint.__origin__)
 
     @classmethod
-    @abstractmethod
-    def quick(cls) -> "Experiment[R]":
+    def quick(cls) -> Self:
         """Return it in a size that takes a minute or two at most."""
+        return cls(**cls.quick_settings)
 
     @classmethod
-    @abstractmethod
-    def full(cls) -> "Experiment[R]":
+    def full(cls) -> Self:
         """Return it in the paper's size, or near it."""
+        return cls(**cls.full_settings)
 
     @property
-    @abstractmethod
+    def cases(self) -> list[tuple[Any, ...]]:
+        """The combinations of the axes' values, in the order of the rows."""
+        return list(itertools.product(*(getattr(self, axis) for axis in self.axes)))
+
+    @property
     def num_rows(self) -> int:
         """How many rows there will be, for progress."""
+        return len(self.cases)
 
     @abstractmethod
     def rows(self, tell: Tell) -> Iterator[R]:
@@ -186,3 +204,150 @@ class Experiment(ABC, Generic[R]):
 def largest(values: Iterable[float]) -> float | None:
     """Return the largest of some numbers; ``None`` if there are none."""
     return max(values, default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction(Findings):
+    """What an experiment found.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        With its settings.
+    rows : tuple of Row
+    seconds : float
+        From start to end, compilation and building included.
+    interrupted : bool
+        Whether it was stopped, so that rows are missing.
+    """
+
+    experiment: Experiment[Any]
+    rows: tuple[Row, ...]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the paper reports, and the same measured here."""
+        return self.experiment.claims(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain numbers and strings, ready for JSON."""
+        from ... import __version__
+
+        experiment = self.experiment
+        return {
+            "name": experiment.name,
+            "title": experiment.title,
+            "version": __version__,
+            "settings": experiment.settings(),
+            "rows": [row.to_dict() for row in self.rows],
+            "paper": {
+                "citation": experiment.paper.citation,
+                "url": experiment.paper.url,
+                "figure": experiment.figure,
+                "claims": [vars(claim) for claim in self.claims],
+            },
+            "criterion": experiment.criterion,
+            "passed": self.passed,
+        }
+
+    def to_csv(self) -> str:
+        """Return the rows as comma-separated values below a line of names; what was not computed is empty."""
+        stream = io.StringIO()
+        records = [row.to_dict() for row in self.rows]
+        writer = csv.DictWriter(stream, list(records[0]) if records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return stream.getvalue()
+
+    def draw(self) -> "Figure":
+        """Draw the figure.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return self.experiment.draw(self.rows)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the data, ``NAME.json`` and ``NAME.csv``, and the picture, ``NAME.svg`` and ``NAME.png``.
+
+        Parameters
+        ----------
+        folder : path-like
+            Made if it is not there.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+
+        Raises
+        ------
+        GameFileError
+            If a file cannot be written.
+        MissingExtraError
+            If matplotlib is not installed; the data are written then.
+        """
+        place = Path(folder)
+        texts = {".json": json.dumps(self.to_dict(), allow_nan=False, indent=2) + "\n", ".csv": self.to_csv()}
+        written = []
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for suffix, text in texts.items():
+                written.append(place / f"{self.experiment.name}{suffix}")
+                with writing_whole(written[-1]) as passing:
+                    passing.write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
+            where = written[-1] if written else place
+            raise GameFileError(f"{where}: it cannot be written: {reason_of(error)}") from None
+        figure = self.draw()
+        for suffix in (".svg", ".png"):
+            written.append(place / f"{self.experiment.name}{suffix}")
+            write_picture(lambda: figure, written[-1])
+        return written
+
+
+def reproduce(
+    experiment: Experiment[Any],
+    on_row: Callable[[Row], None] | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Compute all rows of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With its settings, such as ``CCFRFigure2a.quick()``.
+    on_row : callable, optional
+        Called with each :class:`Row` when it is computed.
+    on_step : callable, optional
+        Called with a few words about what is computed next.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    SolverError
+        If a solver broke down.
+    KeyboardInterrupt
+        After Ctrl-C, between solves as within one.
+
+    Examples
+    --------
+    >>> from treeplex.validation.papers import CCFRFigure2a, reproduce
+    >>> found = reproduce(CCFRFigure2a(width=2, bounds=(0.1, 0.5), iterations=5_000))
+    >>> found.passed, [round(row.frontier_exploitability, 6) for row in found.rows]
+    (True, [0.03997, 0.009887])
+    """
+    begun = time.perf_counter()
+    rows: list[Row] = []
+    for row in experiment.rows(on_step or (lambda words: None)):
+        rows.append(row)
+        if on_row is not None:
+            on_row(row)
+    return Reproduction(experiment, tuple(rows), time.perf_counter() - begun)

@@ -24,8 +24,9 @@ from .preference_runs import (
     full_run,
     game_of,
     points_up_to,
+    runs_of,
 )
-from .runs import Tell, sweep_groups
+from .runs import Tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -223,11 +224,12 @@ class KuhnRuns(Experiment[BluffRow]):
         How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
     """
 
-    runs: Annotated[int, Limits(1)] = 30
-    iterations: Annotated[int, Limits(1)] = 10_000
-    seed: Annotated[int, Limits(0)] = 0
+    runs: Annotated[int, Limits("[1, inf)")] = 30
+    iterations: Annotated[int, Limits("[1, inf)")] = 10_000
+    seed: Annotated[int, Limits("[0, inf)")] = 0
     jobs: int | None = None
 
+    axes = ("settings_of_runs",)
     paper = PREFERENCE_CFR
     legend_columns: ClassVar[int]
 
@@ -240,19 +242,12 @@ class KuhnRuns(Experiment[BluffRow]):
         """Return the title of the panel that α of a setting is drawn in."""
         return ""
 
-    @property
-    def num_rows(self) -> int:
-        """One a setting."""
-        return len(self.settings_of_runs)
-
     def rows(self, tell: Tell) -> Iterator[BluffRow]:
         """Yield a row a setting."""
         points = points_up_to(self.iterations, 10, 8)
-        groups = [
-            (setting.label, [(GAME, setting.method, (BLUFF,), points, self.seed + run) for run in range(self.runs)])
-            for setting in self.settings_of_runs
-        ]
-        for setting, runs in zip(self.settings_of_runs, sweep_groups(full_run, groups, tell, self.jobs), strict=True):
+        kinds = {setting.label: (GAME, setting.method, (BLUFF,), points) for setting in self.settings_of_runs}
+        found = runs_of(full_run, kinds, range(self.seed, self.seed + self.runs), tell, self.jobs)
+        for setting, runs in zip(self.settings_of_runs, found, strict=True):
             yield bluff_row(setting, runs)
 
     def draw(self, rows: Sequence[BluffRow]) -> "Figure":
@@ -261,19 +256,16 @@ class KuhnRuns(Experiment[BluffRow]):
         titles = list(dict.fromkeys(map(self.panel_of, settings.values())))
         figure, (errors, *panes) = panels(1, 1 + len(titles), (6.6 + 3.6 * len(titles), 4.7))
         for row in rows:
-            look, loss = settings[row.setting].look, row.exploitability
-            look.plot(errors, row.points, loss.mean, label=settings[row.setting].label)
-            look.shade(errors, row.points, loss.low, loss.high, alpha=0.12)
+            setting = settings[row.setting]
+            row.exploitability.draw(errors, row.points, setting.look, alpha=0.12, label=setting.label)
         for title, bluffs in zip(titles, panes, strict=True):
             own = [row for row in rows if self.panel_of(settings[row.setting]) == title]
             for row in own:
-                look = settings[row.setting].look
                 # Ranges differ by little: where all agree the grey is darkest.
                 Look("grey").shade(
                     bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0
                 )
-                look.plot(bluffs, row.points, row.bluff.mean)
-                look.shade(bluffs, row.points, row.bluff.low, row.bluff.high)
+                row.bluff.draw(bluffs, row.points, settings[row.setting].look)
             Look("black", line=":").level(bluffs, 1 / 3)
             bluffs.set(title=title, ylim=(0.0, 0.7), ylabel="α: probability of a bet with the jack")
         for axes in (errors, *panes):
@@ -318,7 +310,7 @@ class PrefCFRFigure1(KuhnRuns):
     ICML 2025, figure 1, table 1 and section 5.1.
     """
 
-    starts: Annotated[tuple[float, ...], Limits(0)] = (PAPER_START, 10.0)
+    starts: Annotated[tuple[float, ...], Limits("[0, inf)")] = (PAPER_START, 10.0)
 
     name = "pref-cfr-figure-1"
     title = "how often player 0 of Kuhn poker bluffs by CFR, from random starts"
@@ -330,15 +322,8 @@ class PrefCFRFigure1(KuhnRuns):
         f"{EXPECTED[1]:g} and exploitability below {EXPLOITABILITY:g} in every run"
     )
 
-    @classmethod
-    def quick(cls) -> "PrefCFRFigure1":
-        """Return it with 10 runs of each start."""
-        return cls(10)
-
-    @classmethod
-    def full(cls) -> "PrefCFRFigure1":
-        """Return it with the paper's 30 runs, ten times as long as the paper's, and a process a core."""
-        return cls(iterations=100_000, jobs=-1)
+    quick_settings: ClassVar = {"runs": 10}
+    full_settings: ClassVar = {"iterations": 100_000, "jobs": -1}
 
     @property
     def settings_of_runs(self) -> list[Setting]:
@@ -419,15 +404,8 @@ class PrefCFRFigure2(KuhnRuns):
         "allows at the run's own NashConv and at the strategy's own loss"
     )
 
-    @classmethod
-    def quick(cls) -> "PrefCFRFigure2":
-        """Return it with 10 runs of each setting."""
-        return cls(10)
-
-    @classmethod
-    def full(cls) -> "PrefCFRFigure2":
-        """Return it with the paper's 30 runs of 10,000 iterations, and a process a core."""
-        return cls(jobs=-1)
+    quick_settings: ClassVar = {"runs": 10}
+    full_settings: ClassVar = {"jobs": -1}
 
     @property
     def settings_of_runs(self) -> Sequence[Setting]:

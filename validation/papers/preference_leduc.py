@@ -1,14 +1,20 @@
-"""Figures 3 and 4 of the paper on Preference-CFR: styles in Leduc poker by samples, and what linear programs allow."""
+"""Styles in Leduc poker by Preference-CFR, and what linear programs allow.
+
+Figures 3 and 4 of the paper are by samples of the game; the efficiency, of which the paper has no figure, says how much
+of the style that its price would buy is found.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from itertools import cycle, product
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ...models.problems import Nash
 from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few, panels
-from ...solvers import ESPrefCFR
-from ...solvers.style.efficiency import Towards
+from ...solvers import ESPrefCFR, PrefCFR
+from ...solvers.style.efficiency import Towards, style_efficiency
 from ..table import Column, Row, verdict
 from .experiment import Claim, Experiment, Limits, largest
 from .preference_runs import (
@@ -19,10 +25,13 @@ from .preference_runs import (
     Range,
     Run,
     exact_range,
+    game_of,
     points_up_to,
+    runs_of,
     sampled_run,
+    share_of,
 )
-from .runs import Tell, sweep_groups
+from .runs import Tell, completed, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +46,7 @@ MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
 #: a tenth of the histories before.
 NEAR, EARLIER = 0.03, 0.1
 
+BLACK, EQUILIBRIA = Look("black"), Look("black", line=(0, (5, 3)))
 Rule = Literal["rm", "br"]
 StyleName = Literal["offensive", "defensive", "normal"]
 
@@ -53,11 +63,14 @@ class Style:
         δ at player 0's first decisions.
     vulnerability : float
         β there, in antes given that the infoset is allowed.
+    look : Look
+        Of its curves: raises in warm colours, calls in cold ones, dashed what may not cost anything.
     """
 
     name: StyleName
     degree: float = 1.0
     vulnerability: float = 0.0
+    look: Look = BLACK
 
     @property
     def preference(self) -> str:
@@ -74,30 +87,10 @@ class Style:
         """Return what runs; other infosets play by the same rule, without preferences."""
         return ESPrefCFR(prefer=self.preference or (), vulnerability=self.vulnerability, rule=rule)
 
-    @property
-    def look(self) -> Look:
-        """How it is drawn: raises in warm colours, calls in cold ones, dashed what may not cost anything."""
-        return _LOOKS[str(self)]
-
     def __str__(self) -> str:
         if self.name == "normal":
             return self.name
         return f"{self.name} {self.degree:g}, beta {self.vulnerability:g}"
-
-
-_LOOKS = {
-    "offensive 10, beta 0.05": Look("red"),
-    "offensive 5, beta 0.05": Look("orange"),
-    "offensive 10, beta 0": Look("pink", line="--"),
-    "normal": Look("black"),
-    "defensive 10, beta 0": Look("green", line="--"),
-    "defensive 5, beta 0.05": Look("sky"),
-    "defensive 10, beta 0.05": Look("blue"),
-    "offensive 5, beta 0.5": Look("pink"),
-    "offensive 5, beta 0.2": Look("red"),
-    "offensive 5, beta 0.1": Look("blue"),
-}
-EQUILIBRIA = Look("black", line=(0, (5, 3)))
 
 
 @dataclass(frozen=True)
@@ -222,13 +215,14 @@ class LeducStyles(Experiment[StyleRow]):
 
     cards: Annotated[tuple[int, ...], Limits(choices=GAMES)] = (6, 12)
     rules: Annotated[tuple[Rule, ...], Limits(choices=("rm", "br"))] = ("br", "rm")
-    runs: Annotated[int, Limits(1)] = 30
-    histories: Annotated[int, Limits(1)] = 10_000_000
-    seed: Annotated[int, Limits(0)] = 0
+    runs: Annotated[int, Limits("[1, inf)")] = 30
+    histories: Annotated[int, Limits("[1, inf)")] = 10_000_000
+    seed: Annotated[int, Limits("[0, inf)")] = 0
     jobs: int | None = None
 
     #: In the order of the rows.
     styles: ClassVar[tuple[Style, ...]] = ()
+    axes = ("cards", "rules", "styles")
     paper = PREFERENCE_CFR
     criterion = (
         "raises and calls always within what linear programs allow at the run's own NashConv and at the strategy's own "
@@ -236,20 +230,8 @@ class LeducStyles(Experiment[StyleRow]):
         "after a tenth of the histories; with more vulnerability above zero more style"
     )
 
-    @classmethod
-    def quick(cls) -> Self:
-        """Return it with 6 cards and 3 runs of each style."""
-        return cls(cards=(6,), runs=3)
-
-    @classmethod
-    def full(cls) -> Self:
-        """Return it with 6 and 12 cards and the paper's 30 runs of 10⁷ histories, and a process a core."""
-        return cls(jobs=-1)
-
-    @property
-    def num_rows(self) -> int:
-        """One a style, for each game and rule."""
-        return len(self.cards) * len(self.rules) * len(self.styles)
+    quick_settings: ClassVar = {"cards": (6,), "runs": 3}
+    full_settings: ClassVar = {"jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[StyleRow]:
         """Yield the rows of a game by one rule after the other."""
@@ -258,15 +240,15 @@ class LeducStyles(Experiment[StyleRow]):
             for share in (RAISES, CALLS):
                 exact_range(MERGED[cards], *share)
         points = points_up_to(self.histories, min(10_000, self.histories), 5)
-        kinds = [(cards, rule, style) for cards in self.cards for rule in self.rules for style in self.styles]
-        groups = []
-        for cards, rule, style in kinds:
-            run = GAMES[cards], style.method(rule), (RAISES, CALLS), points
-            seeds = range(self.seed, self.seed + self.runs)
-            groups.append((f"{cards} cards, rule {rule}, {style}", [(*run, seed) for seed in seeds]))
+        kinds = {
+            f"{cards} cards, rule {rule}, {style}": (GAMES[cards], style.method(rule), (RAISES, CALLS), points)
+            for cards, rule, style in self.cases
+        }
         before: list[StyleRow] = []
-        for kind, runs in zip(kinds, sweep_groups(sampled_run, groups, tell, self.jobs), strict=True):
-            row = style_row(*kind, points, runs)
+        found = runs_of(sampled_run, kinds, range(self.seed, self.seed + self.runs), tell, self.jobs)
+        for case, runs in zip(self.cases, found, strict=True):
+            cards, rule, style = case
+            row = style_row(cards, rule, style, points, runs)
             before.append(row.failing(*self._out_of_order(row, before)))
             yield before[-1]
 
@@ -288,10 +270,9 @@ class LeducStyles(Experiment[StyleRow]):
     def claims(self, rows: Sequence[StyleRow]) -> list[Claim]:
         """Return what the paper says of the styles."""
         found = []
-        for cards in self.cards:
-            for rule in self.rules:
-                own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
-                found += self._claims_of(own, f"{cards} cards, rule {rule}")
+        for cards, rule in product(self.cards, self.rules):
+            own = [row for row in rows if (row.cards, row.rule) == (cards, rule)]
+            found += self._claims_of(own, f"{cards} cards, rule {rule}")
         found.append(
             Claim(
                 "by how much frequencies are outside of what linear programs allow",
@@ -317,7 +298,7 @@ class LeducStyles(Experiment[StyleRow]):
 
         There is a line of panels for each game and rule.
         """
-        lines = [(cards, rule) for cards in self.cards for rule in self.rules]
+        lines = list(product(self.cards, self.rules))
         figure, grid = panels(len(lines), 3, (12.0, 1.4 + 2.8 * len(lines)), squeeze=False)
         for (cards, rule), axes in zip(lines, grid, strict=True):
             self._draw_line(axes, [row for row in rows if (row.cards, row.rule) == (cards, rule)])
@@ -341,15 +322,13 @@ class LeducStyles(Experiment[StyleRow]):
         looks = {str(style): style.look for style in self.styles}
         for row in rows:
             look, points = looks[row.style], row.points
-            look.shade(errors, points, row.nash_conv.low, row.nash_conv.high)
-            look.plot(errors, points, row.nash_conv.mean, label=row.style.replace("beta", "β"))
+            row.nash_conv.draw(errors, points, look, label=row.style.replace("beta", "β"))
             for axes, found, allowed, furthest in (
                 (calls, row.calls, row.allowed_calls, row.calls_by_loss_curve),
                 (raises, row.raises, row.allowed_raises, row.raises_by_loss_curve),
             ):
                 Look("grey").shade(axes, points, allowed.low, allowed.high, alpha=0.28 / len(rows), zorder=0)
-                look.shade(axes, points, found.low, found.high)
-                look.plot(axes, points, found.mean)
+                found.draw(axes, points, look)
                 if furthest:
                     look.plot(axes, points, furthest, linestyle=":", linewidth=1.2)
         if rows:
@@ -387,13 +366,13 @@ class PrefCFRFigure3(LeducStyles):
     title = "offensive and defensive styles in Leduc poker by sampled Preference-CFR"
     figure = "3"
     styles = (
-        Style("offensive", 10, 0.05),
-        Style("offensive", 5, 0.05),
-        Style("offensive", 10, 0.0),
+        Style("offensive", 10, 0.05, Look("red")),
+        Style("offensive", 5, 0.05, Look("orange")),
+        Style("offensive", 10, 0.0, Look("pink", line="--")),
         Style("normal"),
-        Style("defensive", 10, 0.0),
-        Style("defensive", 5, 0.05),
-        Style("defensive", 10, 0.05),
+        Style("defensive", 10, 0.0, Look("green", line="--")),
+        Style("defensive", 5, 0.05, Look("sky")),
+        Style("defensive", 10, 0.05, Look("blue")),
     )
 
 
@@ -421,10 +400,10 @@ class PrefCFRFigure4(LeducStyles):
     title = "the offensive style in Leduc poker by its vulnerability"
     figure = "4"
     styles = (
-        Style("offensive", 5, 0.5),
-        Style("offensive", 5, 0.2),
-        Style("offensive", 5, 0.1),
-        Style("offensive", 5, 0.05),
+        Style("offensive", 5, 0.5, Look("pink")),
+        Style("offensive", 5, 0.2, Look("red")),
+        Style("offensive", 5, 0.1, Look("blue")),
+        Style("offensive", 5, 0.05, Look("orange")),
         Style("normal"),
     )
 
@@ -437,3 +416,219 @@ class PrefCFRFigure4(LeducStyles):
             Claim(f"{where}: raises by rising beta", "text: more raises", listed or None),
             Claim(f"{where}: calls with a king by rising beta", "caption: more calls", called or None),
         ]
+
+
+#: By how much a frequency may fall short of that with less vulnerability: runs of finite length differ by as much.
+NOISE = 0.005
+
+
+@dataclass(frozen=True)
+class EfficiencyRow(Row):
+    """One run, and what its price would have bought.
+
+    Attributes
+    ----------
+    cards : int
+    style : str
+        Offensive or defensive.
+    rule : str
+    degree : float
+        δ at player 0's first decisions.
+    vulnerability : float
+        β there, antes.
+    iterations : int
+    raises : float
+        Player 0's frequency of raises at its first decision.
+    equilibrium : float
+        That of equilibrium strategies.
+    nash_conv : float
+        Of the profile, antes.
+    allowed : float
+        The furthest that linear programs allow towards the style at that NashConv.
+    efficiency : float or None
+        Of the way from the equilibrium's frequency to that, the part that was gone.
+    loss : float
+        What player 0's strategy loses of the value of the game at most, antes.
+    allowed_by_loss, efficiency_by_loss : float, float or None
+        The same at that loss.
+    excess : float
+        By how much the frequency is outside of what its loss allows.
+    """
+
+    cards: int
+    style: Annotated[str, Column("style", width=9)]
+    rule: Annotated[str, Column("rule")]
+    degree: Annotated[float, Column("delta", "g")]
+    vulnerability: Annotated[float, Column("beta", "g")]
+    iterations: int
+    raises: Annotated[float, Column("raise", ".4f")]
+    equilibrium: float
+    nash_conv: Annotated[float, Column("NashConv", ".4f")]
+    allowed: Annotated[float, Column("LP bound", ".4f")]
+    efficiency: Annotated[float | None, Column("efficiency", ".3f")]
+    loss: Annotated[float, Column("own loss", ".4f")]
+    allowed_by_loss: Annotated[float, Column("bound there", ".4f")]
+    efficiency_by_loss: Annotated[float | None, Column("efficiency there", ".3f")]
+    excess: float
+
+
+@dataclass(frozen=True)
+class PrefCFREfficiency(Experiment[EfficiencyRow]):
+    """Frequencies of raises in Leduc poker by rule, degree and vulnerability, beside the linear programs'.
+
+    Parameters
+    ----------
+    degrees : tuple of float
+    vulnerabilities : tuple of float
+        Antes, rising.
+    styles : tuple of {"offensive", "defensive"}
+    rules : tuple of {"rm", "br"}
+    cards : int
+        Of the game, 6 or 12.
+    iterations : int
+        Of each run through the whole game, both players at once.
+    jobs : int, optional
+        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+
+    Notes
+    -----
+    The styles of figures 3 and 4, through the whole game in place of samples: see
+    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers: it compares styles with each other alone.
+
+    References
+    ----------
+    Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies",
+    ICML 2025, sections 4 and 5.1.
+    """
+
+    degrees: Annotated[tuple[float, ...], Limits("[1, inf)")] = (2.0, 5.0, 10.0)
+    vulnerabilities: Annotated[tuple[float, ...], Limits("[0, inf)")] = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+    styles: Annotated[tuple[StyleName, ...], Limits(choices=("offensive", "defensive"))] = ("offensive", "defensive")
+    rules: Annotated[tuple[Rule, ...], Limits(choices=("rm", "br"))] = ("rm", "br")
+    cards: Annotated[int, Limits(choices=MERGED)] = 6
+    iterations: Annotated[int, Limits("[1, inf)")] = 20_000
+    jobs: int | None = None
+
+    name = "pref-cfr-efficiency"
+    title = "how much of the style that its price would buy Preference-CFR finds in Leduc poker"
+    figure = "3, 4"
+    axes = ("styles", "rules", "degrees", "vulnerabilities")
+    paper = PREFERENCE_CFR
+    criterion = (
+        "the frequency of raises within what linear programs allow at the strategy's own loss, and further towards the "
+        f"style with every larger vulnerability, but for {NOISE:g} that the length of a run leaves"
+    )
+
+    quick_settings: ClassVar = {"degrees": (5.0, 10.0), "vulnerabilities": (0.0, 0.05, 0.1, 0.2)}
+    full_settings: ClassVar = {"iterations": 200_000, "jobs": -1}
+
+    def rows(self, tell: Tell) -> Iterator[EfficiencyRow]:
+        """Yield the rows of a style by one rule after the other, with rising vulnerability for each degree."""
+        tell("linear programs")
+        exact_range(MERGED[self.cards], *RAISES)
+        groups = [
+            (f"{style}, rule {rule}", [(self.cards, style, rule, self.iterations)])
+            for name, rule, degree in product(self.styles, self.rules, self.degrees)
+            for style in (Style(name, degree, beta) for beta in sorted(self.vulnerabilities))
+        ]
+        last: EfficiencyRow | None = None
+        for (row,) in sweep_groups(efficiency_row, groups, tell, self.jobs):
+            last = row.failing(_against_vulnerability(row, last))
+            yield last
+
+    def claims(self, rows: Sequence[EfficiencyRow]) -> list[Claim]:
+        """Return what the paper says of degrees, and what it does not ask."""
+        costly = [row for row in rows if row.vulnerability > 0.0]
+        found = [
+            Claim(
+                "largest distance of raises from the equilibria's, without vulnerability",
+                "converge to the unique NE",
+                largest(abs(row.raises - row.equilibrium) for row in rows if not row.vulnerability),
+            ),
+            Claim(
+                "largest difference between degrees 5 and 10 with equal vulnerability",
+                "negligible",
+                largest(abs(one.raises - other.raises) for one, other in _pairs(costly)),
+            ),
+        ]
+        for rule in self.rules:
+            own = [row.efficiency_by_loss for row in costly if row.rule == rule]
+            ratios = [ratio for ratio in own if ratio is not None]
+            text = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else None
+            found.append(Claim(f"efficiency at the own loss with vulnerability, rule {rule}", None, text))
+        return found
+
+    def draw(self, rows: Sequence[EfficiencyRow]) -> "Figure":
+        """Draw runs by what they lose and how often they raise, between the exact limits; a panel a rule."""
+        figure, grid = panels(1, len(self.rules), (5.2 * len(self.rules), 4.9), squeeze=False, sharey=True)
+        # Degrees differ by little: marks are hollow, and smaller ones lie in larger ones.
+        marks = zip(
+            map(Look, cycle(("green", "blue", "red", "orange", "pink")), cycle("osD^v")),
+            cycle((10, 7, 4)),
+            strict=False,
+        )
+        looks = dict(zip(sorted(self.degrees), marks, strict=False))
+        curve = exact_range(MERGED[self.cards], *RAISES) if rows else None
+        for rule, axes in zip(self.rules, grid[0], strict=True):
+            if curve is not None:
+                how = {"color": Look("grey").hexadecimal, "alpha": 0.22, "linewidth": 0}
+                axes.fill_betweenx(curve.knots, curve.losses, 10.0, **how, label="what the loss allows, exactly")
+                EQUILIBRIA.level(axes, rows[0].equilibrium, label="equilibria")
+                axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
+            for degree, (look, size) in looks.items():
+                for style in self.styles:
+                    own = [row for row in rows if (row.rule, row.style, row.degree) == (rule, style, degree)]
+                    losses, raises = [row.loss for row in own], [row.raises for row in own]
+                    label = f"δ = {degree:g}" if style == self.styles[0] else None
+                    look.plot(axes, losses, raises, label=label, markersize=size, markerfacecolor="none", linewidth=1.1)
+            axes.set(xlabel="what player 0's strategy loses at most (antes)", title=f"rule {rule.upper()}")
+            axes.set_ylim(-0.02, 1.02)
+        grid[0][0].set_ylabel("raise at first")
+        legend_below(figure, 5)
+        return figure
+
+
+def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> EfficiencyRow:
+    """Return the row of one run, as yet without looking at others."""
+    spec = MERGED[cards]
+    method = PrefCFR(style.preference, vulnerability=style.vulnerability, rule=rule)
+    solution = completed(Nash(game_of(spec)), method, tol=0.0, max_iterations=iterations)
+    found = style_efficiency(solution, share_of(spec, *RAISES), towards=style.towards, curve=exact_range(spec, *RAISES))
+    return EfficiencyRow(
+        cards=cards,
+        style=style.name,
+        rule=rule,
+        degree=style.degree,
+        vulnerability=style.vulnerability,
+        iterations=solution.iterations,
+        raises=found.achieved,
+        equilibrium=sum(found.equilibrium) / 2,
+        nash_conv=found.nash_conv,
+        allowed=found.bound,
+        efficiency=found.ratio,
+        loss=found.loss,
+        allowed_by_loss=found.bound_by_loss,
+        efficiency_by_loss=found.ratio_by_loss,
+        excess=found.excess,
+        failure="" if found.excess <= ROUNDING else f"{found.excess:.1e} outside of what the linear program allows",
+    )
+
+
+def _against_vulnerability(row: EfficiencyRow, before: EfficiencyRow | None) -> str:
+    """Say what is wrong with a row beside the one before, if that differs in its vulnerability alone."""
+    if before is None or (before.style, before.rule, before.degree) != (row.style, row.rule, row.degree):
+        return ""
+    further = row.raises - before.raises if row.style == "offensive" else before.raises - row.raises
+    if further > -NOISE:
+        return ""
+    return f"raises {row.raises:.4f}, and {before.raises:.4f} with beta {before.vulnerability:g}"
+
+
+def _pairs(rows: Sequence[EfficiencyRow]) -> list[tuple[EfficiencyRow, EfficiencyRow]]:
+    """Return the rows of degree 5 beside those of degree 10 that are alike otherwise."""
+
+    def key(row: EfficiencyRow) -> tuple[str, str, float]:
+        return row.style, row.rule, row.vulnerability
+
+    ten = {key(row): row for row in rows if row.degree == 10.0}
+    return [(row, ten[key(row)]) for row in rows if row.degree == 5.0 and key(row) in ten]

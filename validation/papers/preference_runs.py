@@ -1,6 +1,6 @@
 """Runs of Preference-CFR on the way: how exploitable they are, and what they do of a style."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,12 +14,13 @@ from ...seqform.errors import InvalidGameError
 from ...seqform.evaluate import nash_conv, worst_case
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
+from ...seqform.interchange.pictures import Look
 from ...solvers import Solution
 from ...solvers.parametric.trade_off import TradeOff, trade_off
 from ...solvers.style.efficiency import Towards, efficiency_at
 from ..table import Curve
 from .experiment import Paper
-from .runs import completed
+from .runs import Tell, completed, sweep_groups
 
 PREFERENCE_CFR = Paper(
     'Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies", '
@@ -89,10 +90,14 @@ class Band(Curve):
     def __format__(self, form: str) -> str:
         return format(self.end, form)
 
+    def draw(self, axes: Any, points: Sequence[int], look: Look, *, alpha: float = 0.15, **how: Any) -> None:
+        """Draw the means, and shade the band."""
+        look.plot(axes, points, self.mean, **how)
+        look.shade(axes, points, self.low, self.high, alpha=alpha)
+
     def parts(self, name: str) -> dict[str, Any]:
         """Return the entries of a field of this name."""
-        curves = {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
-        return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
+        return _entries({name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high})
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +116,12 @@ class Range(Curve):
 
     def parts(self, name: str) -> dict[str, Any]:
         """Return the entries of a field of this name."""
-        curves = {f"{name}_low": self.low, f"{name}_high": self.high}
-        return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
+        return _entries({f"{name}_low": self.low, f"{name}_high": self.high})
+
+
+def _entries(curves: dict[str, tuple[float, ...]]) -> dict[str, Any]:
+    """Return where curves end, and the curves, by the names of entries of a row's dictionary."""
+    return {key: curve[-1] for key, curve in curves.items()} | {f"{key}_curve": c for key, c in curves.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +248,25 @@ def sampled_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], point
             solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=more, start=solution, seed=seed)
         recorder.record(solution.state.state.touched, solution)
     return recorder.run()
+
+
+def runs_of(
+    run: Callable[..., Run], kinds: Mapping[str, tuple[Any, ...]], seeds: Sequence[int], tell: Tell, jobs: int | None
+) -> Iterator[list[Run]]:
+    """Yield the runs of each kind, one a seed.
+
+    Parameters
+    ----------
+    run : callable
+        :func:`full_run` or :func:`sampled_run`.
+    kinds : mapping of str to tuple
+        Its arguments but for the seed, by what is told of them.
+    seeds : sequence of int
+    tell, jobs
+        As :func:`~treeplex.validation.papers.runs.sweep_groups` takes them.
+    """
+    groups = [(words, [(*arguments, seed) for seed in seeds]) for words, arguments in kinds.items()]
+    return sweep_groups(run, groups, tell, jobs)
 
 
 class _Recorder:

@@ -1,0 +1,131 @@
+"""Checks that run row by row: the lines that they print, what Ctrl-C leaves of them, and how they end."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import ExitStatus, print_error
+from .files import write_json
+from .tables import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..validation.table import Findings, Row, TableLines
+
+#: From so many columns on a terminal shows headings in full.
+_WIDE = 100
+
+F = TypeVar("F", bound="Findings")
+
+
+def run_check(
+    run: Callable[[Callable[[Any], None], Callable[[str], None] | None], F],
+    unfinished: Callable[[tuple[Any, ...], float], F],
+    total: int,
+    *,
+    shown: bool,
+    title: "Callable[[Any], Text | None]" = lambda row: None,
+) -> F:
+    """Run a check, a line a row if it is to be shown; after Ctrl-C return the rows so far.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the check, given what is called with each row, and with a few words as each step begins.
+    unfinished : callable
+        Makes what was found of the rows so far and the seconds.
+    total : int
+        How many steps there are.
+    shown : bool
+    title : callable
+        Returns a line that stands above a row, if there is one.
+    """
+    out = console()
+    rows: list[Any] = []
+    table: TableLines | None = None
+
+    def keep(row: "Row") -> None:
+        nonlocal table
+        rows.append(row)
+        if shown:
+            table = _print_row(out, row, table, title(row))
+
+    begun = time.perf_counter()
+    try:
+        with _counting(out, total) if shown else contextlib.nullcontext() as advance:
+            found = run(keep, advance)
+    except KeyboardInterrupt:
+        found = unfinished(tuple(rows), time.perf_counter() - begun)
+    return found
+
+
+def print_summary(found: "Findings") -> None:
+    """Print the last line of a check, green or red."""
+    console().print(found.summary, style="bold green" if found.passed else "bold red", soft_wrap=True)
+
+
+def write_findings(found: "Findings", json: str | None) -> ExitStatus:
+    """Write what a check found as JSON, and return its exit status."""
+    if found.interrupted:
+        print_error("interrupted")
+    write_json(found.to_dict(), json)
+    if found.interrupted:
+        return ExitStatus.INTERRUPTED
+    return ExitStatus.SUCCESS if found.passed else ExitStatus.FAILURE
+
+
+def _print_row(out: "Console", row: "Row", table: "TableLines | None", title: "Text | None") -> "TableLines":
+    """Print a row, whether it passed, and below it why not; the headings stand above the first."""
+    from rich.text import Text
+
+    from ..validation.table import TableLines
+
+    if table is None:
+        table = TableLines(row, narrow=out.width < _WIDE)
+        out.print(Text(f"  {table.headings}", style="dim"), soft_wrap=True)
+    if title is not None:
+        out.print(title, soft_wrap=True)
+    line = Text(f"  {table.line(row)}")
+    line.append(" pass" if row.passed else " FAIL", style="green" if row.passed else "bold red")
+    out.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+    if row.failure:
+        out.print(Text(f"    {row.failure}", style="red"), soft_wrap=True)
+    return table
+
+
+@contextlib.contextmanager
+def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | None]":
+    """Show a bar below the rows of a table, or on standard error if they go elsewhere; nothing without a terminal.
+
+    Yields
+    ------
+    callable or None
+        To be called with a few words as each step begins.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+
+    columns = (
+        bars.SpinnerColumn(),
+        bars.BarColumn(bar_width=20),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.TimeElapsedColumn(),
+    )
+    # One terminal must not be drawn on by two consoles.
+    where = out if out.is_terminal else console(stderr=True)
+    with bars.Progress(*columns, console=where, transient=True, redirect_stdout=False) as display:
+        task = display.add_task("", total=total)
+        begun: list[str] = []
+
+        def advance(description: str) -> None:
+            display.update(task, completed=len(begun), description=description)
+            begun.append(description)
+
+        yield advance
