@@ -1,12 +1,13 @@
 """Value functions below the depth limit of steps: what they answer, and what the steps that ask them prove."""
 
+import itertools
 import math
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -186,12 +187,17 @@ def check_steps(game, p, iterations, value, share, **options):
         assert solver.errors[-1] <= 10 * share * spans(game)
 
 
-@pytest.mark.parametrize("p", [0, 0.5, 1])
 @pytest.mark.parametrize(
-    ("spec", "queried", "share"),
-    [("kuhn", 500, 2e-3), ("leduc:merge_suits=true", 20, 4e-3), ("goofspiel:cards=4", 20, 5e-3)],
+    ("case", "p"),
+    some(
+        itertools.product(
+            [("kuhn", 500, 2e-3), ("leduc:merge_suits=true", 20, 4e-3), ("goofspiel:cards=4", 20, 5e-3)], [0, 0.5, 1]
+        ),
+        2,
+    ),
 )
-def test_steps_are_within_their_measured_error(spec, queried, share, p):
+def test_steps_are_within_their_measured_error(case, p):
+    spec, queried, share = case
     check_steps(load_game(spec), p, 400 if spec == "kuhn" else 100, CFRValue(queried), share)
 
 
