@@ -27,11 +27,13 @@ from treeplex.validation.papers import (
     ccfr_figure_3,
     find_experiment,
     reproduce,
-    runs,
 )
 from treeplex.validation.papers import ccfr_transit as transit
+from treeplex.validation.papers import (
+    experiment as kit,
+)
 from treeplex.validation.papers.ccfr_transit import ConvergenceRow, band, settled
-from treeplex.validation.papers.runs import sweep
+from treeplex.validation.papers.experiment import sweep
 
 
 @pytest.fixture
@@ -176,12 +178,12 @@ def test_a_wrong_exact_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = transit.risk_problem(2, 0.1)
     uniform = dataclasses.replace(solve(problem, "ccfr", tol=0, max_iterations=2), status=Status.OPTIMAL)
     lying = dataclasses.replace(uniform, multipliers={"risk": 0.1}, tolerance=1e-8)
-    run = runs.solve
+    run = kit.solve
 
     def wrong(asked, method, **limits):
         return lying if method == "highs" else run(asked, method, **limits)
 
-    monkeypatch.setattr(runs, "solve", wrong)
+    monkeypatch.setattr(kit, "solve", wrong)
     for experiment in (CCFRFigure2b(2, 1_000), CCFRFigure2c((2,), precisions=(1e-3,))):
         ran = reproduce(experiment)
         assert not ran.passed
@@ -272,7 +274,7 @@ def test_settings_that_make_no_sense_are_refused(settings) -> None:
 
 def test_a_value_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful = dataclasses.replace(solve(Nash(load_game("transit:width=2"))), status=Status.UNCERTIFIED)
-    monkeypatch.setattr(runs, "solve", lambda *arguments, **limits: doubtful)
+    monkeypatch.setattr(kit, "solve", lambda *arguments, **limits: doubtful)
     transit.unconstrained_value.cache_clear()
     with pytest.raises(SolverError, match="was not found"):
         transit.unconstrained_value(2)
@@ -466,7 +468,7 @@ def test_interrupted_reproduce_keeps_its_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
-    solving, calls = runs.solve, []
+    solving, calls = kit.solve, []
 
     def impatient(*arguments, **limits):
         calls.append(arguments)
@@ -476,7 +478,7 @@ def test_interrupted_reproduce_keeps_its_rows(
         return dataclasses.replace(solution, status=Status.INTERRUPTED) if ended else solution
 
     transit.unconstrained_value.cache_clear()
-    monkeypatch.setattr(runs, "solve", impatient)
+    monkeypatch.setattr(kit, "solve", impatient)
     assert main(["reproduce", "ccfr-figure-2a", "--json", "-", "--out", str(tmp_path)]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"
