@@ -76,7 +76,7 @@ def least_p_value(batches: np.ndarray, expected: np.ndarray) -> float:
 
 
 def sampled(sampler, state, rule, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means of a player's sampled regrets and of its visits to infosets, while all policies stay as they are.
+    """Return the means of a player's sampled regrets and of its visits to infosets, all policies staying as they are.
 
     The state's random numbers and baselines go on, its regrets and averages stay. In expectation the regrets are
     π₋ᵢ(I) (u(I, a) − u(I)), and visits, at the first sequence of each infoset, π₋ᵢ(I); they need a preference to count.
