@@ -73,7 +73,7 @@ from .solvers.parametric.sensitivity import parametric_value as parametric_value
 from .solvers.parametric.trade_off import trade_off as trade_off
 from .solvers.sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .solvers.solve import solve as solve
-from .solvers.style.ranges import style_range as style_range
 from .solvers.style.targets import reach_style as reach_style
+from .solvers.style.targets import style_range as style_range
 
 __version__: str

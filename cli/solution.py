@@ -122,7 +122,7 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
 
 def _preferences(solution: "Solution") -> dict[str, "str | Text"]:
     """Return the rows of what became of preferences."""
-    from ..solvers.style.report import preference_record
+    from ..solvers.style.preferences import preference_record
 
     record = preference_record(solution)
     if record is None:

@@ -26,7 +26,6 @@ from .solution import message_of, print_solution
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
-    from ..seqform.strategy import Profile
     from ..solvers.methods import Method
 
 #: How every zip archive begins, and so every .npz file.
@@ -113,6 +112,7 @@ def solve(
     with record.interruptible():
         with deferring_interrupts():
             from ..models.declarations import WORDS
+            from ..seqform.strategy import Profile
             from ..solvers import solve as run
             from ..validation.questions import Question
             from . import curves
@@ -150,7 +150,7 @@ def solve(
             if shown:
                 curves.print_frontier(record, json)
             return exit_status(record["status"])
-        first = _load_start(start, loaded)
+        first = None if start is None else Profile.load(start, loaded)
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
             solution = run(posed, chosen, start=first, progress=progress, **limits)
         worth: dict[str, Any] = {}
@@ -207,12 +207,6 @@ def _check_start(path: str | None, method: "Method") -> None:
         raise CommandLineError(f"--start: cannot read {path!r}: {reason.lower()}") from None
     if begins != _ARCHIVE:
         raise CommandLineError(f"--start: {path} is not a strategy file (.npz); --out writes one")
-
-
-def _load_start(path: str | None, game: "Game") -> "Profile | None":
-    from ..seqform.strategy import Profile
-
-    return None if path is None else Profile.load(path, game)
 
 
 # --value

@@ -6,16 +6,14 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Floats
+from .polytope import Treeplex
 from .rules import Number
-
-if TYPE_CHECKING:
-    from .arrays import Floats
-    from .polytope import Treeplex
 
 #: Arrays of ``Fraction``; where there is no bound, of the floats ``inf`` and ``-inf`` too.
 Fractions = npt.NDArray[np.object_]
@@ -158,7 +156,7 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
         a, b, c, d = d, c - whole * d, b, a - whole * b
 
 
-def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
+def exact_plan(treeplex: Treeplex, behaviour: Floats) -> Fractions:
     """Return the realization plan of a behaviour strategy in exact fractions.
 
     Parameters
@@ -189,7 +187,7 @@ def exact_plan(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
     return plan
 
 
-def exact_behaviour(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
+def exact_behaviour(treeplex: Treeplex, behaviour: Floats) -> Fractions:
     """Return a behaviour strategy in exact fractions that sum to 1 at every infoset.
 
     Parameters
@@ -214,7 +212,7 @@ def exact_behaviour(treeplex: "Treeplex", behaviour: "Floats") -> Fractions:
     return played
 
 
-def exact_best_response_value(treeplex: "Treeplex", gradient: Fractions) -> Fraction:
+def exact_best_response_value(treeplex: Treeplex, gradient: Fractions) -> Fraction:
     """Return max {g · x : x in the treeplex} in exact fractions.
 
     Parameters
@@ -238,7 +236,7 @@ def exact_best_response_value(treeplex: "Treeplex", gradient: Fractions) -> Frac
     return Fraction(values[0])
 
 
-def exact_residual(treeplex: "Treeplex", plan: Fractions) -> Fraction:
+def exact_residual(treeplex: Treeplex, plan: Fractions) -> Fraction:
     """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x, exactly.
 
     Parameters
@@ -254,7 +252,7 @@ def exact_residual(treeplex: "Treeplex", plan: Fractions) -> Fraction:
     return Fraction(max(abs(plan[0] - 1), -min(plan), 0, *residuals))
 
 
-def _flows(treeplex: "Treeplex") -> list[tuple[slice, list[int], Fractions]]:
+def _flows(treeplex: Treeplex) -> list[tuple[slice, list[int], Fractions]]:
     """Return of each infoset its own sequences, those that lead to it, and with which weights."""
     inflow = treeplex.inflow
     sources, weights = inflow.indices.tolist(), to_fractions(inflow.data)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -334,6 +334,12 @@ class Profile(Sequence[Strategy]):
 
     def __len__(self) -> int:
         return len(self._strategies)
+
+    @overload
+    def __getitem__(self, player: SupportsIndex) -> Strategy: ...
+
+    @overload
+    def __getitem__(self, player: slice) -> tuple[Strategy, ...]: ...
 
     def __getitem__(self, player: Any) -> Any:
         return self._strategies[player]

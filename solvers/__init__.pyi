@@ -1,6 +1,6 @@
 from .depth_limited.agent import Agent as Agent
+from .depth_limited.agent import encounter as encounter
 from .depth_limited.cfr_value import CFRValue as CFRValue
-from .depth_limited.encounter import encounter as encounter
 from .depth_limited.learned_values import LinearValue as LinearValue
 from .depth_limited.learned_values import NetworkValue as NetworkValue
 from .depth_limited.method import DepthLimitedCFR as DepthLimitedCFR
@@ -37,5 +37,5 @@ from .solve import solve as solve
 from .status import Status as Status
 from .style.calibration import calibrate_style as calibrate_style
 from .style.efficiency import style_efficiency as style_efficiency
-from .style.ranges import style_range as style_range
 from .style.targets import reach_style as reach_style
+from .style.targets import style_range as style_range

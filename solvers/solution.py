@@ -255,8 +255,7 @@ class Solution:
         """
         if self.player is None:
             raise UnsupportedProblemError(f"{self.problem.name} is about all players: its answer is the profile")
-        strategy: Strategy = self.profile[self.player]
-        return strategy
+        return self.profile[self.player]
 
     @property
     def gain(self) -> float | None:

@@ -122,6 +122,31 @@ def _infeasible(problem: Problem, method: Method, options: Options, outcome: Out
     )
 
 
+def solve_part(problem: Any, method: str | Method | None = None, *, needed: str = "", **limits: Any) -> Solution:
+    """Solve a problem on the way to something else, as :func:`solve` does; Ctrl-C ends both.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : str or Method, optional
+    needed : str
+        What the solution is called in the message if there must be one, such as ``the value of kuhn``.
+    **limits
+        As for :func:`solve`.
+
+    Raises
+    ------
+    SolverError
+        If it is needed and was not found.
+    """
+    solution = solve(problem, method, **limits)
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if needed and not solution.status.is_success:
+        raise SolverError(f"{needed} was not found: {solution.message}")
+    return solution
+
+
 def with_game_value(problem: Any, method: Method | None = None) -> Any:
     """Return a problem about one player's strategy with the value of the game to that player, by linear programming.
 
@@ -138,13 +163,8 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
         If it cannot be found and certified.
     """
     exact = method is not None and method.is_exact
-    solution = solve(Nash(problem.game), method if exact else problem.value_method)
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if solution.status is not Status.OPTIMAL:
-        raise SolverError(
-            f"the value of {problem.game.spec}, which {problem.name} needs, was not found: {solution.message}"
-        )
+    needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
+    solution = solve_part(Nash(problem.game), method if exact else problem.value_method, needed=needed)
     if solution.exact is not None:
         return problem.with_game_value(solution.exact.value if problem.player == 0 else -solution.exact.value)
     assert solution.lower is not None

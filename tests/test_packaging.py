@@ -197,7 +197,7 @@ def test_help_is_fast() -> None:
         after = os.times()
         return after.children_user + after.children_system - before.children_user - before.children_system
 
-    assert min(seconds() for _ in range(3)) < 0.5
+    assert any(seconds() < 0.5 for _ in range(3))
 
 
 def test_version_is_everywhere_the_same() -> None:

@@ -2,9 +2,9 @@ from .bank import SUITES as SUITES
 from .bank import Case as Case
 from .bank import Suite as Suite
 from .bank import find_suite as find_suite
-from .comparison import Comparison as Comparison
-from .comparison import compare as compare
-from .comparison import compare_with_value as compare_with_value
+from .suites import Comparison as Comparison
 from .suites import Report as Report
 from .suites import Row as Row
+from .suites import compare as compare
+from .suites import compare_with_value as compare_with_value
 from .suites import run_suite as run_suite

@@ -128,7 +128,7 @@ class LinearConstraint(Constraint):
         What results call it.
     sense : {"<=", ">="}
     fixed : bool
-        Whether the bound that the user gave stands in the coefficients, so that h cannot stand for it.
+        Whether the bound that the user gave is part of the coefficients, so that h cannot represent it.
     fingerprint : str, optional
         Of the game whose sequences are meant.
 
@@ -211,7 +211,7 @@ class LinearConstraint(Constraint):
         Raises
         ------
         InvalidConstraintError
-            If the bound stands in the coefficients.
+            If the bound is part of the coefficients.
         """
         if self.fixed:
             raise InvalidConstraintError(

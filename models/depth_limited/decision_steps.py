@@ -129,7 +129,7 @@ def _along_paths(public: PublicTree, player: int, lookahead: int) -> tuple[Decis
         # What a public state is seen by: the last own decision on the path that it follows, if any.
         limits = np.full(public.num_states, int(public.levels[deciding[0]]) + lookahead)
         for one in deciding:
-            limits[_below(public, one)] = int(public.levels[one]) + lookahead
+            limits[public.ancestors_at(int(public.levels[one])) == one] = int(public.levels[one]) + lookahead
         seen = public.levels <= limits
         seen[path] = True
         settled = np.zeros(public.num_states, dtype=bool)
@@ -146,9 +146,3 @@ def _along_paths(public: PublicTree, player: int, lookahead: int) -> tuple[Decis
             )
         )
     return tuple(steps)
-
-
-def _below(public: PublicTree, state: int) -> Flags:
-    """Return which public states lie at or below one."""
-    found: Flags = public.ancestors_at(int(public.levels[state])) == state
-    return found

@@ -1,19 +1,16 @@
 """What stands above a subgame that is solved anew: gadgets, each as a program of its own."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.evaluate import infoset_values, sequence_values
+from ..saddle import PlayerView
 from .decision_steps import DecisionStep, Flags
 from .step_program import StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
-
-if TYPE_CHECKING:
-    from ..saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class TrunkSolution:
 
 
 def whole_game_program(
-    view: "PlayerView", matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
+    view: PlayerView, matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
 ) -> StepProgram:
     """Return a step in the whole game: of a trunk, and with the full gadget of everything after it.
 
@@ -113,7 +110,7 @@ def whole_game_program(
 
 
 def subgame_program(
-    view: "PlayerView",
+    view: PlayerView,
     model: Floats,
     p: float,
     step: DecisionStep,
@@ -137,18 +134,16 @@ def subgame_program(
     """
     known = np.append(True, np.repeat(step.modelled, view.other.num_actions))
     program = _Subgames(view, roots, gadget.stops)
-    program.add_inflow(p * model, known)
+    program.add_inflow(p * model[roots.way_sequences], np.where(known, p * model, 0.0), step.modelled)
     free = 1.0 - p
     if gadget.stops or gadget.chooses:
         program.add_choice(free, program.kept(found.plan, gadget.gifts))
     else:
-        program.add_inflow(free * found.free, np.append(True, np.zeros(view.other.num_sequences - 1, dtype=bool)))
+        program.add_inflow(free * found.free[roots.way_sequences])
     return program.program(plan, step.settled)
 
 
-def search_program(
-    view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution
-) -> StepProgram:
+def search_program(view: PlayerView, model: Floats, p: float, roots: SubgameRoots, found: TrunkSolution) -> StepProgram:
     """Return the program of safe exploitation search, in all subgames at once.
 
     With probability p chance picks by which way the other player comes in, in proportion to the model's reach, and with
@@ -161,7 +156,8 @@ def search_program(
     totals = np.bincount(roots.way_subgames, weights=reach, minlength=roots.num_subgames)[roots.way_subgames]
     shares = np.divide(reach, totals, out=np.zeros_like(reach), where=totals > 0.0)
     kept = program.kept(found.plan, gifts=False)
-    program.add_ways(p * shares, kept)
+    program.add_inflow(p * shares)
+    program.constant -= float(p * shares @ kept)
     program.add_choice(1.0 - p, kept)
     public = view.game.public_tree
     return program.program(found.plan, subgames_of(public, roots.states)[public.infoset_states[view.player]] < 0)
@@ -170,7 +166,7 @@ def search_program(
 class _Subgames:
     """A program in subgames alone, put together from what brings the other player there."""
 
-    def __init__(self, view: "PlayerView", roots: SubgameRoots, stops: bool) -> None:
+    def __init__(self, view: PlayerView, roots: SubgameRoots, stops: bool) -> None:
         self.view, self.roots, self.stops = view, roots, stops
         self.reply, self.matrix, self.entries = roots.reply(stops)
         self.first = self.reply.num_infosets - len(roots.infosets)  # of the subgames' own infosets
@@ -180,32 +176,22 @@ class _Subgames:
         self.held = np.zeros(self.reply.num_sequences)
         self.constant = 0.0
 
-    def add_inflow(self, weights: Floats, known: Flags) -> None:
-        """Let the other player come in with the weights of its sequences, and go on with them where they are known."""
-        roots = self.roots
-        ways = weights[roots.way_sequences]
-        at_way = roots.leaf_ways >= 0
-        reach = np.where(at_way, ways[roots.leaf_ways], np.where(known, weights, 0.0)[roots.leaf_sequences])
-        self.linear += roots.payoffs @ reach
-        self.held[self.entries] += ways
-        inner = np.append(False, np.isin(np.arange(self.view.other.num_infosets), roots.infosets))
-        inside = inner[self.view.other.sequence_infosets + 1]
-        self.held[len(self.held) - int(inside.sum()) :] += np.where(known, weights, 0.0)[inside]
-        parents = self.view.other.parents[roots.infosets]
-        outer = roots.infoset_ways >= 0
-        arriving = np.where(outer, ways[roots.infoset_ways], np.where(known, weights, 0.0)[parents])
-        # An infoset whose own sequences are known goes on with them.
-        ours = known[self.view.other.offsets[:-1][roots.infosets]]
-        self.inflow[self.first :] += np.where(ours, 0.0, arriving)
+    def add_inflow(self, ways: Floats, weights: Floats | None = None, modelled: Flags | None = None) -> None:
+        """Let the other player come in along each way with a weight, and be rational from there on.
 
-    def add_ways(self, weights: Floats, kept: Floats) -> None:
-        """Let the other player come in with weights of ways, and be rational from there on; payoffs count from kept."""
-        roots = self.roots
-        at_way = roots.leaf_ways >= 0
-        self.linear += roots.payoffs @ np.where(at_way, weights[roots.leaf_ways], 0.0)
-        outer = roots.infoset_ways >= 0
-        self.inflow[self.first :] += np.where(outer, weights[roots.infoset_ways], 0.0)
-        self.constant -= float(weights @ kept)
+        At infosets where it is modelled it goes on with the weights of its sequences, which are 0 elsewhere.
+        """
+        roots, other = self.roots, self.view.other
+        if weights is None or modelled is None:
+            weights, modelled = np.zeros(other.num_sequences), np.zeros(other.num_infosets, dtype=bool)
+        by_way = np.append(ways, 0.0)
+        self.linear += roots.payoffs @ np.where(
+            roots.leaf_ways >= 0, by_way[roots.leaf_ways], weights[roots.leaf_sequences]
+        )
+        self.held[self.entries] += ways
+        self.held[len(self.held) - len(roots.sequences) :] += weights[roots.sequences]
+        arriving = np.where(roots.infoset_ways >= 0, by_way[roots.infoset_ways], weights[other.parents[roots.infosets]])
+        self.inflow[self.first :] += np.where(modelled[roots.infosets], 0.0, arriving)
 
     def add_choice(self, weight: float, kept: Floats) -> None:
         """Let the other player decide by which way it comes in, or whether to stop at each and pay what is kept."""

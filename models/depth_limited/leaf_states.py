@@ -89,7 +89,10 @@ class LeafStates:
         assert table is not None
         leaves = roots[0].leaves
         below = (roots[0].leaf_ways < 0) | (roots[1].leaf_ways < 0)
-        rest, sequences, places = zip(*map(_rest_of, roots), strict=True)
+        one_a_way = [np.ones(each.num_ways, dtype=np.int64) for each in roots]
+        rest, places = zip(
+            *(each.below(ones, np.cumsum(ones)) for each, ones in zip(roots, one_a_way, strict=True)), strict=True
+        )
         weights = table.chance[leaves] * table.payoffs[leaves, 0]
         shape = rest[0].num_sequences, rest[1].num_sequences
         payoffs = sp.csr_array((weights[below], (places[0][below], places[1][below])), shape=shape)
@@ -98,7 +101,7 @@ class LeafStates:
             states=states,
             way_states=(roots[0].way_subgames, roots[1].way_subgames),
             way_sequences=(roots[0].way_sequences, roots[1].way_sequences),
-            sequences=(sequences[0], sequences[1]),
+            sequences=(roots[0].sequences, roots[1].sequences),
             rest=(rest[0], rest[1]),
             payoffs=payoffs,
         )
@@ -174,19 +177,6 @@ class LeafStates:
         return values[1 : 1 + self.num_ways[player]]
 
 
-def _rest_of(roots: SubgameRoots) -> tuple[Treeplex, Numbers, Numbers]:
-    """Return the rest of the player who comes in, the game's numbers of its sequences, and each leaf's sequence."""
-    other, ways = roots.other, roots.num_ways
-    sizes = other.num_actions[roots.infosets].astype(np.int64)
-    inner = np.repeat(other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-    moved = np.full(other.num_sequences, -1, dtype=np.int64)
-    moved[inner] = 1 + ways + np.arange(len(inner))
-    parents = np.where(roots.infoset_ways >= 0, 1 + roots.infoset_ways, moved[other.parents[roots.infosets]])
-    rest = Treeplex([*[0] * ways, *parents.tolist()], [*[1] * ways, *sizes.tolist()])
-    places = np.where(roots.leaf_ways >= 0, 1 + roots.leaf_ways, moved[roots.leaf_sequences])
-    return rest, inner.astype(np.int64), places
-
-
 @dataclass(frozen=True, eq=False)
 class DepthLimit:
     """The depth limit of a step's program.
@@ -247,18 +237,13 @@ def depth_limit(steps: "ResolvingRun", number: int, program: StepProgram) -> Dep
     if whole:
         return DepthLimit(border, player, own, seen[public.infoset_states[1 - player]], ways, below)
     roots = SubgameRoots.of(view.game, player, step.states.tolist())
-    stops = steps.gadget.stops
-    _, _, entries = roots.reply(stops)
-    sizes = view.other.num_actions[roots.infosets].astype(np.int64)
-    first = program.reply.num_sequences - int(sizes.sum())
-    moved = np.full(view.other.num_sequences, -1, dtype=np.int64)
-    inner = np.repeat(view.other.offsets[roots.infosets] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-    moved[inner] = first + np.arange(len(inner))
+    _, _, entries = roots.reply(steps.gadget.stops)
+    places = roots.places(program.reply.num_sequences - len(roots.sequences))
     # A way in either goes on from a sequence in the subgame, or leads through the subgame's root.
     subgames = subgames_of(public, roots.states)[border.states][border.way_states[1 - player]]
     keys = roots.way_subgames * view.other.num_sequences + roots.way_sequences
     entry = np.searchsorted(keys, subgames * view.other.num_sequences + ways)
-    columns = np.where(moved[ways] >= 0, moved[ways], entries[np.minimum(entry, len(entries) - 1)])
+    columns = np.where(places[ways] >= 0, places[ways], entries[np.minimum(entry, len(entries) - 1)])
     gadget = program.reply.num_infosets - len(roots.infosets)
     above = np.append(np.ones(gadget, dtype=bool), seen[public.infoset_states[1 - player][roots.infosets]])
-    return DepthLimit(border, player, own, above, columns, moved[below])
+    return DepthLimit(border, player, own, above, columns, places[below])

@@ -1,7 +1,5 @@
 """Responses while they are decided: one step's program after the other, each from what the steps before it found."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,13 +9,11 @@ from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ..games.kuhn import Kuhn
 from ..games.leduc import Leduc
+from ..saddle import PlayerView
 from .decision_steps import DecisionStep, Flags
 from .gadgets import GADGETS, Gadget, TrunkSolution, search_program, subgame_program, whole_game_program
 from .step_program import StepAnswer, StepProgram
 from .subgame_roots import SubgameRoots, subgames_of
-
-if TYPE_CHECKING:
-    from ..saddle import PlayerView
 
 
 class ResolvingRun:
@@ -60,7 +56,7 @@ class ResolvingRun:
 
     def __init__(
         self,
-        view: "PlayerView",
+        view: PlayerView,
         model: Floats,
         p: float,
         steps: tuple[DecisionStep, ...],
@@ -97,7 +93,7 @@ class ResolvingRun:
     def program(self, number: int) -> StepProgram:
         """Return a step's program; the step that it goes on from has been decided."""
         step, plan = self.steps[number], self.plan
-        found = self.blueprint if step.before is None else self._found.get(step.before)
+        found = self._before(step)
         if self.whole or found is None:
             return whole_game_program(self.view, self._matrix, self.model, self.p, step, plan)
         roots = SubgameRoots.of(self.view.game, self.view.player, step.states.tolist())
@@ -106,20 +102,21 @@ class ResolvingRun:
     def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         """Take a step's decisions from its answer."""
         step = self.steps[number]
-        self._take(step, answer.plan)
+        own = self.view.own
+        decided = np.append(False, np.repeat(step.decided, own.num_actions))
+        self.behaviour[decided] = own.behaviour(answer.plan)[decided]
         if not self.whole:
             self._found[number] = TrunkSolution(
                 self._played(step, answer.plan), self._free(step, program, answer.reply)
             )
 
-    def _take(self, step: DecisionStep, plan: Floats) -> None:
-        own = self.view.own
-        decided = np.append(False, np.repeat(step.decided, own.num_actions))
-        self.behaviour[decided] = own.behaviour(plan)[decided]
+    def _before(self, step: DecisionStep) -> TrunkSolution | None:
+        """Return what a step resolves; ``None`` for the trunk."""
+        return self.blueprint if step.before is None else self._found.get(step.before)
 
     def _played(self, step: DecisionStep, plan: Floats) -> Floats:
         """Return the answer's plan; where its program did not reach, what was found before."""
-        before = self.blueprint if step.before is None else self._found.get(step.before)
+        before = self._before(step)
         if before is None:
             return plan
         own = self.view.own
@@ -133,7 +130,7 @@ class ResolvingRun:
             weights = reply.copy()
             weights[0] = 1.0
             return other.plan(other.behaviour(weights))
-        before = self.blueprint if step.before is None else self._found[step.before]
+        before = self._before(step)
         assert before is not None
         inside = self._inside(step, 1 - self.view.player)
         behaviour = other.behaviour(before.free)
@@ -163,7 +160,7 @@ class SearchRun(ResolvingRun):
     """
 
     def __init__(
-        self, view: "PlayerView", model: Floats, p: float, roots: SubgameRoots, blueprint: TrunkSolution
+        self, view: PlayerView, model: Floats, p: float, roots: SubgameRoots, blueprint: TrunkSolution
     ) -> None:
         public = view.game.public_tree
         inside = subgames_of(public, roots.states)
@@ -180,18 +177,10 @@ class SearchRun(ResolvingRun):
         self.roots = roots
         self.behaviour = view.own.behaviour(blueprint.plan)
 
-    def goes_on(self, number: int) -> bool:
-        """Return false: the step is the first."""
-        return False
-
     def program(self, number: int) -> StepProgram:
         """Return the step's program."""
         assert self.blueprint is not None
         return search_program(self.view, self.model, self.p, self.roots, self.blueprint)
-
-    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
-        """Take the step's decisions from its answer."""
-        self._take(self.steps[number], answer.plan)
 
 
 class LocalRun(ResolvingRun):
@@ -210,7 +199,7 @@ class LocalRun(ResolvingRun):
 
     def __init__(
         self,
-        view: "PlayerView",
+        view: PlayerView,
         model: Floats,
         steps: tuple[DecisionStep, ...],
         folds: tuple[Flags, Flags],
@@ -261,10 +250,6 @@ class LocalRun(ResolvingRun):
         answered = np.where(folds, model, np.where(calls, called, 0.0))
         further = np.where(levels == step.level + 1, answered, calls.astype(np.float64))
         return np.where(levels <= step.level, model, further)
-
-    def decide(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
-        """Take a step's decisions from its answer."""
-        self._take(self.steps[number], answer.plan)
 
 
 def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:

@@ -188,6 +188,10 @@ class StepProgram:
         first = ~self.settled & given[self.own.parents]
         return total + float(self.plan[self.own.parents[first]] @ infoset_values(self.own, gradient)[first])
 
+    def gap(self, answer: StepAnswer) -> float:
+        """Return by how much an answer is proven to be off at most: what its reply allows beyond its plan."""
+        return self.allowed(answer.reply) - self.guaranteed(answer.plan)
+
 
 def _cleaned(treeplex: Treeplex, plan: Floats) -> Floats:
     """Return a solver's plan as a behaviour in which tiny probabilities are zero."""

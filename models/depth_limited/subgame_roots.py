@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -155,26 +156,54 @@ class SubgameRoots:
         entries : ndarray of int32, shape (num_ways,)
             The sequence by which each way is taken; where there are stops, the sequence after it stops.
         """
-        ways = np.arange(self.num_ways)
+        ways = np.arange(self.num_ways, dtype=np.int64)
         if stops:
-            counts = np.full(self.num_ways, 2)
-            entries = 1 + 2 * ways
+            counts, entries = np.full_like(ways, 2), 1 + 2 * ways
         else:
-            counts = np.bincount(self.way_subgames, minlength=self.num_subgames)
-            entries = 1 + ways
-        first = 1 + int(counts.sum())  # of the subgames' own sequences
-        sizes = self.other.num_actions[self.infosets]
-        moved = np.full(self.other.num_sequences, -1, dtype=np.int64)
-        inner = np.repeat(self.other.offsets[self.infosets] - (np.cumsum(sizes) - sizes), sizes)
-        moved[inner + np.arange(len(inner))] = first + np.arange(len(inner))
-        above = moved[self.other.parents[self.infosets]]
-        parents = np.where(self.infoset_ways >= 0, entries[self.infoset_ways] if len(ways) else 0, above)
-        reply = Treeplex(np.concatenate([np.zeros(len(counts), dtype=np.int64), parents]), [*counts, *sizes])
-        columns = np.where(self.leaf_ways >= 0, entries[self.leaf_ways], moved[self.leaf_sequences])
+            counts, entries = np.bincount(self.way_subgames, minlength=self.num_subgames), 1 + ways
+        reply, columns = self.below(counts, entries)
         places = sp.csr_array(
             (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), reply.num_sequences)
         )
         return reply, sp.csr_array(self.payoffs @ places), entries.astype(np.int32)
+
+    @cached_property
+    def sequences(self) -> Numbers:
+        """The other player's sequences at its infosets in subgames, rising, shape (num_sequences in subgames,)."""
+        inside = np.zeros(self.other.num_infosets, dtype=bool)
+        inside[self.infosets] = True
+        return np.flatnonzero(np.append(False, np.repeat(inside, self.other.num_actions)))
+
+    def places(self, first: int) -> Numbers:
+        """Return the other player's sequences, renumbered: :attr:`sequences` from `first` on, others −1."""
+        places = np.full(self.other.num_sequences, -1, dtype=np.int64)
+        places[self.sequences] = first + np.arange(len(self.sequences))
+        return places
+
+    def below(self, counts: Numbers, entries: Numbers) -> tuple[Treeplex, Numbers]:
+        """Return the other player's decisions below others that come first.
+
+        Parameters
+        ----------
+        counts : ndarray of int
+            The actions of each of those that come first, all of them at the root.
+        entries : ndarray of int, shape (num_ways,)
+            The sequence of theirs that leads along each way in.
+
+        Returns
+        -------
+        treeplex : Treeplex
+        columns : ndarray of int64, shape (l,)
+            The last sequence before each leaf.
+        """
+        places = self.places(1 + int(counts.sum()))
+        by_way = np.append(entries, 0)  # where no way leads, the last number stands for none
+        parents = np.where(self.infoset_ways >= 0, by_way[self.infoset_ways], places[self.other.parents[self.infosets]])
+        first = np.zeros(len(counts), dtype=np.int64)
+        treeplex = Treeplex(
+            np.concatenate([first, parents]), np.concatenate([counts, self.other.num_actions[self.infosets]])
+        )
+        return treeplex, np.where(self.leaf_ways >= 0, by_way[self.leaf_ways], places[self.leaf_sequences])
 
     def masses(self, game: Game, plan: Floats) -> tuple[Floats, Floats]:
         """Return how likely chance and the player together come along each way in, and to each sequence's histories.

@@ -6,7 +6,8 @@ from numbers import Integral
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, nearest, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, shown
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Confidence, GadgetName, Level
 from ..depth_limited import (
@@ -23,7 +24,6 @@ from ..depth_limited import (
     roots_at_level,
 )
 from .features import Feature
-from .one_player import checked_number
 from .problem import Certificate, StepBounds
 from .stepped import DepthLimitedResponse, SteppedResponse
 
@@ -79,10 +79,6 @@ class CDBR(DepthLimitedResponse):
     """
 
     name: ClassVar[str] = "cdbr"
-
-    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps, none of them decided yet."""
-        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
@@ -160,7 +156,7 @@ class CDRNR(DepthLimitedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         find_gadget(self.name, self.gadget)
         if self.blueprint is not None:
             if not isinstance(self.blueprint, Profile):
@@ -241,21 +237,13 @@ class CDBRNE(DepthLimitedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
-
-    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps of the best response, none of them decided yet."""
-        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
 
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the mixture of what the steps decided and an equilibrium plan."""
         assert equilibrium is not None
         p = float(self.p)
         return p * decided + (1.0 - p) * equilibrium.plan
-
-    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        assert certificate.opponent_value is not None
-        return certificate.opponent_value, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +302,7 @@ class SES(SteppedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        object.__setattr__(self, "p", check_exact_number(self.p, f"{self.name}: p", InvalidGameError, "[0, 1]"))
         public, level = self.game.public_tree, self.level
         if level is None:
             if not len(roots_after_chance(public)):
@@ -400,10 +388,6 @@ class LBR(SteppedResponse):
         (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
         steps = decision_steps(self.game.public_tree, self.player, 1)
         return LocalRun(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
-
-    def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
-        assert certificate.opponent_value is not None
-        return certificate.opponent_value, None
 
 
 def find_gadget(problem: str, name: str) -> Gadget:

@@ -5,16 +5,16 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
+from ...seqform.checks import check_choice, check_whole
+from ...seqform.errors import InvalidGameError, UnsupportedProblemError
 from ...seqform.strategy import Profile, check_same_game
 from ..declarations import Along, Lookahead
-from ..depth_limited import DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
+from ..depth_limited import GADGETS, DecisionStep, ResolvingRun, StepAnswer, TrunkSolution, decision_steps
 from .features import Feature
 from .problem import Certificate, StepBounds
 from .responses import ResponseProblem
@@ -83,9 +83,10 @@ class SteppedResponse(ResponseProblem):
         objective, upper = self._objective(certificate, steps)
         return replace(certificate, objective=objective, lower=objective, upper=upper, steps=steps)
 
-    @abstractmethod
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         """Return the objective of the response, and a proven upper bound on it or ``None``."""
+        assert certificate.opponent_value is not None
+        return certificate.opponent_value, None
 
     def _proven_steps(self, plan: Floats, dual_certificate: Mapping[str, Floats]) -> tuple[StepBounds, ...]:
         if "plan 0" not in dual_certificate:
@@ -137,12 +138,13 @@ class DepthLimitedResponse(SteppedResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = self.lookahead
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-            raise InvalidGameError(f"{self.name}: lookahead is {shown(number)}, expected a whole number from 1 on")
-        object.__setattr__(self, "lookahead", int(number))
-        if self.along not in ("levels", "paths"):
-            raise UnsupportedProblemError(f"{self.name}: along is {shown(self.along)}, expected levels or paths")
+        lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
+        object.__setattr__(self, "lookahead", lookahead)
+        check_choice(self.along, f"{self.name}: along", UnsupportedProblemError, ("levels", "paths"))
+
+    def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
+        """Return the steps of a best response, none of them decided yet."""
+        return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
         """Return an upper bound for plans that agree with all decisions before the last step's; ``None`` if not proven.

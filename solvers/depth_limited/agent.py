@@ -1,10 +1,11 @@
-"""An agent that answers a model of its opponent decision by decision, as somebody at play does."""
+"""An agent that answers a model of its opponent decision by decision, as somebody at play does, and its games."""
 
 import dataclasses
 import math
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,20 @@ from ...models.problems.problem import Certificate
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
-from ...seqform.strategy import Profile, Strategy
-from ..methods import DepthLimitedLP, HiGHS, RegretMethod, check_served, find_method
-from ..regret.kernel import KernelState, kernel_of
+from ...seqform.game import Game
+from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
+from ..outcome import Options
+from ..regret.ccfr_theorems import payoff_range
+from ..regret.kernel import KernelState
 from ..solve import with_game_value
 from ..status import Status
 from .linear_programs import ProgramStepSolver
 from .method import DepthLimitedCFR
-from .regret_steps import RegretStepSolver, compile_loop
+from .regret_steps import RegretStepSolver, check_double, compile_loop
 from .resolving import equilibrium_of
 from .value_steps import ValueStepSolver
 
@@ -136,14 +142,18 @@ class Agent:
             )
         found = find_method(method) if isinstance(method, str) else method
         check_served(found, problem)
-        if isinstance(found, RegretMethod) and found.precision == "single":
-            raise UnknownMethodError(f"{found.name} got precision='single' for {problem.name}, expected double")
-        self.seconds = _limit("seconds", seconds)
-        self.tolerance = TOLERANCE * payoff_range(problem) if tolerance is None else _limit("tolerance", tolerance)
-        self.max_iterations = int(min(_limit("max_iterations", max_iterations), 2**31 - 1))
+        if isinstance(found, RegretMethod):
+            check_double(found, problem)
+        if tolerance is None:
+            tolerance = TOLERANCE * payoff_range(problem.game.sequence_form)
+        self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        self.tolerance = check_number(tolerance, "tolerance", UnknownMethodError, "[0, inf]")
+        most = check_number(max_iterations, "max_iterations", UnknownMethodError, "[0, inf]")
+        self.max_iterations = int(min(most, 2**31 - 1))
+        self._options = Options(self.tolerance, self.tolerance, self.max_iterations, self.seconds)
         self.problem, self.method = problem, found
         self._equilibrium: TrunkSolution | None = None
-        self._solver: _WarmSolver | ValueStepSolver | ProgramStepSolver | None = None
+        self._solver: RegretStepSolver | ProgramStepSolver | None = None
         self._last_root: KernelState | None = None
         self._forget()
 
@@ -280,16 +290,50 @@ class Agent:
             answer = self._answers[step.before]
             if step.before in self._states:
                 self._states[number] = self._states[step.before]
-        elif isinstance(self.method, RegretMethod):
-            answer, iterations, warm = self._by_regrets(number, program)
         else:
-            answer, iterations, warm = self._by_linear_program(number, program)
+            answer, iterations, warm = self._answer(number, program)
         seconds = time.perf_counter() - begun
-        gap = max(0.0, program.allowed(answer.reply) - program.guaranteed(answer.plan))
+        gap = max(0.0, program.gap(answer))
         self._keep(number, program, answer)
         self._decisions.append(
             Decision(number, step.level, tuple(step.states.tolist()), seconds, iterations, gap, warm)
         )
+
+    def _answer(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
+        """Return the answer of a step, the iterations that it took, and whether the solver knew something before."""
+        run = self._started()
+        warm = isinstance(self._solver, ProgramStepSolver)
+        if self._solver is None:
+            self._solver = self._new_solver()
+        solver = self._solver
+        if isinstance(solver, RegretStepSolver):
+            # Regrets go on from the step before on the path; those of a subgame fit no other.
+            before = run.steps[number].before
+            state = self._last_root if before is None else self._states.get(before)
+            warm = run.whole and state is not None
+            solver.begin_with(state if run.whole else None)
+        solver.stopped, done = Status.CONVERGED, solver.iterations
+        answer = solver.solve_step(run, number, program, self._options)
+        if solver.stopped is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if answer is None:
+            raise SolverError(
+                f"{self.problem.name}: no decision at level {run.steps[number].level} within the limits: "
+                f"{solver.said(0, 1)}"
+            )
+        if isinstance(solver, RegretStepSolver) and run.whole and (number in self._followed or number == 0):
+            assert solver.state is not None
+            self._states[number] = solver.state
+        return answer, solver.iterations - done, warm
+
+    def _new_solver(self) -> RegretStepSolver | ProgramStepSolver:
+        view, method = self.problem.view(), self.method
+        if isinstance(method, DepthLimitedCFR):
+            return ValueStepSolver(method, view, method.fresh_value())
+        if isinstance(method, RegretMethod):
+            return RegretStepSolver(method, view)
+        assert isinstance(method, DepthLimitedLP)
+        return ProgramStepSolver.of(method, self.problem.game)
 
     def _keep(self, number: int, program: StepProgram, answer: StepAnswer) -> None:
         needed = 8 * (len(answer.plan) + len(answer.reply)) * (len(self._answers) + 1)
@@ -299,88 +343,117 @@ class Agent:
         self._started().decide(number, program, answer)
         self._kept = None
 
-    def _by_regrets(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        assert isinstance(self.method, RegretMethod)
-        if isinstance(self.method, DepthLimitedCFR):
-            return self._by_value(self.method, program)
-        if self._solver is None:
-            self._solver = _WarmSolver(self.method, self.problem.view(), self.tolerance)
-        solver, run = self._solver, self._started()
-        assert isinstance(solver, _WarmSolver)
-        before = run.steps[number].before
-        state = self._last_root if before is None else self._states.get(before)
-        solver.begin_with(state if run.whole else None)
-        done = solver.iterations
-        answer = self._by(solver, program)
-        if run.whole and (number in self._followed or number == 0):
-            self._states[number] = solver.reached()
-        return answer, solver.iterations - done, run.whole and state is not None
 
-    def _by_value(self, method: DepthLimitedCFR, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        """Decide with a value function below the depth limit, which remembers what it was asked."""
-        if self._solver is None:
-            self._solver = ValueStepSolver(method, self.problem.view(), self.tolerance, method.fresh_value())
-        solver = self._solver
-        assert isinstance(solver, ValueStepSolver)
-        done = solver.iterations
-        return self._by(solver, program), solver.iterations - done, False
-
-    def _by(self, solver: RegretStepSolver, program: StepProgram) -> StepAnswer:
-        """Return a solver's answer, unless it was interrupted."""
-        solver.stopped = Status.CONVERGED
-        answer = solver.solve(program, self.seconds, self.max_iterations)
-        if solver.stopped is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return answer
-
-    def _by_linear_program(self, number: int, program: StepProgram) -> tuple[StepAnswer, int, bool]:
-        assert isinstance(self.method, DepthLimitedLP)
-        warm = self._solver is not None
-        if self._solver is None:
-            form = self.problem.game.sequence_form
-            large = sum(treeplex.num_sequences for treeplex in form.treeplexes) > HiGHS.large
-            algorithm = self.method.algorithm if self.method.algorithm != "auto" else "ipm" if large else "simplex"
-            self._solver = ProgramStepSolver(algorithm, interruptible=large)
-        solver = self._solver
-        assert isinstance(solver, ProgramStepSolver)
-        done = solver.iterations
-        answer = solver.solve(program, self.seconds, self.max_iterations)
-        if answer is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        if isinstance(answer, Status):
-            raise SolverError(
-                f"{self.problem.name}: no decision at level {self._started().steps[number].level} within the limits: "
-                f"{solver.detail}"
-            )
-        return answer, solver.iterations - done, warm
+_Outcomes = tuple[list[Hashable], Floats]
+_Player = Callable[[Hashable], _Outcomes]
 
 
-class _WarmSolver(RegretStepSolver):
-    """The compiled loop on steps that come in any order, each from the state in which another one ended."""
+def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: int = 0) -> Floats:
+    """Play games, move by move, and return what each paid.
 
-    def begin_with(self, state: KernelState | None) -> None:
-        """Take up a state; without one, the next step begins with nothing."""
-        self._state = None if state is None else state.copy()
-        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
+    Parameters
+    ----------
+    game : Game
+        With rules.
+    seats : sequence of Agent or Strategy
+        Who plays in each seat. Agents decide when they have to.
+    games : int
+        How many, at least 0.
+    seed : int
+        For ``numpy.random.default_rng``. Equal seeds give equal games, and more games begin with those of fewer.
 
-    def reached(self) -> KernelState:
-        """Return the state in which the last step ended."""
-        assert self._state is not None
-        return self._state
+    Returns
+    -------
+    ndarray of float64, shape (games, num_players)
+        What each player was paid in each game, payoff units.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If a seat is taken by nobody, by somebody of another game or seat, or a number is not whole or below 0.
+    UnsupportedProblemError
+        If the game has no histories to walk.
+
+    Notes
+    -----
+    Each chance event and each decision takes one uniform number u, and the outcome at which the cumulated probabilities
+    first exceed u. :func:`~treeplex.simulate` draws games of strategies faster, from the distribution of leaves.
+
+    Examples
+    --------
+    >>> from treeplex import CDBR, Agent, Strategy, load_game
+    >>> from treeplex.solvers import encounter
+    >>> game = load_game("kuhn")
+    >>> model = Strategy.uniform(game, 1)
+    >>> agent = Agent(CDBR(game, model, lookahead=1), "lp")
+    >>> paid = encounter(game, [agent, model], games=2_000, seed=1)
+    >>> agent.certificate().opponent_value  # what it earns against the model in expectation
+    0.5
+    >>> float(paid[:, 0].mean().round(1))
+    0.5
+    """
+    games = check_whole(games, "games", InvalidStrategyError)
+    seed = check_whole(seed, "seed", InvalidStrategyError)
+    if game.rules is None:
+        raise UnsupportedProblemError(f"{game.spec} has no histories, so it cannot be played")
+    players = [_player(game, seat, number) for number, seat in enumerate(seats)]
+    if len(players) != game.num_players:
+        raise InvalidStrategyError(
+            f"{len(players)} seats are taken at {game.spec}, expected {game.num_players}: one player a seat"
+        )
+    rng = np.random.default_rng(seed)
+    paid = np.zeros((games, game.num_players))
+    begins = game.rules.initial_state()
+    # The deal at the root is the largest chance event, and the same in every game.
+    dealt = _outcomes(game.rules.chance_outcomes(begins)) if game.rules.player(begins) == CHANCE else None
+    for row in paid:
+        for seat in seats:
+            if isinstance(seat, Agent):
+                seat.new_game()
+        row[:] = _play(game.rules, begins, dealt, players, rng)
+    return paid
 
 
-def payoff_range(problem: SteppedResponse) -> float:
-    """Return the difference between the largest and the least payoff of a problem's game."""
-    form = problem.game.sequence_form
-    values = form.A.data if form.leaves is None else form.leaves.payoffs[:, 0]
-    return float(np.ptp(values)) if len(values) else 0.0
+def _play(
+    rules: Rules, state: Any, dealt: _Outcomes | None, players: Sequence[_Player], rng: np.random.Generator
+) -> list[float]:
+    """Play one game, and return what it paid."""
+    while True:
+        mover = rules.player(state)
+        if mover == TERMINAL:
+            return [float(payoff) for payoff in rules.payoffs(state)]
+        if mover != CHANCE:
+            actions, cumulated = players[mover](rules.infoset(state))
+        elif dealt is not None:
+            (actions, cumulated), dealt = dealt, None
+        else:
+            actions, cumulated = _outcomes(rules.chance_outcomes(state))
+        place = int(np.searchsorted(cumulated, rng.random(), side="right"))
+        state = rules.child(state, actions[place])
 
 
-def _limit(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool) or not number >= 0.0:
-        raise UnknownMethodError(f"an agent got {name}={shown(value)}, expected a number of at least 0")
-    return number
+def _outcomes(weights: Iterable[tuple[Hashable, object]]) -> _Outcomes:
+    """Return outcomes, and their cumulated probabilities."""
+    named = list(weights)
+    cumulated = np.cumsum([float(weight) for _, weight in named])  # type: ignore[arg-type]
+    return [name for name, _ in named], cumulated / cumulated[-1]
+
+
+def _player(game: Game, seat: Agent | Strategy, number: int) -> _Player:
+    """Return what somebody in a seat plays at an infoset."""
+    if isinstance(seat, Agent):
+        check_same_game(seat.problem.opponent, game)
+    elif isinstance(seat, Strategy):
+        check_same_game(seat, game)
+    else:
+        raise InvalidStrategyError(f"seat {number} is taken by {shown(seat)}, expected an Agent or a Strategy")
+    if seat.player != number:
+        raise InvalidStrategyError(f"seat {number} is taken by somebody who plays in seat {seat.player}")
+    kept: dict[Hashable, _Outcomes] = {}
+
+    def play(infoset: Hashable) -> _Outcomes:
+        if infoset not in kept:
+            kept[infoset] = _outcomes((seat.act(infoset) if isinstance(seat, Agent) else seat[infoset]).items())
+        return kept[infoset]
+
+    return play

@@ -1,19 +1,21 @@
 """A value function that solves the rest of the game by regret minimisation at each query."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...models.depth_limited import LeafStates
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import UnknownMethodError, shown
+from ..iteration import NEVER
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
 from ..regret.kernel import Kernel, KernelState
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
-from .value_functions import BorderValues, Remembered
+from .value_functions import BorderValues
 
-_NEVER = 2**62
 #: Iterations before the gap is computed for the first time in a query that has a tolerance.
 _FIRST_CHECK = 8
 #: How many answers are kept.
@@ -71,19 +73,18 @@ class CFRValue:
     def __init__(
         self, iterations: int = 500, method: str | RegretMethod = "cfr+", warm: bool = True, tolerance: float = 0.0
     ) -> None:
-        if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
-            raise UnknownMethodError(f"CFRValue got iterations={shown(iterations)}, expected a whole number from 1 on")
-        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0.0:
-            raise UnknownMethodError(f"CFRValue got tolerance={shown(tolerance)}, expected a number of at least 0")
+        self.iterations = check_whole(iterations, "CFRValue: iterations", UnknownMethodError, "[1, inf)")
+        self.tolerance = check_number(tolerance, "CFRValue: tolerance", UnknownMethodError, "[0, inf]")
+        self.warm = bool(warm)
         found = find_method(method) if isinstance(method, str) else method
         if type(found) not in (CFR, CFRPlus, DCFR, PCFRPlus):
-            raise UnknownMethodError(f"CFRValue got method={shown(method)}, expected cfr, cfr+, dcfr or pcfr+")
-        self.iterations, self.warm, self.tolerance = iterations, bool(warm), float(tolerance)
+            raise UnknownMethodError(f"CFRValue: method is {shown(method)}, expected cfr, cfr+, dcfr or pcfr+")
         self.method: RegretMethod = found  # type: ignore[assignment]
         self.rule = self.method.local_rule
         self.queries = self.answered = self.iterations_done = 0
         self._rest: _Rest | None = None
-        self._answers = Remembered(_KEPT)
+        #: The latest answers at the border that was asked about last, by ranges.
+        self._answers: OrderedDict[bytes, BorderValues] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"CFRValue(iterations={self.iterations}, method={self.method.name!r}, warm={self.warm})"
@@ -100,17 +101,20 @@ class CFRValue:
     def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
         """Return what all ways in of a border are worth; see :class:`ValueFunction`."""
         self.queries += 1
-        answer = self._answers.get(border, ranges)
-        if answer is not None:
-            self.answered += 1
-            return answer
         rest = self._begin(border)
+        key = ranges[0].tobytes() + b"|" + ranges[1].tobytes()
+        if key in self._answers:
+            self.answered += 1
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if not self.warm:
+            rest.state = rest.kernel.initial_state()
         part = self._given(rest, ranges)
         alternating = self.method.updates == "alternating"
         done, step = 0, _FIRST_CHECK if self.tolerance > 0.0 else self.iterations
         while True:
             step = min(step, self.iterations - done)
-            rest.state.next_check = _NEVER
+            rest.state.next_check = NEVER
             rest.kernel.run(rest.state, self.rule, step, alternating=alternating, part=part)
             done += step
             answer = self._answer(rest, ranges)
@@ -119,11 +123,13 @@ class CFRValue:
                 break
             step = done
         self.iterations_done += done
-        self._answers.keep(ranges, answer)
+        self._answers[key] = answer
+        if len(self._answers) > _KEPT:
+            self._answers.popitem(last=False)
         return answer
 
     def _begin(self, border: LeafStates) -> _Rest:
-        """Return the rest, with averages begun anew and the regrets of the query before if it is to be warm."""
+        """Return the rest, with the regrets of the query before at another border if it is to be warm."""
         rest = self._rest
         if rest is None or rest.border is not border:
             parents, offsets = [each.parents for each in border.rest], [each.offsets for each in border.rest]
@@ -132,8 +138,7 @@ class CFRValue:
             if self.warm and rest is not None and rest.border.game is border.game:
                 self._carry(rest, border, kernel, state)
             rest = self._rest = _Rest(border, kernel, state, np.zeros(layout.size))
-        elif not self.warm:
-            rest.state = rest.kernel.initial_state()
+            self._answers.clear()
         return rest
 
     @staticmethod

@@ -4,12 +4,15 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from ...models.depth_limited import LeafStates, decision_steps
+from ...models.depth_limited.subgame_roots import Numbers
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_whole
 from ...seqform.errors import (
@@ -34,6 +37,9 @@ _PRODUCTS = 1024
 _BATCH, _LAYERS = 64, 3
 
 _Pair = tuple[Floats, Floats]  # by seat
+_Sizes = tuple[int, int]  # by seat
+_Settings = Mapping[str, Any]
+_Arrays = dict[str, Floats]
 
 
 class LearnedValue(ABC):
@@ -53,7 +59,7 @@ class LearnedValue(ABC):
         public states of a border.
     """
 
-    kind: ClassVar[str] = ""
+    name: ClassVar[str]
     #: The options of :meth:`train` that the model takes.
     defaults: ClassVar[Mapping[str, float]] = {}
 
@@ -76,11 +82,6 @@ class LearnedValue(ABC):
             f"{type(self).__name__}({self.game.spec}, states={len(self.parameters)}, "
             f"mean_error={self.mean_error:.3g}, worst_error={self.worst_error:.3g})"
         )
-
-    @property
-    def name(self) -> str:
-        """How tables and messages call it."""
-        return self.kind
 
     @classmethod
     def train(
@@ -201,19 +202,12 @@ class LearnedValue(ABC):
 
     @classmethod
     @abstractmethod
-    def _fit(
-        cls,
-        inputs: Floats,
-        targets: Floats,
-        sizes: tuple[int, int],
-        generator: np.random.Generator,
-        settings: Mapping[str, Any],
-    ) -> dict[str, Floats]:
+    def _fit(cls, inputs: Floats, targets: Floats, sizes: _Sizes, rng: Generator, settings: _Settings) -> _Arrays:
         """Return the parameters of one public state; inputs and targets have shape (examples, ways)."""
 
     @classmethod
     @abstractmethod
-    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
+    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: _Sizes) -> Floats:
         """Return values for inputs of shape (states, examples, ways), with one set of parameters a state."""
 
     def save(self, path: str | Path) -> None:
@@ -227,7 +221,7 @@ class LearnedValue(ABC):
         states = sorted(self.parameters)
         names = list(self.parameters[states[0]]) if states else []
         metadata = {
-            "format": "treeplex value function", "kind": self.kind, "game": self.game.fingerprint, "states": states,
+            "format": "treeplex value function", "kind": self.name, "game": self.game.fingerprint, "states": states,
             "names": names, "mean_error": self.mean_error, "worst_error": self.worst_error,
             "label_error": self.label_error,
         }  # fmt: skip
@@ -251,18 +245,11 @@ class LinearValue(LearnedValue):
     True
     """
 
-    kind = "linear"
+    name: ClassVar[str] = "linear"
     defaults: ClassVar[Mapping[str, float]] = {"ridge": 1e-4}
 
     @classmethod
-    def _fit(
-        cls,
-        inputs: Floats,
-        targets: Floats,
-        sizes: tuple[int, int],
-        generator: np.random.Generator,
-        settings: Mapping[str, Any],
-    ) -> dict[str, Floats]:
+    def _fit(cls, inputs: Floats, targets: Floats, sizes: _Sizes, rng: Generator, settings: _Settings) -> _Arrays:
         from sklearn.linear_model import Ridge
 
         # Each range sums to 1, so that a constant is a sum of features already.
@@ -270,7 +257,7 @@ class LinearValue(LearnedValue):
         return {"weights": model.fit(_features(inputs, sizes), targets).coef_.T}
 
     @classmethod
-    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
+    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: _Sizes) -> Floats:
         return np.asarray(_features(inputs, sizes) @ parameters["weights"])
 
 
@@ -289,18 +276,11 @@ class NetworkValue(LearnedValue):
     True
     """
 
-    kind = "network"
+    name: ClassVar[str] = "network"
     defaults: ClassVar[Mapping[str, float]] = {"hidden": 64, "updates": 2000, "rate": 3e-3}
 
     @classmethod
-    def _fit(
-        cls,
-        inputs: Floats,
-        targets: Floats,
-        sizes: tuple[int, int],
-        generator: np.random.Generator,
-        settings: Mapping[str, Any],
-    ) -> dict[str, Floats]:
+    def _fit(cls, inputs: Floats, targets: Floats, sizes: _Sizes, rng: Generator, settings: _Settings) -> _Arrays:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.neural_network import MLPRegressor
 
@@ -314,7 +294,7 @@ class NetworkValue(LearnedValue):
             max_iter=math.ceil(settings["updates"] / math.ceil(len(inputs) / batch)),
             tol=0.0,
             n_iter_no_change=settings["updates"],
-            random_state=int(generator.integers(2**32)),
+            random_state=int(rng.integers(2**32)),
         )
         with warnings.catch_warnings():  # the number of updates ends it, as asked for
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -324,7 +304,7 @@ class NetworkValue(LearnedValue):
         return {**weights, **biases, "scale": np.full((1, 1), scale)}
 
     @classmethod
-    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: tuple[int, int]) -> Floats:
+    def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: _Sizes) -> Floats:
         values = inputs
         for layer in range(_LAYERS):
             values = np.maximum(values, 0.0) if layer else values
@@ -349,7 +329,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
         If it is for another game.
     """
     where = one_line(str(path))
-    kinds = {kind.kind: kind for kind in (LinearValue, NetworkValue)}
+    kinds = {kind.name: kind for kind in (LinearValue, NetworkValue)}
     try:
         metadata, arrays = read_archive(path)
         kind, states = kinds[metadata["kind"]], [int(state) for state in metadata["states"]]
@@ -368,16 +348,16 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     return kind(game, parameters, *errors)
 
 
+@dataclass(eq=False)
 class _Group:
     """The public states of a border that have as many ways in as each other."""
 
-    def __init__(self, members: list[int], ways: tuple[Any, Any]) -> None:
-        self.members = members  # numbers among the border's states
-        self.ways = ways  # by seat, shape (states, ways of each)
-        self.parameters: dict[str, Floats] = {}
+    members: Numbers  # among the border's states
+    ways: tuple[Numbers, Numbers]  # by seat, shape (states, ways of each)
+    parameters: _Arrays = field(default_factory=dict)
 
     @property
-    def sizes(self) -> tuple[int, int]:
+    def sizes(self) -> _Sizes:
         """How many ways in each player has."""
         return self.ways[0].shape[1], self.ways[1].shape[1]
 
@@ -388,21 +368,21 @@ class _Group:
 
 
 def _grouped(border: LeafStates) -> list[_Group]:
-    ways: list[list[Any]] = []
-    for player in (0, 1):
-        starts = np.searchsorted(border.way_states[player], np.arange(len(border.states) + 1))
-        ways.append([np.arange(*starts[number : number + 2]) for number in range(len(border.states))])
-    shapes: dict[tuple[int, int], list[int]] = {}
-    for number, (own, other) in enumerate(zip(*ways, strict=True)):
-        if len(own) and len(other):
-            shapes.setdefault((len(own), len(other)), []).append(number)
-    return [
-        _Group(members, (np.stack([ways[0][m] for m in members]), np.stack([ways[1][m] for m in members])))
-        for members in shapes.values()
-    ]
+    counts = np.stack([np.bincount(states, minlength=len(border.states)) for states in border.way_states], axis=1)
+    shapes, firsts = np.unique(counts, axis=0, return_index=True)
+    groups = []
+    for sizes in shapes[np.argsort(firsts)]:
+        if sizes.all():
+            members = np.flatnonzero((counts == sizes).all(axis=1))
+            own, other = (
+                np.searchsorted(states, members)[:, None] + np.arange(size)
+                for states, size in zip(border.way_states, sizes.tolist(), strict=True)
+            )
+            groups.append(_Group(members, (own, other)))
+    return groups
 
 
-def _features(inputs: Floats, sizes: tuple[int, int]) -> Floats:
+def _features(inputs: Floats, sizes: _Sizes) -> Floats:
     if sizes[0] * sizes[1] > _PRODUCTS:
         return inputs
     own, other = inputs[..., : sizes[0]], inputs[..., sizes[0] :]
@@ -428,9 +408,7 @@ def _borders_of(game: Game, lookahead: int, player: int | None) -> list[LeafStat
     return [LeafStates.of(game, states) for states in seen if states is not None and not states.all()]
 
 
-def _examples(
-    border: LeafStates, count: int, iterations: int, generator: np.random.Generator
-) -> tuple[_Pair, _Pair, float]:
+def _examples(border: LeafStates, count: int, iterations: int, generator: Generator) -> tuple[_Pair, _Pair, float]:
     """Draw ranges of all public states of a border, and solve them.
 
     Returns
@@ -452,7 +430,7 @@ def _examples(
     return ranges, values, float(errors.mean()) / max(len(border.states), 1)
 
 
-def _drawn(border: LeafStates, player: int, generator: np.random.Generator) -> Floats:
+def _drawn(border: LeafStates, player: int, generator: Generator) -> Floats:
     """Return a random range at each public state, from sparse to even."""
     states = border.way_states[player]
     concentration = generator.choice([0.2, 0.5, 1.0, 3.0], size=len(border.states))[states]

@@ -1,23 +1,20 @@
 """Depth-limited responses by linear programming: an exact value function, in the program of each step."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import highspy
 import numpy as np
 
-from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
+from ...models.depth_limited import StepAnswer, StepProgram
 from ...models.problems.stepped import SteppedResponse
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Integers
-from ...seqform.budget import Budget
+from ...seqform.game import Game
 from ..exact.highs import load, objective_factor, run_solver
-from ..methods import HiGHS
+from ..methods import DepthLimitedLP, HiGHS
 from ..outcome import Options, Outcome
 from ..status import Status
-from .resolving import Listener, StepSolver, resolve
-
-if TYPE_CHECKING:
-    from ..methods import DepthLimitedLP
+from .resolving import StepSolver, resolve
 
 _PRIMAL_SIMPLEX = int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)
 _LIMITS = {
@@ -47,6 +44,8 @@ class ProgramStepSolver(StepSolver):
         What HiGHS said last.
     """
 
+    is_iterative: ClassVar[bool] = False
+
     def __init__(self, algorithm: Literal["simplex", "ipm", "ipm-crossover"], interruptible: bool) -> None:
         self.algorithm, self.interruptible = algorithm, interruptible
         self.iterations, self.detail = 0, "nothing was solved"
@@ -56,22 +55,15 @@ class ProgramStepSolver(StepSolver):
         self._solver: Any = None
         self._factor = 1.0
 
-    def solve(self, program: StepProgram, seconds: float, iterations: int) -> StepAnswer | Status:
-        """Solve a step.
+    @classmethod
+    def of(cls, method: DepthLimitedLP, game: Game) -> Self:
+        """Return the solver that a method asks for in a game."""
+        size = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes)
+        algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
+        return cls(algorithm, interruptible=size > HiGHS.large)
 
-        Parameters
-        ----------
-        program : StepProgram
-        seconds : float
-            How long it may take.
-        iterations : int
-            How many it may take.
-
-        Returns
-        -------
-        StepAnswer or Status
-            A status where HiGHS was stopped, or has no answer (``uncertified``).
-        """
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
+        """Solve a step; ``None`` where HiGHS was stopped, or has no answer (``uncertified``)."""
         warm = (
             self.algorithm == "simplex"
             and self._loaded is not None
@@ -82,21 +74,20 @@ class ProgramStepSolver(StepSolver):
             self._change(program)
         else:
             self._load(program)
-        status = self._run(seconds, iterations)
+        status = self._run(options)
         if warm and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             self._load(program)
-            status = self._run(seconds, iterations)
+            status = self._run(options)
         if self.algorithm == "ipm" and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
             # Without crossover it now and then ends far from the optimum, and says that it does not know.
             self._solver.clearSolver()
             self._solver.setOptionValue("run_crossover", "on")
-            status = self._run(seconds, iterations)
+            status = self._run(options)
         self.detail = f"HiGHS says {self._solver.modelStatusToString(status).lower()}"
-        if status in _LIMITS:
-            return _LIMITS[status]
         solution = self._solver.getSolution()
-        if not (solution.value_valid and solution.dual_valid):
-            return Status.UNCERTIFIED
+        if status in _LIMITS or not (solution.value_valid and solution.dual_valid):
+            self.stopped = _LIMITS.get(status, Status.UNCERTIFIED)
+            return None
         assert self._program is not None
         primal, dual = np.array(solution.col_value), np.array(solution.row_dual) * self._factor
         return program.read(
@@ -104,25 +95,15 @@ class ProgramStepSolver(StepSolver):
             {name: dual[part] for name, part in self._program.rows.items()},
         )
 
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
-    ) -> StepAnswer | None:
-        """Solve a step; the steps share the limit of iterations."""
-        answer = self.solve(program, seconds, max(0, iterations - self.iterations))
-        if isinstance(answer, Status):
-            self.stopped = answer
-            return None
-        return answer
-
     def said(self, answered: int, steps: int) -> str:
         """Return what HiGHS said last."""
         return self.detail
 
-    def _run(self, seconds: float, iterations: int) -> Any:
+    def _run(self, options: Options) -> Any:
         # HiGHS counts the time of all runs of an instance against its limit.
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + options.time_limit)
         for limit in ("simplex_iteration_limit", "ipm_iteration_limit"):
-            self._solver.setOptionValue(limit, min(iterations, 2**31 - 1))
+            self._solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
         if run_solver(self._solver, self.interruptible):
             return highspy.HighsModelStatus.kInterrupt
         info = self._solver.getInfo()
@@ -153,15 +134,6 @@ def _numbers(part: slice) -> Integers:
     return np.arange(part.start, part.stop, dtype=np.int32)
 
 
-def run(method: "DepthLimitedLP", problem: SteppedResponse, options: Options) -> Outcome:
+def run(method: DepthLimitedLP, problem: SteppedResponse, options: Options) -> Outcome:
     """Solve step after step; see :class:`~treeplex.solvers.DepthLimitedLP`."""
-    form = problem.game.sequence_form
-    size = sum(treeplex.num_sequences for treeplex in form.treeplexes)
-
-    def solver_of(steps: ResolvingRun) -> ProgramStepSolver:
-        needed = 8 * len(steps.steps) * sum(2 * treeplex.num_sequences for treeplex in form.treeplexes)
-        Budget().require(needed, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
-        algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
-        return ProgramStepSolver(algorithm, interruptible=size > HiGHS.large)
-
-    return resolve(method, problem, options, solver_of)
+    return resolve(method, problem, options, ProgramStepSolver.of(method, problem.game))

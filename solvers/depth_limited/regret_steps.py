@@ -1,29 +1,27 @@
 """Depth-limited responses by regret minimisation: each step iterates on the game that it sees."""
 
 import functools
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram
+from ...models.depth_limited import StepAnswer, StepProgram
 from ...models.games import load_game
 from ...models.problems import CDBR
 from ...models.problems.stepped import SteppedResponse
+from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
 from ...seqform.strategy import Strategy
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
-from ..outcome import Options, Outcome, Progress
+from ..outcome import Options, Outcome
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
 from ..regret.loop import PartArrays
 from ..status import Status
-from .resolving import Listener, StepSolver, resolve
-
-if TYPE_CHECKING:
-    from ...models.saddle import PlayerView
+from .resolving import StepSolver, resolve
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
 CHECK_GROWTH = 1.4
@@ -57,8 +55,6 @@ class RegretStepSolver(StepSolver):
     ----------
     method : RegretMethod
     view : PlayerView
-    tolerance : float
-        Of each step: its gap, payoff units; 0 for all iterations.
 
     Attributes
     ----------
@@ -66,73 +62,40 @@ class RegretStepSolver(StepSolver):
         In all steps.
     stopped : Status
         ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
+    state : KernelState or None
+        Where the last step ended. The next one begins with its regrets, if that is laid out alike.
     """
 
-    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float) -> None:
-        self.method, self.view, self.tolerance = method, view, tolerance
+    def __init__(self, method: RegretMethod, view: PlayerView) -> None:
+        self.method, self.view = method, view
         self.rule = method.local_rule
         self.iterations, self.stopped = 0, Status.CONVERGED
+        self.state: KernelState | None = None
         self._kernel: Kernel | None = None
-        self._state: KernelState | None = None
 
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
-    ) -> StepAnswer:
-        """Solve a step in its share of the time; each step has the limit of iterations for itself."""
-        return self.solve(program, seconds / (len(steps.steps) - number), iterations, listen)
+    def begin_with(self, state: KernelState | None) -> None:
+        """Let the next step begin where a step of the whole game ended, or anew."""
+        self.state = None if state is None else state.copy()
+        self._kernel = None if state is None else kernel_of(self.view.game.sequence_form)
 
     def said(self, answered: int, steps: int) -> str:
         """Return how many iterations there were."""
         return f"after {self.iterations} iterations in {answered} of {steps} steps"
 
-    def solve(
-        self,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer:
-        """Solve a step, as far as it gets.
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer:
+        """Solve a step, as far as it gets."""
+        placed = self.place(program)
+        return self.work_on(_StepLoop(self, placed, self.begin(placed)), options)
 
-        Parameters
-        ----------
-        program : StepProgram
-        seconds, iterations : float, int
-            The most that the step may take.
-        listen : callable, optional
-            Told the step's iterations and its gap whenever that is computed; the step ends when it answers true.
-        """
-        placed = self._place(program)
-        return self.work_on(_StepLoop(self, placed, self._begin(placed)), seconds, iterations, listen)
-
-    def work_on(
-        self, work: "AnsweringStepper", seconds: float, iterations: int, listen: Listener | None = None
-    ) -> StepAnswer:
+    def work_on(self, work: "AnsweringStepper", options: Options) -> StepAnswer:
         """Let a stepper work on a step within limits, and keep how it ended."""
-
-        def tell(report: Progress) -> bool:
-            return listen is not None and listen(report.iterations, report.exploitability)
-
-        found = iterate(work, Options(self.tolerance, self.tolerance, iterations, seconds, callback=tell))
+        found = iterate(work, options)
         self.iterations += found.iterations
         if found.stopped is not Status.CONVERGED:
             self.stopped = found.stopped
         return work.answer
 
-    def advance(self, placed: Placed, state: KernelState, iterations: int) -> None:
-        """Do more iterations of a step."""
-        if iterations > 0:
-            state.next_check = NEVER
-            placed.kernel.run(
-                state,
-                self.rule,
-                iterations,
-                alternating=self.method.updates == "alternating",
-                tilt=placed.tilt,
-                part=placed.part,
-            )
-
-    def _place(self, program: StepProgram) -> Placed:
+    def place(self, program: StepProgram) -> Placed:
         """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
         whole = program.reply is self.view.other
         own = self.view.player if whole else 0
@@ -154,16 +117,16 @@ class RegretStepSolver(StepSolver):
         layout.from_user(1 - own, -program.bonus, out=tilt)
         return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
-    def _begin(self, placed: Placed) -> KernelState:
+    def begin(self, placed: Placed) -> KernelState:
         """Return a state that plays what is settled, with the regrets of the step before if they fit."""
         kernel = placed.kernel
-        if self._state is None or kernel is not self._kernel:
-            self._kernel, self._state = kernel, kernel.initial_state()
-        self._play(placed, self._state)
-        return self._state
+        if self.state is None or kernel is not self._kernel:
+            self._kernel, self.state = kernel, kernel.initial_state()
+        self.play(placed, self.state)
+        return self.state
 
     @staticmethod
-    def _play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
+    def play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
         """Let a state play what is settled, and begin its averages anew.
 
         Parameters
@@ -188,15 +151,14 @@ class RegretStepSolver(StepSolver):
         layout.from_user(placed.reply, reply, out=state.arrays.plan)
         state.average_anew()
 
-    def answer(self, placed: Placed, state: KernelState) -> tuple[StepAnswer, float]:
-        """Return the averages, or the last plans, and by how much they may be off."""
+    def answer(self, placed: Placed, state: KernelState) -> StepAnswer:
+        """Return the averages, or the last plans."""
         kernel, program = placed.kernel, placed.program
         last = self.method.iterate == "last"
         vector = state.arrays.plan if last else kernel.average(state)
         own = program.own.behaviour(np.maximum(kernel.layout.to_user(placed.own, vector), 0.0))
         weights = np.maximum(kernel.layout.to_user(placed.reply, vector), 0.0)
-        answer = StepAnswer(program.completed(own), program.flow(program.reply.behaviour(weights)))
-        return answer, program.allowed(answer.reply) - program.guaranteed(answer.plan)
+        return StepAnswer(program.completed(own), program.flow(program.reply.behaviour(weights)))
 
 
 class AnsweringStepper(Stepper):
@@ -204,12 +166,23 @@ class AnsweringStepper(Stepper):
 
     Attributes
     ----------
+    program : StepProgram
     answer : StepAnswer
         As of the last check.
     """
 
     next_check = FIRST_CHECK
+    program: StepProgram
     answer: StepAnswer
+
+    @abstractmethod
+    def current(self) -> StepAnswer:
+        """Return the answer so far."""
+
+    def check(self) -> float:
+        """Return the gap of the answer so far."""
+        self.answer = self.current()
+        return self.program.gap(self.answer)
 
     def check_after(self, clock: int) -> int:
         """Return when the gap is due again after it was computed."""
@@ -220,7 +193,7 @@ class _StepLoop(AnsweringStepper):
     """The compiled loop on one step."""
 
     def __init__(self, solver: RegretStepSolver, placed: Placed, state: KernelState) -> None:
-        self.solver, self.placed, self.state = solver, placed, state
+        self.solver, self.program, self.placed, self.state = solver, placed.program, placed, state
         self._first = state.iteration
 
     @property
@@ -230,12 +203,20 @@ class _StepLoop(AnsweringStepper):
 
     def step(self, iterations: int) -> None:
         """Run the compiled loop."""
-        self.solver.advance(self.placed, self.state, iterations)
+        placed, method = self.placed, self.solver.method
+        self.state.next_check = NEVER
+        placed.kernel.run(
+            self.state,
+            self.solver.rule,
+            iterations,
+            alternating=method.updates == "alternating",
+            tilt=placed.tilt,
+            part=placed.part,
+        )
 
-    def check(self) -> float:
-        """Return the gap of the averages, or of the last plans."""
-        self.answer, gap = self.solver.answer(self.placed, self.state)
-        return gap
+    def current(self) -> StepAnswer:
+        """Return the averages, or the last plans."""
+        return self.solver.answer(self.placed, self.state)
 
 
 @functools.cache
@@ -243,7 +224,8 @@ def compile_loop() -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
-    RegretStepSolver(CFRPlus(), problem.view(), 0.0).solve(problem.start().program(0), 0.0, 1)
+    options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)
+    RegretStepSolver(CFRPlus(), problem.view()).solve(problem.start().program(0), options)
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
@@ -265,4 +247,4 @@ def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Out
     """
     check_double(method, problem)
     compile_loop()
-    return resolve(method, problem, options, lambda steps: RegretStepSolver(method, problem.view(), options.tol))
+    return resolve(method, problem, options, RegretStepSolver(method, problem.view()))

@@ -1,10 +1,9 @@
 """Responses step by step: one run for all that solves steps, by linear programs or by regret minimisation."""
 
-import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,14 +11,12 @@ from ...models.depth_limited import ResolvingRun, StepAnswer, StepProgram, Trunk
 from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
-from ...seqform.errors import SolverError, UnknownMethodError
-from ..certification import certified
-from ..exact.highs import run as run_highs
-from ..methods import HiGHS, Method
-from ..outcome import Options, Outcome, reported
+from ...seqform.budget import Budget
+from ...seqform.errors import UnknownMethodError
+from ..methods import Method
+from ..outcome import Options, Outcome, Progress, reported
+from ..solve import solve_part
 from ..status import Status
-
-Listener = Callable[[int, float | None], bool]
 
 
 class StepSolver(ABC):
@@ -36,26 +33,24 @@ class StepSolver(ABC):
     iterations: int = 0
     stopped: Status = Status.CONVERGED
     #: Whether a step that sees what the step before saw has its answer, however that was found.
-    goes_on: bool = True
+    goes_on: ClassVar[bool] = True
+    #: Whether the steps share the time, and each has the limit of iterations for itself; otherwise they share that.
+    is_iterative: ClassVar[bool] = True
 
     @abstractmethod
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
-    ) -> StepAnswer | None:
-        """Solve a step, as far as it gets in the time that all steps have left; ``None`` if that is nowhere.
+    def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
+        """Solve the program of a step, as far as it gets within the limits; ``None`` if that is nowhere.
 
         Parameters
         ----------
-        steps : ResolvingRun
-        number : int
-            Which of the steps it is.
         program : StepProgram
-        seconds : float
-        iterations : int
-            The limit of the solve.
-        listen : callable
-            Told the step's iterations and its gap now and then; the step ends when it answers true.
+        options : Options
+            The limits of the step, and its tolerance: of its gap, payoff units; 0 for all iterations.
         """
+
+    def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer | None:
+        """Solve step ``number`` of a run, whose program is given; see :meth:`solve`."""
+        return self.solve(program, options)
 
     @abstractmethod
     def said(self, answered: int, steps: int) -> str:
@@ -67,9 +62,7 @@ class StepSolver(ABC):
         return None
 
 
-def resolve(
-    method: Method, problem: SteppedResponse, options: Options, solver_of: Callable[[ResolvingRun], StepSolver]
-) -> Outcome:
+def resolve(method: Method, problem: SteppedResponse, options: Options, solver: StepSolver) -> Outcome:
     """Solve a response step by step; steps that are not reached play as the last one would have gone on.
 
     Parameters
@@ -78,8 +71,7 @@ def resolve(
     problem : SteppedResponse
     options : Options
         The tolerance is of the gap of each step.
-    solver_of : callable
-        Returns what solves the steps that it is given.
+    solver : StepSolver
 
     Raises
     ------
@@ -93,13 +85,16 @@ def resolve(
     built = time.perf_counter()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
-    solver = solver_of(steps)
+    size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
+    Budget().require(16 * len(steps.steps) * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
     begun = time.perf_counter()
     answers: list[StepAnswer] = []
     stopped: Status | None = None
 
-    def listen(iterations: int, gap: float | None) -> bool:
-        return reported(options, solver.iterations + iterations, time.perf_counter() - begun, gap)
+    def tell(report: Progress) -> bool:
+        """Report on a step as a part of the whole."""
+        done = solver.iterations + report.iterations
+        return reported(options, done, time.perf_counter() - begun, report.exploitability)
 
     try:
         for number, step in enumerate(steps.steps):
@@ -109,15 +104,21 @@ def resolve(
                 assert step.before is not None
                 answer = answers[step.before]
             else:
-                left = max(0.0, options.time_limit - (time.perf_counter() - begun))
-                answer = solver.solve_next(steps, number, program, left, options.max_iterations, listen)
+                seconds = max(0.0, options.time_limit - (time.perf_counter() - begun))
+                iterations = options.max_iterations
+                if solver.is_iterative:
+                    seconds /= len(steps.steps) - number
+                else:
+                    iterations = max(0, iterations - solver.iterations)
+                limits = replace(options, time_limit=seconds, max_iterations=iterations, progress=None, callback=tell)
+                answer = solver.solve_step(steps, number, program, limits)
             if answer is None:
                 break
             answers.append(answer)
             steps.decide(number, program, answer)
             if solver.stopped is Status.INTERRUPTED:
                 break
-            if listen(0, None):
+            if reported(options, solver.iterations, time.perf_counter() - begun, None):
                 stopped = Status.INTERRUPTED
                 break
     except KeyboardInterrupt:
@@ -150,14 +151,6 @@ def rest_of(steps: ResolvingRun, answers: list[StepAnswer]) -> Floats:
 
 def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
     """Return the equilibrium that a response needs, from the simplex method."""
-    nash, simplex = Nash(problem.game), HiGHS("simplex")
-    tolerance = simplex.default_tolerance * problem.game.sequence_form.payoff_scale
-    options = Options(tolerance, tolerance, simplex.default_iterations, math.inf)
-    solution = certified(nash, simplex, options, run_highs(simplex, nash, options))
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if not solution.status.is_success:
-        raise SolverError(
-            f"no equilibrium of {problem.game.spec}, which {problem.name} needs, was found: {solution.message}"
-        )
-    return TrunkSolution(solution.profile[problem.player].plan, solution.profile[1 - problem.player].plan)
+    needed = f"an equilibrium of {problem.game.spec}, which {problem.name} needs,"
+    profile = solve_part(Nash(problem.game), "highs-simplex", needed=needed).profile
+    return TrunkSolution(profile[problem.player].plan, profile[1 - problem.player].plan)

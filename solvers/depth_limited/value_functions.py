@@ -1,6 +1,5 @@
 """Value functions: what the rest of a game is worth to both players, given with which ranges they come to it."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -118,38 +117,3 @@ class CallableValue:
                     f"{border.num_ways[player]} finite numbers, one for each way in"
                 )
         return BorderValues((first, second))
-
-
-class Remembered:
-    """The latest answers of a value function, by border and ranges.
-
-    Parameters
-    ----------
-    size : int
-        How many are kept.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._answers: OrderedDict[bytes, BorderValues] = OrderedDict()
-        self._border: LeafStates | None = None
-
-    def get(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues | None:
-        """Return the answer at these ranges, if it is kept."""
-        if border is not self._border:
-            self._border = border
-            self._answers.clear()
-        key = self._key(ranges)
-        if key in self._answers:
-            self._answers.move_to_end(key)
-        return self._answers.get(key)
-
-    def keep(self, ranges: tuple[Floats, Floats], answer: BorderValues) -> None:
-        """Keep an answer at the border that was asked about last, and forget the oldest one beyond the size."""
-        self._answers[self._key(ranges)] = answer
-        if len(self._answers) > self.size:
-            self._answers.popitem(last=False)
-
-    @staticmethod
-    def _key(ranges: tuple[Floats, Floats]) -> bytes:
-        return ranges[0].tobytes() + b"|" + ranges[1].tobytes()

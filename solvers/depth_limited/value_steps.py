@@ -1,28 +1,23 @@
 """Solves the programs of steps down to their depth limit, and asks a value function about what is below."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...models.depth_limited import DepthLimit, ResolvingRun, StepAnswer, StepProgram, depth_limit
-from ...models.depth_limited.decision_steps import Flags
 from ...models.problems.stepped import SteppedResponse
+from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ..iteration import NEVER
 from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
-from ..regret.kernel import KernelState
 from ..regret.loop import PartArrays
 from ..solution import RunState
 from .method import DepthLimitedCFR
-from .regret_steps import AnsweringStepper, Placed, RegretStepSolver, check_double, compile_loop
-from .resolving import Listener, resolve
+from .regret_steps import AnsweringStepper, RegretStepSolver, check_double, compile_loop
+from .resolving import resolve
 from .value_functions import BorderValues, ValueFunction
-
-if TYPE_CHECKING:
-    from ...models.saddle import PlayerView
 
 
 @dataclass(frozen=True)
@@ -49,21 +44,6 @@ class Queries(RunState):
 COMPLETION = 1000
 
 
-@dataclass(eq=False)
-class _Trunk:
-    """What a step solves above its depth limit; vectors are over the kernel's positions."""
-
-    placed: Placed
-    state: KernelState
-    limit: DepthLimit
-    below: tuple[Flags, Flags]  # sequences below the limit, the player's and the reply's
-    settled: Floats  # above zero at what is settled and at all that is below the limit
-    tilt: Floats  # what the model and a gadget pay
-    own: Floats  # the averages' sums, in the order of the program
-    reply: Floats
-    proven: bool = True  # whether all values had strategies behind them
-
-
 class ValueStepSolver(RegretStepSolver):
     """Regret minimisation above the depth limit of each step, with a value function below.
 
@@ -78,8 +58,6 @@ class ValueStepSolver(RegretStepSolver):
     method : RegretMethod
         Above the limit.
     view : PlayerView
-    tolerance : float
-        Of each step: its gap, payoff units; 0 for all iterations.
     value : ValueFunction
 
     Attributes
@@ -100,12 +78,11 @@ class ValueStepSolver(RegretStepSolver):
 
     goes_on = False  # a later step sees more even where an exact one would not
 
-    def __init__(self, method: RegretMethod, view: "PlayerView", tolerance: float, value: ValueFunction) -> None:
-        super().__init__(method, view, tolerance)
+    def __init__(self, method: RegretMethod, view: PlayerView, value: ValueFunction) -> None:
+        super().__init__(method, view)
         self.value = value
         self.queries = 0
         self.errors: list[float] = []
-        self._above: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def kept(self) -> Queries:
@@ -119,181 +96,151 @@ class ValueStepSolver(RegretStepSolver):
         error = f", off by {max(measured):.3g} on average at most" if known else ""
         return f"{super().said(answered, steps)}, {self.queries} queries of value function {self.value.name}{error}"
 
-    def solve_next(
-        self, steps: ResolvingRun, number: int, program: StepProgram, seconds: float, iterations: int, listen: Listener
-    ) -> StepAnswer:
-        """Solve a step down to its depth limit in its share of the time."""
-        limit = depth_limit(steps, number, program)
-        return self.solve_to(limit, program, seconds / (len(steps.steps) - number), iterations, listen)
+    def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer:
+        """Solve a step down to its depth limit."""
+        return self.solve_to(depth_limit(steps, number, program), program, options)
 
-    def solve_to(
-        self,
-        limit: DepthLimit | None,
-        program: StepProgram,
-        seconds: float,
-        iterations: int,
-        listen: Listener | None = None,
-    ) -> StepAnswer:
-        """Solve a step down to its depth limit, or wholly where it has none; see :meth:`RegretStepSolver.solve`."""
+    def solve_to(self, limit: DepthLimit | None, program: StepProgram, options: Options) -> StepAnswer:
+        """Solve a step down to its depth limit, or wholly where it has none; see :meth:`StepSolver.solve`."""
         if limit is None:
             self.errors.append(0.0)
-            return self.solve(program, seconds, iterations, listen)
-        work = _TrunkLoop(self, self._trunk(program, limit))
-        answer = self.work_on(work, seconds, iterations, listen)
-        self._forget(work.trunk)
-        done = work.iterations
-        self.errors.append(work.errors / done if work.trunk.proven and done else float("nan"))
+            return self.solve(program, options)
+        work = TrunkLoop(self, program, limit)
+        answer = self.work_on(work, options)
+        self.errors.append(work.mean_error)
+        work.forget()
         return answer
 
-    def _trunk(self, program: StepProgram, limit: DepthLimit) -> _Trunk:
-        placed = self._place(program)
-        state = self._begin(placed)
-        layout, own, other = placed.kernel.layout, placed.own, placed.reply
-        settled = np.array(placed.part.settled)
-        below = ~np.append(True, np.repeat(limit.own, program.own.num_actions))
-        below_reply = ~np.append(True, np.repeat(limit.reply, program.reply.num_actions))
-        for player, flags in ((own, below), (other, below_reply)):
-            settled[layout.positions[player][flags]] = 1.0
-            # Below the limit nothing is played here.
-            state.arrays.behaviour[layout.positions[player][flags]] = 0.0
-            state.arrays.plan[layout.positions[player][flags]] = 0.0
-            placed.part.kept[layout.positions[player][flags]] = 0.0
-        state.arrays.clock[0] = 0
-        return _Trunk(
-            placed=placed,
-            state=state,
-            limit=limit,
-            below=(below, below_reply),
-            settled=settled,
-            tilt=placed.tilt,
-            own=np.zeros(program.own.num_sequences),
-            reply=np.zeros(program.reply.num_sequences),
-        )
 
-    @staticmethod
-    def _forget(trunk: _Trunk) -> None:
-        """Take away what stands for regrets and behaviour below the limit, which later steps see."""
-        layout, state = trunk.placed.kernel.layout, trunk.state
-        for player, flags in ((trunk.placed.own, trunk.below[0]), (trunk.placed.reply, trunk.below[1])):
-            state.arrays.regrets[layout.positions[player][flags]] = 0.0
-            state.arrays.behaviour[layout.positions[player][flags]] = 0.0
+class TrunkLoop(AnsweringStepper):
+    """Regret minimisation above the depth limit of one step, one update after the other.
 
-    def iterate_once(self, trunk: _Trunk, number: int) -> float:
-        """Update both players above the limit, and return the error of the values."""
-        alternating = self.method.updates == "alternating"
-        answer = self._ask(trunk)
-        self._add(trunk, answer, float(number) ** self.method.averaging_power)
-        if not alternating:
-            self._update(trunk, answer, (0, 1), number)
-        else:
-            self._update(trunk, answer, (0,), number)
-            self._update(trunk, self._ask(trunk), (1,), number)
-        return np.nan if answer.error is None else answer.error
-
-    def _ask(self, trunk: _Trunk) -> BorderValues:
-        placed, layout = trunk.placed, trunk.placed.kernel.layout
-        plan = layout.to_user(placed.own, trunk.state.arrays.plan)
-        reply = layout.to_user(placed.reply, trunk.state.arrays.plan)
-        self.queries += 1
-        return self.value.query(trunk.limit.border, trunk.limit.ranges(placed.program, plan, reply))
-
-    def _update(self, trunk: _Trunk, answer: BorderValues, actors: tuple[int, ...], number: int) -> None:
-        """Let players of the kernel move once, by the values at the border; the others stay as they are."""
-        placed, state, limit = trunk.placed, trunk.state, trunk.limit
-        kernel, layout = placed.kernel, placed.kernel.layout
-        tilt, settled, kept = np.array(trunk.tilt), trunk.settled, placed.part.kept
-        ways = limit.border.way_sequences[limit.player]
-        np.add.at(tilt, layout.positions[placed.own][ways], answer.values[limit.player])
-        np.add.at(tilt, layout.positions[placed.reply][limit.columns], answer.values[1 - limit.player])
-        still = [player for player in (0, 1) if player not in actors]
-        for player in still:
-            place = slice(int(layout.bases[player]), int(layout.bases[player + 1]))
-            settled, kept = settled.copy(), kept.copy()
-            settled[place], kept[place] = 1.0, state.arrays.behaviour[place]
-            regrets = np.array(state.arrays.regrets[place])
-        state.next_check = NEVER
-        state.arrays.clock[0] = number - 1
-        part = PartArrays(settled, kept, placed.part.inflow)
-        kernel.run(state, self.rule, 1, alternating=False, tilt=tilt, part=part)
-        for _ in still:
-            state.arrays.regrets[place] = regrets
-
-    def _add(self, trunk: _Trunk, answer: BorderValues, weight: float) -> None:
-        """Add the current plans to the averages, with the value function's below the limit."""
-        placed, limit = trunk.placed, trunk.limit
-        program, layout, border = placed.program, placed.kernel.layout, limit.border
-        own = layout.to_user(placed.own, trunk.state.arrays.behaviour)
-        reply = layout.to_user(placed.reply, trunk.state.arrays.behaviour)
-        below = border.sequences[limit.player], limit.below
-        if answer.behaviours is None:
-            trunk.proven = False
-            behaviours = [each.uniform_behaviour() for each in border.rest]
-        else:
-            behaviours = list(answer.behaviours)
-        for array, places, player in ((own, below[0], limit.player), (reply, below[1], 1 - limit.player)):
-            array[places] = behaviours[player][1 + border.num_ways[player] :]
-        trunk.own += weight * program.own.plan(own)
-        trunk.reply += weight * program.flow(reply)
-
-    def average(self, trunk: _Trunk) -> StepAnswer:
-        """Return the averages, their rest solved where the value function had no strategies for it."""
-        program = trunk.placed.program
-        own, reply = program.own.behaviour(trunk.own), program.reply.behaviour(trunk.reply)
-        if trunk.proven:
-            return StepAnswer(program.completed(own), program.flow(reply))
-        settled = program.settled | trunk.limit.own
-        plan = self._completion(replace(program, plan=program.own.plan(own), settled=settled), None).plan
-        modelled = np.append(True, np.repeat(trunk.limit.reply, program.reply.num_actions))
-        return StepAnswer(plan, self._completion(program, np.where(modelled, reply, np.nan)).reply)
-
-    def _completion(self, program: StepProgram, reply: Floats | None) -> StepAnswer:
-        """Solve a program in which the player's plan above the limit is settled, or the reply is, NaN below."""
-        placed = self._place(program)
-        state = placed.kernel.initial_state()
-        layout = placed.kernel.layout
-        if reply is not None:
-            firsts = program.reply.offsets[:-1]
-            placed.part.settled[layout.positions[placed.reply][firsts]] = ~np.isnan(reply[firsts])
-            layout.from_user(placed.reply, np.nan_to_num(reply), out=placed.part.kept)
-        self._play(placed, state, reply)
-        state.next_check = NEVER
-        placed.kernel.run(state, CFR_PLUS, COMPLETION, tilt=placed.tilt, part=placed.part)
-        return self.answer(placed, state)[0]
-
-
-class _TrunkLoop(AnsweringStepper):
-    """Regret minimisation above the depth limit of one step, one update after the other."""
+    Parameters
+    ----------
+    solver : ValueStepSolver
+    program : StepProgram
+    limit : DepthLimit
+        The program's.
+    """
 
     first_step = 1  # queries may take long
 
-    def __init__(self, solver: ValueStepSolver, trunk: _Trunk) -> None:
-        self.solver, self.trunk = solver, trunk
-        self.errors, self._done = 0.0, 0
+    def __init__(self, solver: ValueStepSolver, program: StepProgram, limit: DepthLimit) -> None:
+        self.solver, self.program, self.limit = solver, program, limit
+        self.placed = solver.place(program)
+        self.state = solver.begin(self.placed)
+        positions = self.placed.kernel.layout.positions
+        sides = ((self.placed.own, program.own, limit.own), (self.placed.reply, program.reply, limit.reply))
+        #: The kernel's positions of the sequences below the limit, where nothing is played.
+        self._below = np.concatenate(
+            [positions[player][~np.append(True, np.repeat(above, each.num_actions))] for player, each, above in sides]
+        )
+        self._settled = np.array(self.placed.part.settled)
+        self._settled[self._below] = 1.0
+        for array in (self.state.arrays.behaviour, self.state.arrays.plan, self.placed.part.kept):
+            array[self._below] = 0.0
+        self.state.arrays.clock[0] = 0
+        # The averages' sums, in the order of the program; whether all values had strategies behind them.
+        self._own, self._reply = np.zeros(program.own.num_sequences), np.zeros(program.reply.num_sequences)
+        self._proven = True
+        self._errors, self._done = 0.0, 0
 
     @property
     def iterations(self) -> int:
         """In this step."""
         return self._done
 
+    @property
+    def mean_error(self) -> float:
+        """The mean error of the values; NaN where they were not measured, or had no strategies behind them."""
+        return self._errors / self._done if self._proven and self._done else float("nan")
+
+    def forget(self) -> None:
+        """Take away what stands for regrets and behaviour below the limit, which later steps see."""
+        self.state.arrays.regrets[self._below] = 0.0
+        self.state.arrays.behaviour[self._below] = 0.0
+
     def step(self, iterations: int) -> None:
-        """Ask and update."""
+        """Ask, and update both players above the limit."""
+        method = self.solver.method
         for _ in range(iterations):
             self._done += 1
-            self.errors += self.solver.iterate_once(self.trunk, self._done)
+            answer = self._ask()
+            self.add(answer, float(self._done) ** method.averaging_power)
+            if method.updates == "alternating":
+                self._update(answer, 0)
+                self._update(self._ask(), 1)
+            else:
+                self._update(answer)
+            self._errors += np.nan if answer.error is None else answer.error
 
-    def check(self) -> float:
-        """Return the gap of the averages."""
-        program = self.trunk.placed.program
-        self.answer = self.solver.average(self.trunk)
-        return program.allowed(self.answer.reply) - program.guaranteed(self.answer.plan)
+    def _ask(self) -> BorderValues:
+        layout, plan = self.placed.kernel.layout, self.state.arrays.plan
+        own, reply = layout.to_user(self.placed.own, plan), layout.to_user(self.placed.reply, plan)
+        self.solver.queries += 1
+        return self.solver.value.query(self.limit.border, self.limit.ranges(self.program, own, reply))
+
+    def _update(self, answer: BorderValues, actor: int | None = None) -> None:
+        """Let one of the kernel's players move once, or both, by the values at the border."""
+        placed, state, limit = self.placed, self.state, self.limit
+        kernel, layout = placed.kernel, placed.kernel.layout
+        tilt, settled, kept = np.array(placed.tilt), self._settled, placed.part.kept
+        ways = limit.border.way_sequences[limit.player]
+        np.add.at(tilt, layout.positions[placed.own][ways], answer.values[limit.player])
+        np.add.at(tilt, layout.positions[placed.reply][limit.columns], answer.values[1 - limit.player])
+        still = slice(0, 0)
+        if actor is not None:
+            still = slice(int(layout.bases[1 - actor]), int(layout.bases[2 - actor]))
+            settled, kept = settled.copy(), kept.copy()
+            settled[still], kept[still] = 1.0, state.arrays.behaviour[still]
+        regrets = np.array(state.arrays.regrets[still])
+        state.next_check = NEVER
+        state.arrays.clock[0] = self._done - 1
+        part = PartArrays(settled, kept, placed.part.inflow)
+        kernel.run(state, self.solver.rule, 1, alternating=False, tilt=tilt, part=part)
+        state.arrays.regrets[still] = regrets
+
+    def add(self, answer: BorderValues, weight: float) -> None:
+        """Add the current plans to the averages, with the value function's below the limit."""
+        placed, limit, program, border = self.placed, self.limit, self.program, self.limit.border
+        layout, behaviour = placed.kernel.layout, self.state.arrays.behaviour
+        own, reply = layout.to_user(placed.own, behaviour), layout.to_user(placed.reply, behaviour)
+        if answer.behaviours is None:
+            self._proven = False
+        behaviours = answer.behaviours or [each.uniform_behaviour() for each in border.rest]
+        below = ((own, border.sequences[limit.player], limit.player), (reply, limit.below, 1 - limit.player))
+        for array, places, player in below:
+            array[places] = behaviours[player][1 + border.num_ways[player] :]
+        self._own += weight * program.own.plan(own)
+        self._reply += weight * program.flow(reply)
+
+    def current(self) -> StepAnswer:
+        """Return the averages, their rest solved where the value function had no strategies for it."""
+        program = self.program
+        own, reply = program.own.behaviour(self._own), program.reply.behaviour(self._reply)
+        if self._proven:
+            return StepAnswer(program.completed(own), program.flow(reply))
+        settled = program.settled | self.limit.own
+        plan = self._completion(replace(program, plan=program.own.plan(own), settled=settled), None).plan
+        above = np.append(True, np.repeat(self.limit.reply, program.reply.num_actions))
+        return StepAnswer(plan, self._completion(program, np.where(above, reply, np.nan)).reply)
+
+    def _completion(self, program: StepProgram, reply: Floats | None) -> StepAnswer:
+        """Solve a program in which the player's plan above the limit is settled, or the reply is, NaN below."""
+        placed = self.solver.place(program)
+        state, layout = placed.kernel.initial_state(), placed.kernel.layout
+        if reply is not None:
+            firsts = program.reply.offsets[:-1]
+            placed.part.settled[layout.positions[placed.reply][firsts]] = ~np.isnan(reply[firsts])
+            layout.from_user(placed.reply, np.nan_to_num(reply), out=placed.part.kept)
+        self.solver.play(placed, state, reply)
+        state.next_check = NEVER
+        placed.kernel.run(state, CFR_PLUS, COMPLETION, tilt=placed.tilt, part=placed.part)
+        return self.solver.answer(placed, state)
 
 
 def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> Outcome:
     """Solve a response step by step down to the depth limit of each; see :func:`~.regret_steps.run`."""
     check_double(method, problem)
     compile_loop()
-
-    def solver_of(steps: ResolvingRun) -> ValueStepSolver:
-        return ValueStepSolver(method, problem.view(), options.tol, method.fresh_value())
-
-    return resolve(method, problem, options, solver_of)
+    return resolve(method, problem, options, ValueStepSolver(method, problem.view(), method.fresh_value()))

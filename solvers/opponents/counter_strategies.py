@@ -9,15 +9,14 @@ import numpy as np
 
 from ...models.observations import OpponentModel
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
-from ...seqform.errors import InvalidStrategyError, PlayLogError, SolverError, shown
+from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
 from ..infeasibility import find_infeasibility
 from ..methods import Method
 from ..outcome import Progress
 from ..solution import Infeasibility, Solution
-from ..solve import solve
-from ..status import Status
+from ..solve import solve, solve_part
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
@@ -88,14 +87,12 @@ class CounterStrategy:
     @property
     def strategy(self) -> Strategy:
         """The response."""
-        strategy: Strategy = self.solution.profile[self.player]
-        return strategy
+        return self.solution.profile[self.player]
 
     @property
     def worst_opponent(self) -> Strategy:
         """An opponent that fits the observations and is worst for the responder, as the solution has it."""
-        strategy: Strategy = self.solution.profile[1 - self.player]
-        return strategy
+        return self.solution.profile[1 - self.player]
 
     @property
     def profile(self) -> Profile:
@@ -149,10 +146,8 @@ class CounterStrategy:
         model = self.model
         if model.counts is not None and not model.num_games:
             return self.worst_opponent
-        nearest = solve(FeasibilityRelaxation(model.game, model.opponent, model.frequency_constraints), "highs-simplex")
-        _check_not_interrupted(nearest)
-        strategy: Strategy = nearest.profile[model.opponent]
-        return strategy
+        fit = FeasibilityRelaxation(model.game, model.opponent, model.frequency_constraints)
+        return solve_part(fit, "highs-simplex").profile[model.opponent]
 
     @property
     def expected(self) -> float:
@@ -175,11 +170,8 @@ class CounterStrategy:
     @cached_property
     def _equilibrium(self) -> Solution:
         """An equilibrium, by linear programming."""
-        found = solve(Nash(self.model.game))
-        _check_not_interrupted(found)
-        if found.status is not Status.OPTIMAL:
-            raise SolverError(f"the value of {self.model.game.spec} was not found: {found.message}")
-        return found
+        game = self.model.game
+        return solve_part(Nash(game), needed=f"the value of {game.spec}")
 
     @property
     def game_value(self) -> float:
@@ -403,8 +395,3 @@ def counter_profile(
     if first.game is not second.game and first.game.fingerprint != second.game.fingerprint:
         raise InvalidStrategyError(f"the models are of different games, {first.game.spec} and {second.game.spec}")
     return CounterProfile((counter_strategy(first, method, **options), counter_strategy(second, method, **options)))
-
-
-def _check_not_interrupted(solution: Solution) -> None:
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt

@@ -8,12 +8,11 @@ from ...models.constraints import LinearConstraint
 from ...models.constraints.builders import behaviour_terms
 from ...models.problems import ConstrainedNash
 from ...seqform.checks import check_number
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, SolverError, shown
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from ..solve import solve
-from ..status import Status
+from ..solve import solve_part
 
 #: Below this reach an infoset counts as not reached: what solvers leave of a zero.
 REACHED = 1e-9
@@ -82,11 +81,8 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
         for player, treeplex in enumerate(game.sequence_form.treeplexes)
         for constraint in _trembles(player, treeplex, tremble)
     ]
-    solution = solve(ConstrainedNash(game, constraints))
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if not solution.status.is_success:
-        raise SolverError(f"the equilibrium with trembles of {tremble:g} was not found: {solution.message}")
+    needed = f"the equilibrium with trembles of {tremble:g}"
+    solution = solve_part(ConstrainedNash(game, constraints), needed=needed)
     refined = [_refined(game, strategy, solution.profile[strategy.player]) for strategy in given]
     return Profile(refined) if isinstance(strategies, Profile) else refined[0]
 

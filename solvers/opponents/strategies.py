@@ -11,14 +11,13 @@ import numpy as np
 
 from ...models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
 from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
-from ...seqform.errors import InvalidStrategyError, SolverError, shown
+from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
 from ...seqform.parameters import About, Parameter, parameters_of
 from ...seqform.strategy import Profile, Strategy, checked_player
-from ..methods import HiGHS, find_method
-from ..solve import solve
-from ..status import Status
+from ..methods import find_method
+from ..solve import solve_part
 
 #: Iterations of PCFR+ that solve an abstract game.
 ABSTRACTION_ITERATIONS = 10_000
@@ -117,8 +116,7 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     (array([-0.107431,  0.107431]), array([0.3602, 0.6299]))
     """
     abstraction = Abstraction(game, leduc_buckets(text, game), f"{game.spec}, {text}")
-    solution = solve(Nash(abstraction.abstract_game), find_method("pcfr+"), tol=0.0, max_iterations=iterations)
-    _end_if_interrupted(solution.status)
+    solution = solve_part(Nash(abstraction.abstract_game), "pcfr+", tol=0.0, max_iterations=iterations)
     return abstraction.lift_profile(solution.profile)
 
 
@@ -207,12 +205,9 @@ class _Equilibrium(_Opponent):
     name: ClassVar[str] = "nash"
 
     def strategy(self, seat: _Seat) -> Strategy:
-        solution = solve(Nash(seat.game), HiGHS("simplex"))
-        _end_if_interrupted(solution.status)
-        if not solution.status.is_success:
-            raise SolverError(f"no equilibrium of {seat.game.spec} was found for the opponent: {solution.message}")
-        strategy: Strategy = solution.profile[seat.player]
-        return strategy
+        needed = f"an equilibrium of {seat.game.spec} for the opponent"
+        solution = solve_part(Nash(seat.game), "highs-simplex", needed=needed)
+        return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
@@ -224,10 +219,8 @@ class _Iterated(_Opponent):
 
     def strategy(self, seat: _Seat) -> Strategy:
         method = find_method("cfr", updates=self.updates)
-        solution = solve(Nash(seat.game), method, tol=0.0, max_iterations=self.iterations)
-        _end_if_interrupted(solution.status)
-        strategy: Strategy = solution.profile[seat.player]
-        return strategy
+        solution = solve_part(Nash(seat.game), method, tol=0.0, max_iterations=self.iterations)
+        return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
@@ -238,8 +231,7 @@ class _Abstract(_Opponent):
     name: ClassVar[str] = "abstraction"
 
     def strategy(self, seat: _Seat) -> Strategy:
-        strategy: Strategy = abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
-        return strategy
+        return abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
 
 
 @dataclass(frozen=True)
@@ -332,8 +324,3 @@ def opponent_forms() -> list[str]:
         for name in _AGENTS
     }
     return [usage(name, parameters) for name, parameters in kinds.items()]
-
-
-def _end_if_interrupted(status: Status) -> None:
-    if status is Status.INTERRUPTED:
-        raise KeyboardInterrupt

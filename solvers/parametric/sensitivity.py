@@ -1,15 +1,14 @@
 """What a constraint's bound is worth: the optimum of a problem as a function of it, whole and without a grid."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.problems import Certificate, SaddleProblem
-from ...models.saddle import read_solution
+from ...models.problems import SaddleProblem
+from ...models.saddle import Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number
 from ...seqform.errors import (
@@ -22,7 +21,7 @@ from ...seqform.errors import (
 from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
 from ..outcome import nearest_profile
 from ..solve import with_game_value
-from .envelope import Envelope, Line, find_envelope
+from .envelope import Line, find_envelope
 from .program import Optimum, ParametricProgram
 
 if TYPE_CHECKING:
@@ -199,13 +198,14 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
 
     Notes
     -----
-    The bound h enters the linear program in its right-hand side, or, if it is the other player's, in its objective; the
-    optimum then is concave or convex in h, and piecewise linear. Plans y and a multiplier λ that are optimal for one h
-    prove a bound on the optimum for every h, which is linear in h with slope λ and tight where they are optimal: weak
-    duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces from such lines. They are the
-    ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the certificate at each breakpoint
-    proves that the function is nowhere else: nothing is read from the solver but plans and multipliers. See E. Gal,
-    "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de Gruyter 1995, chapter 3.
+    From the seat of the player whose plans it bounds, the bound h enters the linear program in its right-hand side; the
+    optimum then is concave in h, or convex if that player minimises, and piecewise linear. Plans y and a multiplier λ
+    that are optimal for one h prove a bound on the optimum for every h, which is linear in h with slope λ and tight
+    where they are optimal: weak duality. :func:`~treeplex.solvers.parametric.envelope.find_envelope` finds all pieces
+    from such lines. They are the ``upper`` (or ``lower``) of the problem's own certificate, and the other side of the
+    certificate at each breakpoint proves that the function is nowhere else: nothing is read from the solver but plans
+    and multipliers. See E. Gal, "Postoptimal Analyses, Parametric Programming, and Related Topics", 2nd edition, de
+    Gruyter 1995, chapter 3.
 
     Examples
     --------
@@ -224,23 +224,34 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
         raise UnsupportedProblemError(
             f"expected a problem with constraints, such as ConstrainedNash or EpsilonSafeResponse, got {shown(problem)}"
         )
-    for what, number in (("lower", lower), ("upper", upper)):
-        if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
-            raise InvalidConstraintError(f"{what} is {shown(number)}, expected a finite number")
+    lower, upper = (
+        check_number(number, what, InvalidConstraintError) for what, number in (("lower", lower), ("upper", upper))
+    )
     if not lower < upper:
         raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
-    checked_accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
+    accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem)
-    return _Bounds(problem, name, float(lower), float(upper)).function(checked_accuracy)
+    return _Bounds(problem, name, lower, upper).function(accuracy)
 
 
 @dataclass(frozen=True, eq=False)
 class _Proof:
-    """What the certificate at one bound proves."""
+    """What the certificate at one bound proves.
 
-    certificate: Certificate
+    Attributes
+    ----------
+    price : float
+        The slope of the line.
+    other_side : float
+        The bound on the optimum at this place from the other side of the line.
+    violation : float
+        Of constraints, by the plans.
+    """
+
     price: float
+    other_side: float
+    violation: float
 
 
 class _Bounds:
@@ -248,11 +259,16 @@ class _Bounds:
 
     def __init__(self, problem: Any, name: str, lower: float, upper: float) -> None:
         self.problem, self.name, self.lower, self.upper = problem, name, lower, upper
-        ends = [problem.with_bound(name, bound).linear_program() for bound in (lower, upper)]
-        self.program = ParametricProgram(ends[0], ends[1], lower, upper)
-        maximises = ends[0].maximise
-        # A bound on one's own plans enters the right-hand side, one on the other player's the objective.
-        self.concave = maximises != (self.program.varies == "objective")
+        # Posed from the seat of the player whose plans are bounded, so that the bound is a right-hand side.
+        self.of_other = any(one.name == name for one in problem.canonical.other_rows.constraints)
+        first, last = (linear_program(self.posed(bound)[1]) for bound in (lower, upper))
+        self.program = ParametricProgram(first, last, lower, upper)
+        self.concave = problem.canonical.maximises != self.of_other
+
+    def posed(self, bound: float) -> tuple[SaddleProblem, Saddle]:
+        """Return the problem with a bound, and the program that is solved for it."""
+        problem = self.problem.with_bound(self.name, bound)
+        return problem, problem.canonical.swapped if self.of_other else problem.canonical
 
     def function(self, accuracy: float) -> ParametricValue:
         self.feasible = self.feasible_bounds()
@@ -268,16 +284,15 @@ class _Bounds:
             breakpoints=found.breakpoints,
             prices=np.array([piece.payload.price for piece in found.pieces]),
             values=np.array(values),
-            gap=self.gap(found, values),
-            violation=max(line.payload.certificate.violation for line in found.touching),
+            # How far the certificates at the knots leave the optimum from the function.
+            gap=max(
+                0.0,
+                *(abs(value - line.payload.other_side) for value, line in zip(values, found.touching, strict=True)),
+            ),
+            violation=max(line.payload.violation for line in found.touching),
             solves=found.solves,
             _infeasible_value=-math.inf if self.concave else math.inf,
         )
-
-    def gap(self, found: Envelope[_Proof], values: list[float]) -> float:
-        """Return how far the certificates at the knots leave the optimum from the function at most."""
-        others = [self.other(line.payload.certificate) for line in found.touching]
-        return max(0.0, *(abs(value - other) for value, other in zip(values, others, strict=True)))
 
     def feasible_bounds(self) -> tuple[float, float]:
         for end in (self.lower, self.upper):
@@ -297,15 +312,24 @@ class _Bounds:
 
     def line(self, bound: float) -> Line[_Proof]:
         """Return what plans and multipliers for one bound prove for every bound."""
-        problem = self.problem.with_bound(self.name, bound)
+        problem, saddle = self.posed(bound)
         optimum = self.optimum(bound)
-        answer = read_solution(problem.canonical, optimum.primal, optimum.dual)
+        answer = read_solution(saddle, optimum.primal, optimum.dual)
         profile = nearest_profile(problem.game, answer.plans)
         certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
-        price = math.copysign(self.multiplier(answer.multipliers), optimum.slope) + 0.0
-        value = certificate.upper if self.concave else certificate.lower
+        if self.name not in answer.multipliers:
+            raise UnsupportedProblemError(
+                f"{problem.name} tells no multiplier of {shown(self.name)}, which its value function needs"
+            )
+        slope = -optimum.slope if self.of_other else optimum.slope
+        price = math.copysign(max(0.0, answer.multipliers[self.name]), slope) + 0.0
+        assert certificate.lower is not None
+        assert certificate.upper is not None
+        value, other_side = certificate.lower, certificate.upper
+        if self.concave:
+            value, other_side = other_side, value
         first, last = self.feasible
-        proof = _Proof(certificate, price)
+        proof = _Proof(price, other_side, certificate.violation)
         return Line(value + price * (first - bound), value + price * (last - bound), proof)
 
     def optimum(self, bound: float) -> Optimum:
@@ -318,15 +342,3 @@ class _Bounds:
             if (first, last) == (self.lower, self.upper) or first + inside < bound < last - inside:
                 raise
             return self.program.solve(min(bound + inside, last) if bound <= first + inside else bound - inside)
-
-    def other(self, certificate: Certificate) -> float:
-        value = certificate.lower if self.concave else certificate.upper
-        assert value is not None
-        return value
-
-    def multiplier(self, multipliers: Mapping[str, float]) -> float:
-        if self.name not in multipliers:
-            raise UnsupportedProblemError(
-                f"{self.problem.name} tells no multiplier of {shown(self.name)}, which its value function needs"
-            )
-        return max(0.0, multipliers[self.name])

@@ -245,13 +245,10 @@ def trade_off(
     for bound in ("at_most", "at_least"):
         limit: Any = {bound: lowest}
         problem = ConstrainedNash(game, [functional_bound(style, **limit, name=_NAME)])
-        sides.append(_moved(problem, style.constant, lowest, highest, accuracy))
+        # The bound is on the functional without its constant.
+        ends = lowest - style.constant, highest - style.constant
+        sides.append(parametric_value(problem, _NAME, *ends, accuracy=accuracy))
     return _joined(sides, value, style, game.sequence_form.payoff_scale)
-
-
-def _moved(problem: Any, constant: float, lowest: float, highest: float, accuracy: float) -> ParametricValue:
-    """Return the optimum by the bound, which is on the functional without its constant."""
-    return parametric_value(problem, _NAME, lowest - constant, highest - constant, accuracy=accuracy)
 
 
 def _joined(sides: list[ParametricValue], value: float, style: Functional, scale: float) -> TradeOff:

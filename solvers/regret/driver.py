@@ -26,7 +26,7 @@ from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..solution import RunState, Solution
 from ..status import Status
-from ..style.report import preference_record
+from ..style.preferences import preference_record
 from .constraints import KernelConstraints
 from .kernel import Kernel, KernelState
 from .layout import build_layout

@@ -23,7 +23,7 @@ from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
 from ..solution import RunState, Solution
-from ..style.report import preference_record
+from ..style.preferences import preference_record
 from . import kernel
 from .kernel import PreferringStateArrays, ScratchArrays, StateArrays
 from .splitmix import first_random_state

@@ -1,30 +1,27 @@
 """Vulnerabilities with which Preference-CFR meets targets: found by feedback from its runs."""
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from ...models.constraints import LinearConstraint
 from ...models.preferences import Prefer, PreferStrategy
 from ...models.problems import Nash
-from ...models.problems.one_player import checked_number
 from ...models.saddle import check_two_players
+from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..methods import PrefCFR
 from ..solution import Solution
-from ..solve import solve
+from ..solve import solve_part
 from ..status import Status
-from .actions import preferences_for
-from .answer import TargetOutcome
-from .bounds import probability, read_targets, target_functionals
+from .answer import Target, TargetOutcome, read_targets
+from .preferences import preferences_for
 
 # The first vulnerability that is tried, in parts of the loss, and what the largest may be, in largest payoffs.
 _FIRST_STEP, _LARGEST = 0.5, 4.0
@@ -123,7 +120,7 @@ class Calibration:
     @property
     def prefer(self) -> tuple[Prefer | PreferStrategy, ...]:
         """The preferences of the best run; none if it had none."""
-        return tuple(getattr(self.method, "prefer", ()))
+        return tuple(self.method.prefer) if self.best.degree > 1.0 else ()
 
     @property
     def profile(self) -> Profile:
@@ -133,8 +130,7 @@ class Calibration:
     @property
     def strategy(self) -> Strategy:
         """The player's strategy."""
-        strategy: Strategy = self.profile[self.player]
-        return strategy
+        return self.profile[self.player]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the calibration as ``treeplex style --method pref-cfr`` writes it."""
@@ -148,7 +144,13 @@ class Calibration:
             "iterations": best.iterations,
         }
         if self.prefer:
-            preference |= {name: getattr(self.method, name) for name in ("units", "rule", "base", "updates")}
+            method = self.method
+            preference |= {
+                "units": method.units,
+                "rule": method.rule,
+                "base": method.base,
+                "updates": method.updates,
+            }
         return {
             "player": self.player,
             "max_loss": self.max_loss,
@@ -231,7 +233,7 @@ def calibrate_style(
     -----
     Preferred are the actions that add to a target, or for an upper bound those that do not; where these are several
     at an infoset, in the shares in which the last run within the loss played them
-    (:func:`~treeplex.solvers.style.actions.preferences_for`). A run without a preference comes first, then one with
+    (:func:`~treeplex.solvers.style.preferences.preferences_for`). A run without a preference comes first, then one with
     δ alone, and then each target's β is raised: it doubles until the target is met or the loss is more than allowed,
     and is bisected from there, all targets at once; a target that is lost again, because others pull, is taken up
     again. More vulnerability means more of the preferred actions and more loss, as measurements say; a theorem that
@@ -249,23 +251,22 @@ def calibrate_style(
     if not isinstance(game, Game):
         raise InvalidGameError(f"a target needs a Game, received {shown(game)}")
     check_two_players("a style", game)
-    constraints = read_targets(targets, game, checked_player(game, player), others)
-    _check_no_equations(constraints)
-    allowed = float(checked_number("a style", "max_loss", max_loss, 0.0))
+    read = read_targets(targets, game, checked_player(game, player), others)
+    _check_no_equations(read)
+    if method is None:
+        method = PrefCFR(base="dcfr", updates="alternating")
     search = _Search(
         game=game,
-        constraints=constraints,
-        max_loss=allowed,
-        degree=_above_one(degree),
-        method=PrefCFR(base="dcfr", updates="alternating") if method is None else method,
-        iterations=_count("iterations", iterations),
-        max_iterations=_count("max_iterations", max_iterations),
-        accuracy=float(checked_number("a style", "accuracy", accuracy, 0.0)),
-        max_runs=_count("max_runs", max_runs),
+        targets=read,
+        max_loss=float(check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")),
+        degree=float(check_exact_number(degree, "degree", InvalidGameError, "(1, inf)")),
+        method=check_type(method, "method", UnsupportedProblemError, PrefCFR),
+        iterations=check_whole(iterations, "iterations", InvalidGameError, "[1, inf)"),
+        max_iterations=check_whole(max_iterations, "max_iterations", InvalidGameError, "[1, inf)"),
+        accuracy=float(check_exact_number(accuracy, "accuracy", InvalidGameError, "[0, inf)")),
+        max_runs=check_whole(max_runs, "max_runs", InvalidGameError, "[1, inf)"),
         progress=progress,
     )
-    if not isinstance(search.method, PrefCFR):
-        raise UnsupportedProblemError(f"method is {shown(method)}, expected a PrefCFR")
     return search.run()
 
 
@@ -274,7 +275,7 @@ class _Search:
     """Runs on their way to targets."""
 
     game: Game
-    constraints: tuple[LinearConstraint, ...]
+    targets: tuple[Target, ...]
     max_loss: float
     degree: float
     method: PrefCFR
@@ -288,8 +289,8 @@ class _Search:
     upper: float = math.inf
 
     def run(self) -> Calibration:
-        self.player = self.constraints[0].player
-        self.functionals = target_functionals(self.constraints, self.treeplex.num_sequences)
+        self.player = self.targets[0].player
+        self.constraints = [target.constraint for target in self.targets]
         # Says now if a target depends on nothing.
         preferences_for(self.game, self.constraints, self.degree, Strategy.uniform(self.game, self.player))
         self.iterations = min(self.iterations, self.max_iterations)
@@ -297,10 +298,6 @@ class _Search:
         if not self.is_good(self.runs[-1]):
             self.raise_vulnerability()
         return self.answer()
-
-    @property
-    def treeplex(self) -> Treeplex:
-        return self.game.sequence_form.treeplexes[self.player]
 
     def approach(self) -> None:
         """Run without a preference until the value of the game is known well enough."""
@@ -313,7 +310,7 @@ class _Search:
 
     @property
     def nothing(self) -> tuple[float, ...]:
-        return (0.0,) * len(self.constraints)
+        return (0.0,) * len(self.targets)
 
     @property
     def first_step(self) -> float:
@@ -337,7 +334,7 @@ class _Search:
         """Raise targets' vulnerabilities from those of a run until they are enough or too much; bisect from there."""
         if self.is_good(run) or run.loss > self.max_loss:
             return
-        places = range(len(self.constraints))
+        places = range(len(self.targets))
         lows, highs = [run for _ in places], [run if self.is_enough(run, place) else None for place in places]
         factors, good = [factor for _ in places], math.inf
         most, before = _LARGEST * self.game.sequence_form.payoff_scale, {run.vulnerabilities}
@@ -376,22 +373,20 @@ class _Search:
             shares = within[-1].solution.profile[self.player]
             # Of a single target β is the method's, which can be typed.
             alone = len(vulnerabilities) == 1
-            wishes = preferences_for(
+            prefer = preferences_for(
                 self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
             )
-            method = replace(self.method, prefer=wishes, vulnerability=vulnerabilities[0] if alone else 0.0)
-        solution = solve(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
-        if solution.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+            method = replace(self.method, prefer=prefer, vulnerability=vulnerabilities[0] if alone else 0.0)
+        solution = solve_part(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
         worst, most = self.guarantees(solution)
         self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
-        plan = solution.profile[self.player].plan
+        outcomes = self.outcomes(solution)
         found = CalibrationRun(
             degree=degree,
             vulnerabilities=vulnerabilities,
             iterations=self.iterations,
-            reached=tuple(self.reached(solution.profile[self.player])),
-            missed_by=tuple(max(0.0, one.value(plan)) for one in self.constraints),
+            reached=tuple(math.nan if one.reached is None else one.reached for one in outcomes),
+            missed_by=tuple(one.missed_by for one in outcomes),
             loss=max(0.0, self.upper - worst),
             solution=solution,
         )
@@ -400,11 +395,10 @@ class _Search:
             self.progress(found)
         return found
 
-    def reached(self, strategy: Strategy) -> Iterator[float]:
-        """Yield what a strategy has of each target."""
-        for constraint, functional in zip(self.constraints, self.functionals, strict=True):
-            known = probability(constraint, strategy)[1] if functional is None else functional.value(strategy)
-            yield math.nan if known is None else known
+    def outcomes(self, solution: Solution) -> tuple[TargetOutcome, ...]:
+        """Return what becomes of the targets in a run; what else could be had is not known."""
+        strategy = solution.profile[self.player]
+        return tuple(target.outcome(strategy) for target in self.targets)
 
     def guarantees(self, solution: Solution) -> tuple[float, float]:
         """Return the worst case of the player's strategy, and what the other's leaves it at most."""
@@ -445,13 +439,13 @@ class _Search:
             best = min(within, key=lambda run: (sum(run.missed_by), run.loss))
         else:
             best = min(runs, key=lambda run: run.loss)
-        names = ", ".join(one.name for one in self.constraints)
+        names = ", ".join(target.name for target in self.targets)
         betas = ", ".join(f"{beta:.6g}" for beta in best.vulnerabilities)
         had = f"{', '.join(f'{one:.6g}' for one in best.reached)} for a loss of at most {best.loss:.6g}"
         how = f"δ = {best.degree:g} and β = {betas} come to"
         if best.degree == 1.0:
             how = "without a preference it comes to"
-        is_, was = ("is", "was") if len(self.constraints) == 1 else ("are", "were")
+        is_, was = ("is", "was") if len(self.targets) == 1 else ("are", "were")
         if good:
             told = f"{names} {is_} met"
         elif best.is_met:
@@ -461,7 +455,7 @@ class _Search:
         return Calibration(
             game=self.game,
             player=self.player,
-            targets=tuple(self.outcomes(best)),
+            targets=self.outcomes(best.solution),
             max_loss=self.max_loss,
             status=Status.CONVERGED if good else Status.UNCERTIFIED,
             message=f"{told}: {how} {had}",
@@ -470,47 +464,16 @@ class _Search:
             game_value=(self.lower, self.upper),
         )
 
-    def outcomes(self, run: CalibrationRun) -> Iterator[TargetOutcome]:
-        """Yield what became of each target in a run."""
-        strategy = run.solution.profile[self.player]
-        for place, (constraint, functional) in enumerate(zip(self.constraints, self.functionals, strict=True)):
-            fixed = functional is None
-            yield TargetOutcome(
-                name=constraint.name,
-                sense=constraint.sense,
-                asked=probability(constraint, strategy)[0] if fixed else float(constraint.bound),
-                reached=None if math.isnan(run.reached[place]) else run.reached[place],
-                missed_by=run.missed_by[place],
-                low=None,
-                high=None,
-                price=math.nan,
-                functional=functional,
-            )
-
 
 # What the two bounds of an equation are called beside it.
 _EITHER_END = re.compile(r" \(at (most|least)\)$")
 
 
-def _check_no_equations(constraints: Sequence[LinearConstraint]) -> None:
+def _check_no_equations(targets: Sequence[Target]) -> None:
     """Refuse two ends of what is to have one value, for runs come near it and never to it."""
-    for i, one in enumerate(constraints):
-        for other in constraints[:i]:
-            if one.terms == other.terms and one.bound == other.bound and one.sense != other.sense:
-                raise InvalidConstraintError(
-                    f"target {shown(_EITHER_END.sub('', one.name))} is an equation, which no run meets to the last "
-                    "digit: give a range, such as x >= 0.39 and x <= 0.41"
-                )
-
-
-def _above_one(degree: Any) -> float:
-    number = float(checked_number("a style", "degree", degree))
-    if not number > 1.0:
-        raise InvalidGameError(f"degree is {shown(degree)}, expected a number above 1")
-    return number
-
-
-def _count(name: str, number: Any) -> int:
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise InvalidGameError(f"{name} is {shown(number)}, expected a whole number from 1 on")
-    return int(number)
+    for first, second in itertools.combinations([target.constraint for target in targets], 2):
+        if first.terms == second.terms and first.bound == second.bound and first.sense != second.sense:
+            raise InvalidConstraintError(
+                f"target {shown(_EITHER_END.sub('', second.name))} is an equation, which no run meets to the last "
+                "digit: give a range, such as x >= 0.39 and x <= 0.41"
+            )

@@ -1,28 +1,116 @@
-"""Strategies that meet targets: whether their style can be had at all, at what price, and what comes nearest."""
+"""Strategies that meet targets: what a style can be at all, at what price it can be had, and what comes nearest."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from ...models.constraints import LinearConstraint
-from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
-from ...models.problems.one_player import checked_number
+from ...models.problems import ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation, Nash
 from ...models.saddle import check_two_players
-from ...seqform.errors import InvalidGameError, SolverError, shown
+from ...seqform.checks import check_exact_number
+from ...seqform.errors import InvalidGameError, shown
 from ...seqform.evaluate import best_response_value, worst_case
+from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.polytope import Treeplex
 from ...seqform.rationals import to_fraction
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
 from ..methods import Method, find_method
 from ..solution import Solution
-from ..solve import solve
+from ..solve import solve, solve_part, with_game_value
 from ..status import Status
-from .answer import StyleAnswer, TargetOutcome
-from .bounds import divided, loosened, probability, read_targets, target_functionals
-from .ranges import StyleRange, style_range
+from .answer import StyleAnswer, Target, TargetOutcome, divided, loosened, read_targets
+
+
+@dataclass(frozen=True, eq=False)
+class StyleRange:
+    """The least and the greatest that a linear functional can be, with strategies that attain them.
+
+    Attributes
+    ----------
+    lowest, highest : Solution
+        Of :class:`~treeplex.EpsilonSafeStyle`; their certificates prove how far the ends may be off.
+    """
+
+    lowest: Solution
+    highest: Solution
+
+    @property
+    def low(self) -> float:
+        """The functional at the strategy of the lower end."""
+        assert self.lowest.objective is not None
+        return self.lowest.objective
+
+    @property
+    def high(self) -> float:
+        """The functional at the strategy of the upper end."""
+        assert self.highest.objective is not None
+        return self.highest.objective
+
+    @property
+    def width(self) -> float:
+        """The upper end minus the lower one: how much of a style can be chosen."""
+        return self.high - self.low
+
+    def __repr__(self) -> str:
+        return f"StyleRange(low={self.low + 0.0:.9g}, high={self.high + 0.0:.9g})"
+
+
+def style_range(
+    game: Game,
+    functional: Functional | Any,
+    epsilon: float = 0.0,
+    *,
+    player: int | None = None,
+    method: str | Method = "highs-simplex",
+    game_value: float | None = None,
+) -> StyleRange:
+    """Return the range of a linear functional over the strategies that are exploitable by ε at most.
+
+    Parameters
+    ----------
+    game : Game
+        Two players, zero-sum.
+    functional : Functional or array_like, shape (num_sequences,)
+        Of one player's plan, such as :func:`~treeplex.frequency` returns, or its coefficients.
+    epsilon : float
+        Payoff units; with 0 the range over the equilibrium strategies.
+    player : int, optional
+        Whose plan; needed with coefficients alone.
+    method : str or Method
+        For both ends.
+    game_value : float, optional
+        The value of the game to the player; found if it is not given.
+
+    Returns
+    -------
+    StyleRange
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError, UnsupportedProblemError
+        As for :class:`~treeplex.EpsilonSafeStyle`.
+    SolverError
+        If the value of the game is not found.
+
+    Examples
+    --------
+    Player 0 of Kuhn poker may bluff with the jack up to a third of the time:
+
+    >>> from treeplex import load_game, style_range
+    >>> game = load_game("kuhn")
+    >>> bluffs = game.sequence_form.treeplexes[0].sequence("J_", "b")
+    >>> style_range(game, [float(number == bluffs) for number in range(13)], player=0)
+    StyleRange(low=0, high=0.333333333)
+    """
+    chosen = find_method(method) if isinstance(method, str) else method
+    least = EpsilonSafeStyle(game, epsilon=epsilon, minimise=functional, player=player, game_value=game_value)
+    if least.game_value is None:
+        least = with_game_value(least, chosen)
+    most = EpsilonSafeStyle(game, epsilon=epsilon, maximise=least.minimise, game_value=least.game_value)
+    return StyleRange(lowest=solve(least, chosen), highest=solve(most, chosen))
 
 
 def reach_style(
@@ -94,31 +182,25 @@ def reach_style(
     if not isinstance(game, Game):
         raise InvalidGameError(f"targets need a Game, received {shown(game)}")
     check_two_players("a style", game)
-    constraints = read_targets(targets, game, checked_player(game, player), others)
-    allowed = checked_number("a style", "max_loss", max_loss, 0.0)
+    read = read_targets(targets, game, checked_player(game, player), others)
+    allowed = check_exact_number(max_loss, "max_loss", InvalidGameError, "[0, inf)")
     chosen = find_method(method) if isinstance(method, str) else method
-    return _Search(game, constraints, allowed, chosen).run()
+    return _Search(game, read, allowed, chosen).run()
 
 
 class _Search:
     """Targets on their way to an answer."""
 
-    def __init__(
-        self, game: Game, constraints: tuple[LinearConstraint, ...], max_loss: float | Fraction, method: Method
-    ) -> None:
-        self.game, self.constraints, self.method = game, constraints, method
-        self.player = constraints[0].player
-        self.exact = bool(getattr(method, "is_exact", False))
+    def __init__(self, game: Game, targets: tuple[Target, ...], max_loss: float | Fraction, method: Method) -> None:
+        self.game, self.targets, self.method = game, targets, method
+        self.constraints = [target.constraint for target in targets]
+        self.player = targets[0].player
+        self.exact = method.is_exact
         self.max_loss: Any = to_fraction(max_loss) if self.exact else float(max_loss)
         scale = game.sequence_form.payoff_scale
         # Whole numbers, which leave fractions what they are.
         self.tolerance = 0 if self.exact else method.default_tolerance * scale
         self.round_off = 0 if self.exact else ROUND_OFF * scale
-        self.functionals = target_functionals(constraints, self.treeplex.num_sequences)
-
-    @property
-    def treeplex(self) -> Treeplex:
-        return self.game.sequence_form.treeplexes[self.player]
 
     def run(self) -> StyleAnswer:
         profile, misses = self.best.profile, 0.0
@@ -128,11 +210,9 @@ class _Search:
             solutions["nearest"] = nearest = self.nearest()
             profile = nearest.profile
             plan = profile[self.player].plan
-            misses = sum(
-                max(0.0, one.value(plan)) / unit for one, unit in zip(self.constraints, self.units, strict=True)
-            )
+            misses = sum(target.missed_by(plan) / unit for target, unit in zip(self.targets, self.units, strict=True))
         strategy = profile[self.player]
-        outcomes = tuple(self.outcome(place, strategy) for place in range(len(self.constraints)))
+        outcomes = tuple(self.outcome(target, strategy) for target in self.targets)
         least, lower, upper = self.least_loss
         game_value = float(self.value)
         return StyleAnswer(
@@ -155,24 +235,15 @@ class _Search:
             solutions=solutions,
         )
 
-    def solved(self, problem: Any) -> Solution:
-        solution = solve(problem, self.method)
-        if solution.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return solution
-
     @cached_property
     def free(self) -> Solution:
         """The game without targets."""
-        solution = self.solved(Nash(self.game))
-        if not solution.status.is_success:
-            raise SolverError(f"the value of {self.game.spec}, which targets need, was not found: {solution.message}")
-        return solution
+        return solve_part(Nash(self.game), self.method, needed=f"the value of {self.game.spec}, which targets need,")
 
     @cached_property
     def best(self) -> Solution:
         """The best that strategies which meet the targets can guarantee."""
-        return self.solved(ConstrainedNash(self.game, self.constraints))
+        return solve_part(ConstrainedNash(self.game, self.constraints), self.method)
 
     @property
     def conflict(self) -> tuple[str, ...]:
@@ -211,7 +282,7 @@ class _Search:
     @cached_property
     def ranges(self) -> Mapping[int, StyleRange]:
         """What each functional can be within the loss, by its identity."""
-        different = {id(one): one for one in self.functionals if one is not None}
+        different = {id(one.functional): one.functional for one in self.targets if one.functional is not None}
         return {
             key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.value)
             for key, one in different.items()
@@ -220,25 +291,29 @@ class _Search:
     @cached_property
     def units(self) -> tuple[float, ...]:
         """How wide the range of each functional is over all strategies; 1 where it is not known."""
+        treeplex = self.game.sequence_form.treeplexes[self.player]
         widths = []
-        for one in self.functionals:
+        for target in self.targets:
             width = 0.0
-            if one is not None:
-                width = sum(best_response_value(self.treeplex, sign * one.coefficients) for sign in (1.0, -1.0))
+            if target.functional is not None:
+                coefficients = target.functional.coefficients
+                width = sum(best_response_value(treeplex, sign * coefficients) for sign in (1.0, -1.0))
             widths.append(width if width > 0.0 else 1.0)
         return tuple(widths)
 
     @property
     def is_single(self) -> bool:
         """Whether there is one target: one bound, or the two of an equation."""
-        first, *others = self.functionals
-        bound = to_fraction(self.constraints[0].bound)
-        alike = first is not None and all(one is first for one in others)
-        return not others or (alike and all(to_fraction(one.bound) == bound for one in self.constraints))
+        first, *others = self.targets
+        return all(
+            one.functional is first.functional is not None
+            and to_fraction(one.constraint.bound) == to_fraction(first.constraint.bound)
+            for one in others
+        )
 
     def nearest(self) -> Solution:
         """Return the strategy within the loss that misses the targets least."""
-        first = self.functionals[0]
+        first = self.targets[0].functional
         if first is not None and self.is_single:
             found = self.ranges[id(first)]
             # An extreme, and for an equation the nearer one.
@@ -247,32 +322,23 @@ class _Search:
             return found.highest if above else found.lowest
         in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
         floor = self.value - self.max_loss
-        near = self.solved(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor))
+        near = solve_part(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor), self.method)
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]
         nearer = [loosened(one, plan) for one in self.constraints]
-        best = self.solved(ConstrainedNash(self.game, nearer))
+        best = solve_part(ConstrainedNash(self.game, nearer), self.method)
         better = best.status.is_success and self.loss(best) < self.loss(near) - self.round_off
         return best if better else near
 
     def loss(self, solution: Solution) -> float:
         return float(self.value) - worst_case(self.game, solution.profile[self.player])
 
-    def outcome(self, place: int, strategy: Strategy) -> TargetOutcome:
-        one, functional = self.constraints[place], self.functionals[place]
-        known = None if functional is None else self.ranges[id(functional)]
-        asked, reached = probability(one, strategy)
-        return TargetOutcome(
-            name=one.name,
-            sense=one.sense,
-            asked=asked if functional is None else float(one.bound),
-            reached=reached if functional is None else functional.value(strategy),
-            missed_by=max(0.0, one.value(strategy.plan)),
-            low=None if known is None else known.low,
-            high=None if known is None else known.high,
-            price=self.best.multipliers.get(one.name, 0.0),
-            functional=functional,
-        )
+    def outcome(self, target: Target, strategy: Strategy) -> TargetOutcome:
+        extremes = None
+        if target.functional is not None:
+            found = self.ranges[id(target.functional)]
+            extremes = found.low, found.high
+        return target.outcome(strategy, extremes, self.best.multipliers.get(target.name, 0.0))
 
     def message(self, status: Status, outcomes: Sequence[TargetOutcome]) -> str:
         """Say in one line what came out."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from effort import thorough
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
@@ -561,7 +562,14 @@ def test_closed_streams() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
-@pytest.mark.parametrize("arguments", [["games"], ["info", "leduc", "--infosets"], ["solve", "kuhn", "--json", "-"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["games"], marks=thorough),
+        ["info", "leduc", "--infosets"],
+        pytest.param(["solve", "kuhn", "--json", "-"], marks=thorough),
+    ],
+)
 def test_closed_pipe_is_quiet(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -572,7 +580,7 @@ def test_closed_pipe_is_quiet(arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("arguments", [["games"], ["solve", "kuhn", "--json", "-"]])
+@pytest.mark.parametrize("arguments", [["games"], pytest.param(["solve", "kuhn", "--json", "-"], marks=thorough)])
 def test_full_standard_output_is_one_line(arguments: list[str]) -> None:
     command = [sys.executable, "-P", "-m", "treeplex", *arguments]
     with Path("/dev/full").open("w") as full:

@@ -7,7 +7,7 @@ import pytest
 from treeplex import InvalidPreferenceError, Prefer, Profile, Strategy, load_game
 from treeplex.cli import main
 from treeplex.models.preferences import PreferStrategy, parse_preference, preference_on
-from treeplex.solvers.style.report import preferred_shares
+from treeplex.solvers.style.preferences import preferred_shares
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
 
@@ -87,7 +87,7 @@ MISTAKES = {
     "a vulnerability of nothing": (("--vulnerability", "0.1"), "vulnerability = 0.1 without any preference"),
     "an unknown rule": (
         ("--prefer", "bet:5", "--rule", "rmm"),
-        "--rule rmm (did you mean rm?): expected one of rm, br",
+        "--rule rmm (did you mean rm?): expected one of",
     ),
     "unknown units": (("--prefer", "bet:5", "--units", "chips"), "--units chips: expected one of"),
     "another method": (("--prefer", "bet:5", "--method", "dcfr"), "--prefer is for --method pref-cfr, es-pref-cfr"),

@@ -456,9 +456,9 @@ def test_a_profile_of_another_game_is_refused():
             policy_from_strategies(profile, game)
     with pytest.raises(InvalidGameError, match="is not from OpenSpiel"):
         profile_from_policy(own, policies.UniformRandomPolicy(kuhn.rules.game))
-    with pytest.raises(InvalidGameError, match="is no Game"):
+    with pytest.raises(InvalidGameError, match="expected a Game"):
         profile_from_policy(kuhn.rules.game, policies.UniformRandomPolicy(kuhn.rules.game))
-    with pytest.raises(InvalidStrategyError, match="is not a profile"):
+    with pytest.raises(InvalidStrategyError, match="expected a Profile"):
         policy_from_strategies(kuhn)
 
 

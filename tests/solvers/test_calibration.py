@@ -23,7 +23,7 @@ from treeplex.cli import main
 from treeplex.models.constraints import functional_bound, parse_constraint
 from treeplex.models.preferences import PreferStrategy, preference_on
 from treeplex.solvers import calibrate_style
-from treeplex.solvers.style.actions import preferences_for
+from treeplex.solvers.style.preferences import preferences_for
 
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")
 
@@ -197,8 +197,8 @@ def test_each_target_has_its_own_vulnerability():
         ({"targets": ["bet@first >= 0.4", "1/bet@Q_p >= 0.1"]}, InvalidConstraintError, "expected one player's"),
         ({"max_loss": -1}, InvalidGameError, "max_loss is -1"),
         ({"degree": 1}, InvalidGameError, "degree is 1, expected a number above 1"),
-        ({"degree": "much"}, InvalidGameError, "degree is 'much', expected a finite number"),
-        ({"iterations": 0}, InvalidGameError, "iterations is 0, expected a whole number from 1 on"),
+        ({"degree": "much"}, InvalidGameError, "degree is 'much', expected a number above 1"),
+        ({"iterations": 0}, InvalidGameError, "iterations is 0, expected a whole number of at least 1"),
         ({"max_runs": 1.5}, InvalidGameError, "max_runs is 1.5, expected a whole number"),
         ({"accuracy": math.nan}, InvalidGameError, "accuracy is nan"),
         ({"method": "pref-cfr"}, UnsupportedProblemError, "expected a PrefCFR"),

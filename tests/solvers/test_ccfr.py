@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
-from effort import examples
+from effort import either, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -240,13 +240,14 @@ def test_a_run_goes_on_where_it_stopped():
 
 def test_a_run_under_other_constraints_starts_from_the_strategies_alone():
     """Multipliers of other constraints mean nothing here, and there may be more or fewer of them."""
+    game = load_game(either(quick="leduc:merge_suits=true", thorough="leduc"))
     one = [LinearConstraint(0, {2: 1}, 0.1, "seldom")]
     two = [*one, LinearConstraint(1, {3: 1}, 0.2, "other")]
     moved = [LinearConstraint(0, {2: 1}, 0.3, "seldom")]
     elsewhere = [LinearConstraint(0, {4: 1}, 0.1, "seldom")]
-    first = solve(ConstrainedNash(LEDUC, one), "ccfr", tol=0, max_iterations=100)
+    first = solve(ConstrainedNash(game, one), "ccfr", tol=0, max_iterations=100)
     for constraints in (two, moved, elsewhere, []):
-        problem = ConstrainedNash(LEDUC, constraints)
+        problem = ConstrainedNash(game, constraints)
         solution = solve(problem, "ccfr", tol=0, max_iterations=50, start=first)
         assert solution.iterations == 50  # counted from nothing
         exact = solve(problem).value

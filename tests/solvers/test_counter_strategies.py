@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import either
 from observed_games import drawn_counts, opponent_of, probe_that_never_folds, versus
 
 from treeplex import (
@@ -238,8 +239,9 @@ def compare(spec: str, logs: int, seconds: float) -> int:
     return excluded
 
 
-def test_ccfr_and_the_linear_program_agree_on_fifty_logs_of_kuhn_poker() -> None:
-    assert 10 <= compare("kuhn", 50, seconds=20) <= 40
+def test_ccfr_and_the_linear_program_agree_on_logs_of_kuhn_poker() -> None:
+    logs = either(quick=15, thorough=50)
+    assert 0.2 * logs <= compare("kuhn", logs, seconds=20) <= 0.8 * logs
 
 
 @pytest.mark.slow

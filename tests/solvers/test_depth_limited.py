@@ -128,15 +128,18 @@ def test_the_other_seat_has_other_shares():
 
 @pytest.mark.parametrize(
     ("p", "lookahead", "gained", "lost"),
-    [
-        (0.1, 1, 0.7674, 0.0065),
-        (0.1, 3, 0.8526, 0.0134),
-        (0.3, 1, 1.0813, 0.0849),
-        (0.5, 1, 1.2888, 0.2339),
-        (0.5, 3, 1.5824, 0.5381),
-        (0.9, 1, 1.5790, 2.1165),
-        (0.9, 3, 1.9198, 1.6455),
-    ],
+    some(
+        [
+            (0.1, 1, 0.7674, 0.0065),
+            (0.1, 3, 0.8526, 0.0134),
+            (0.3, 1, 1.0813, 0.0849),
+            (0.5, 1, 1.2888, 0.2339),
+            (0.5, 3, 1.5824, 0.5381),
+            (0.9, 1, 1.5790, 2.1165),
+            (0.9, 3, 1.9198, 1.6455),
+        ],
+        2,
+    ),
 )
 def test_restricted_nash_responses_in_leduc_are_those_on_record(p, lookahead, gained, lost):
     solution = solve(CDRNR(load_game("leduc"), uniform(load_game("leduc")), p=p, lookahead=lookahead))
@@ -439,7 +442,7 @@ def test_the_record_has_steps_and_the_bound():
 
 @pytest.mark.parametrize("lookahead", [0, -1, 1.0, True, "1", None])
 def test_a_lookahead_is_a_whole_number_from_one_on(lookahead):
-    with pytest.raises(InvalidGameError, match=r"cdbr: lookahead is .*, expected a whole number from 1 on"):
+    with pytest.raises(InvalidGameError, match=r"cdbr: lookahead is .*, expected a whole number of at least 1"):
         CDBR(KUHN, uniform(KUHN), lookahead=lookahead)
 
 
@@ -455,7 +458,7 @@ def test_bad_questions_are_refused_in_one_line():
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=model)
     with pytest.raises(InvalidStrategyError, match="another game"):
         CDRNR(KUHN, model, p=0.5, lookahead=1, blueprint=Profile.uniform(LEDUC))
-    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected levels or paths"):
+    with pytest.raises(UnsupportedProblemError, match="along is 'states', expected one of levels, paths"):
         CDBR(KUHN, model, lookahead=1, along="states")
     flows = load_game("transit:width=2")
     with pytest.raises(UnsupportedProblemError, match="no histories"):

@@ -17,19 +17,24 @@ from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
 from treeplex.solvers.depth_limited.regret_steps import RegretStepSolver
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
+from treeplex.solvers.outcome import Options
 
 ITERATIONS = 100_000
+
+
+def limits(iterations, tolerance=0.0):
+    return Options(tol=tolerance, violation=tolerance, max_iterations=iterations, time_limit=math.inf)
 
 
 def solved_both_ways(problem, method, tolerance):
     """Yield what regret minimisation proves of each step, and the optimum of the same program."""
     steps = problem.start()
-    solver = RegretStepSolver(find_method(method), problem.view(), tolerance)
+    solver, options = RegretStepSolver(find_method(method), problem.view()), limits(ITERATIONS, tolerance)
     exact = ProgramStepSolver("simplex", interruptible=False)
     for number, step in enumerate(steps.steps):
         program = steps.program(number)
-        answer = solver.solve(program, math.inf, ITERATIONS)
-        optimum = exact.solve(program, math.inf, ITERATIONS)
+        answer = solver.solve(program, options)
+        optimum = exact.solve(program, options)
         lower, upper = program.guaranteed(answer.plan), program.allowed(answer.reply)
         yield step, lower, upper, program.guaranteed(optimum.plan)
         assert np.isclose(program.own.residual(answer.plan), 0.0, atol=1e-12)

@@ -1,7 +1,10 @@
 """Floors and replies by regret minimisation: against the linear programs, with proven gaps."""
 
+import itertools
+
 import numpy as np
 import pytest
+from effort import some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -60,9 +63,10 @@ def agrees(problem, method, tolerance, most=1e-3, **limits):
     return found
 
 
-@pytest.mark.parametrize("kind", ["epsilon-safe", "best-nash", "data-biased", "style", "robust"])
-@pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("spec", GAMES)
+@pytest.mark.parametrize(
+    ("spec", "player", "kind"),
+    some(itertools.product(GAMES, [0, 1], ["epsilon-safe", "best-nash", "data-biased", "style", "robust"]), 3),
+)
 def test_regrets_come_to_the_optimum_of_the_linear_program(spec, player, kind):
     agrees(problems(load_game(spec), player)[kind], "pcfr+", 1e-4 if kind != "best-nash" else 2e-6)
 

@@ -709,7 +709,7 @@ def test_resuming_looks_at_the_tolerance_first():
 
 
 def test_highs_in_threads():
-    problem = Nash(load_game("leduc:ranks=5"))
+    problem = Nash(load_game("leduc:ranks=4"))
     with ThreadPoolExecutor(3) as pool:
         solutions = list(pool.map(lambda _: solve(problem, "highs-ipm"), range(3)))
     assert all(solution.status is Status.OPTIMAL for solution in solutions)

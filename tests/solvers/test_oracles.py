@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.optimize
-from effort import examples
+from effort import examples, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import (
@@ -280,7 +280,7 @@ def assert_plans(form, plans, textbook):
         np.testing.assert_allclose(plan, want, rtol=0, atol=PLAN)
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 9])
+@pytest.mark.parametrize("iterations", [1, pytest.param(2, marks=thorough), 9])
 @pytest.mark.parametrize("num_players", [2, 3])
 @pytest.mark.parametrize("name", TEXTBOOK)
 def test_methods_follow_the_textbook(name, num_players, iterations):

@@ -1,8 +1,10 @@
 """Responses to a model of the opponent: known values, both formulations, bounds and refusals."""
 
+import itertools
+
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -46,11 +48,13 @@ LEDUC_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("method", ["highs", "highs-ipm-crossover", "cvxpy"])
 @pytest.mark.parametrize(
-    ("game", "row"),
-    [(KUHN, row) for row in KUHN_ROWS] + [(LEDUC, row) for row in LEDUC_ROWS],
-    ids=lambda value: getattr(value, "spec", None) or f"p={value[0]}",
+    ("game", "row", "method"),
+    [
+        pytest.param(game, row, method, id=f"{game.spec}, p={row[0]}, {method}")
+        for game, rows in ((KUHN, KUHN_ROWS), (LEDUC, LEDUC_ROWS))
+        for row, method in some(itertools.product(rows, ["highs", "highs-ipm-crossover", "cvxpy"]), 2)
+    ],
 )
 def test_restricted_nash_responses_to_uniform_play_are_those_on_record(game, row, method):
     p, objective, gained, exploitability = row
@@ -85,7 +89,7 @@ def test_the_best_equilibrium_strategy_against_uniform_play_gains_what_is_on_rec
 
 def test_safe_and_restricted_responses_lie_on_one_frontier():
     model = Strategy.uniform(LEDUC, 1)
-    for p in (0.1, 0.5, 0.9):
+    for p in some((0.5, 0.1, 0.9), 3):
         restricted = solve(RestrictedNash(LEDUC, model, p=p))
         safe = solve(EpsilonSafeResponse(LEDUC, model, epsilon=restricted.exploitability))
         assert safe.gain == pytest.approx(restricted.gain, abs=1e-6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -99,8 +100,15 @@ def test_visits_estimate_how_often_the_others_allow_an_infoset(game, rule):
     assert not state.arrays.counts.any()
 
 
-@pytest.mark.parametrize(("rule", "units"), [("rm", "counterfactual"), ("br", "conditional")])
-@pytest.mark.parametrize("game", [KUHN, THREE], ids=["kuhn", "kuhn of three"])
+@pytest.mark.parametrize(
+    ("game", "rule", "units"),
+    [
+        (KUHN, "rm", "counterfactual"),
+        pytest.param(KUHN, "br", "conditional", marks=thorough),
+        pytest.param(THREE, "rm", "counterfactual", marks=thorough),
+        (THREE, "br", "conditional"),
+    ],
+)
 def test_averaged_sampled_regrets_match_those_of_whole_walks(game, rule, units):
     """Over runs, what is added up differs from whole regrets of the same policies by noise of mean 0 alone."""
     sampler = Sampler(history_tree(game))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import either, examples, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -80,7 +80,7 @@ def test_kuhn_pays_four_for_the_first_bit_of_safety():
     check_against_cold_solves(problem, function, (0.01, 0.2, 0.7), 1e-9)
 
 
-@pytest.mark.parametrize(("seat", "changes"), [(0, 106), (1, 165)])
+@pytest.mark.parametrize(("seat", "changes"), [(0, 106), pytest.param(1, 165, marks=thorough)])
 def test_the_price_of_safety_in_leduc_changes_where_the_restricted_response_does(seat, changes):
     game = load_game("leduc")
     model = Strategy.uniform(game, 1 - seat)
@@ -136,7 +136,7 @@ def test_constrained_equilibria_of_either_player_agree_with_cold_solves(root, da
 
 
 def test_fewer_pieces_are_looked_for_where_less_accuracy_will_do():
-    game = load_game("leduc")
+    game = load_game(either(quick="leduc:merge_suits=true", thorough="leduc"))
     problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0, game_value=float(game.reference_value))
     whole, rough = (parametric_value(problem, "safety", 0, 4, accuracy=accuracy) for accuracy in (0.0, 1e-3))
     assert len(rough.prices) < len(whole.prices) / 2

@@ -40,6 +40,7 @@ from treeplex.solvers import (
     streamed_gain,
     streamed_payoffs,
 )
+from treeplex.solvers.sampling import walks
 from treeplex.solvers.sampling.sampler import Sampler, preference_of
 from treeplex.solvers.sampling.tree import history_tree
 
@@ -450,7 +451,7 @@ def test_imperfect_recall_is_refused():
         StreamedMCCFR(Forgetful()).run(50)
 
 
-def test_a_history_without_an_end_is_refused():
+def test_a_history_without_an_end_is_refused(monkeypatch):
     class Endless(Broken):
         def player(self, state):
             return CHANCE if not len(state) else 0
@@ -470,7 +471,9 @@ def test_a_history_without_an_end_is_refused():
 
     with pytest.raises(ImperfectRecallError):
         StreamedMCCFR(Endless()).run(1)
-    with pytest.raises(GameTooLargeError, match="more than 1,000,000 moves: every one must end"):
+    assert walks._LONGEST == 1_000_000
+    monkeypatch.setattr(walks, "_LONGEST", 10_000)
+    with pytest.raises(GameTooLargeError, match="more than 10,000 moves: every one must end"):
         StreamedMCCFR(Coins()).run(1)
 
 

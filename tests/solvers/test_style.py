@@ -32,7 +32,7 @@ from treeplex import (
 )
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
 from treeplex.seqform.functional import reach_of_others
-from treeplex.solvers.style.ranges import style_range
+from treeplex.solvers.style.targets import style_range
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 UNIFORM = Strategy.uniform(KUHN, 0)

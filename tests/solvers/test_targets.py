@@ -1,10 +1,11 @@
 """Automatic preference: what a style costs, strategies that meet targets, and proofs that there are none."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -175,10 +176,16 @@ def test_games_of_three_and_other_games_are_refused():
 # The whole trade-off
 
 
-@pytest.mark.parametrize("player", [0, 1])
-def test_the_trade_off_of_leduc_is_convex_and_agrees_with_ranges(player):
+@cache
+def raises_of_leduc(player):
+    """How often a player raises first, and what that costs."""
     raises = frequency(LEDUC, player, "r", first=True)
-    curve = trade_off(LEDUC, raises)
+    return raises, trade_off(LEDUC, raises)
+
+
+@pytest.mark.parametrize("player", [0, pytest.param(1, marks=thorough)])
+def test_the_trade_off_of_leduc_is_convex_and_agrees_with_ranges(player):
+    raises, curve = raises_of_leduc(player)
     assert curve.knots[[0, -1]].tolist() == pytest.approx([0.0, 1.0])
     assert (np.diff(curve.slopes) > 0.0).all()
     assert curve.losses.min() == pytest.approx(0.0, abs=1e-9)
@@ -201,8 +208,8 @@ def test_a_trade_off_knows_its_ends_and_its_accuracy():
     for wrong in (1.1, -0.1, float("nan"), None, True):
         with pytest.raises(InvalidConstraintError, match="expected a number from 0 to 1"):
             curve.loss(wrong)
-    coarse = trade_off(LEDUC, frequency(LEDUC, 0, "r", first=True), accuracy=1e-3)
-    fine = trade_off(LEDUC, frequency(LEDUC, 0, "r", first=True))
+    raises, fine = raises_of_leduc(0)
+    coarse = trade_off(LEDUC, raises, accuracy=1e-3)
     assert len(coarse.slopes) < len(fine.slopes)
     assert abs(coarse.loss(0.65) - fine.loss(0.65)) <= 1e-3
     with pytest.raises(InvalidConstraintError, match="is 1 for every strategy"):

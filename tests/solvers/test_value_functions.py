@@ -1,12 +1,13 @@
 """Value functions below the depth limit of steps: what they answer, and what the steps that ask them prove."""
 
+import itertools
 import math
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -25,9 +26,10 @@ from treeplex.solvers import CFRValue, DepthLimitedCFR, LinearValue, NetworkValu
 from treeplex.solvers.depth_limited import CallableValue
 from treeplex.solvers.depth_limited.learned_values import load_value
 from treeplex.solvers.depth_limited.linear_programs import ProgramStepSolver
-from treeplex.solvers.depth_limited.value_steps import ValueStepSolver
+from treeplex.solvers.depth_limited.value_steps import TrunkLoop, ValueStepSolver
 from treeplex.solvers.methods import find_method
 from treeplex.solvers.opponents.strategies import opponent_strategy
+from treeplex.solvers.outcome import Options
 
 KUHN = load_game("kuhn")
 LEDUC = load_game("leduc:merge_suits=true")
@@ -157,15 +159,19 @@ def test_a_tolerance_ends_a_query_early():
     assert value.iterations_done < 1000
 
 
+def limits(iterations):
+    return Options(tol=0.0, violation=0.0, max_iterations=iterations, time_limit=math.inf)
+
+
 def steps_with_value(problem, method, iterations, value):
     """Yield what each step proves with a value function, its measured error, and the optimum of the same program."""
     steps = problem.start()
-    solver = ValueStepSolver(find_method(method), problem.view(), 0.0, value)
+    solver = ValueStepSolver(find_method(method), problem.view(), value)
     exact = ProgramStepSolver("simplex", interruptible=False)
     for number in range(len(steps.steps)):
         program = steps.program(number)
-        answer = solver.solve_to(depth_limit(steps, number, program), program, math.inf, iterations)
-        optimum = exact.solve(program, math.inf, 10**6)
+        answer = solver.solve_to(depth_limit(steps, number, program), program, limits(iterations))
+        optimum = exact.solve(program, limits(10**6))
         yield program.guaranteed(answer.plan), program.allowed(answer.reply), program.guaranteed(optimum.plan), solver
         assert np.isclose(program.own.residual(answer.plan), 0.0, atol=1e-12)
         steps.decide(number, program, answer)
@@ -181,12 +187,17 @@ def check_steps(game, p, iterations, value, share, **options):
         assert solver.errors[-1] <= 10 * share * spans(game)
 
 
-@pytest.mark.parametrize("p", [0, 0.5, 1])
 @pytest.mark.parametrize(
-    ("spec", "queried", "share"),
-    [("kuhn", 500, 2e-3), ("leduc:merge_suits=true", 20, 4e-3), ("goofspiel:cards=4", 20, 5e-3)],
+    ("case", "p"),
+    some(
+        itertools.product(
+            [("kuhn", 500, 2e-3), ("leduc:merge_suits=true", 20, 4e-3), ("goofspiel:cards=4", 20, 5e-3)], [0, 0.5, 1]
+        ),
+        2,
+    ),
 )
-def test_steps_are_within_their_measured_error(spec, queried, share, p):
+def test_steps_are_within_their_measured_error(case, p):
+    spec, queried, share = case
     check_steps(load_game(spec), p, 400 if spec == "kuhn" else 100, CFRValue(queried), share)
 
 
@@ -227,23 +238,28 @@ def test_a_step_is_as_good_as_its_regrets_and_queries():
         assert (solver.errors[0] > 0.1) == (queried == 3)
 
 
-class Witness(ValueStepSolver):
+class Witness(TrunkLoop):
     """Keeps what each iteration was paid above the limit."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.own, self.reply, self.earned = 0.0, 0.0, 0.0
 
-    def _add(self, trunk, answer, weight):
-        super()._add(trunk, answer, weight)
-        program, layout, limit = trunk.placed.program, trunk.placed.kernel.layout, trunk.limit
-        own = np.where(trunk.below[0], 0.0, layout.to_user(trunk.placed.own, trunk.state.arrays.plan))
-        reply = np.where(trunk.below[1], 0.0, layout.to_user(trunk.placed.reply, trunk.state.arrays.plan))
+    def add(self, answer, weight):
+        super().add(answer, weight)
+        program, limit, placed = self.program, self.limit, self.placed
+        layout, plan = placed.kernel.layout, self.state.arrays.plan
+        below, below_reply = (
+            ~np.append(True, np.repeat(above, treeplex.num_actions))
+            for above, treeplex in ((limit.own, program.own), (limit.reply, program.reply))
+        )
+        own = np.where(below, 0.0, layout.to_user(placed.own, plan))
+        reply = np.where(below_reply, 0.0, layout.to_user(placed.reply, plan))
         reply[0] = 0.0
         # What each sequence is paid, the values of the ways in included; below the limit nothing is.
-        pays = np.where(trunk.below[0], 0.0, program.linear + program.matrix @ reply)
+        pays = np.where(below, 0.0, program.linear + program.matrix @ reply)
         np.add.at(pays, limit.border.way_sequences[limit.player], answer.values[limit.player])
-        costs = np.where(trunk.below[1], 0.0, -(program.matrix.T @ own) - program.bonus)
+        costs = np.where(below_reply, 0.0, -(program.matrix.T @ own) - program.bonus)
         costs[0] = 0.0
         np.add.at(costs, limit.columns, answer.values[1 - limit.player])
         self.own, self.reply = self.own + pays, self.reply + costs
@@ -282,10 +298,12 @@ def check_regrets(problem, queried):
     if limit is None:
         return None
     iterations = 40
-    solver = Witness(find_method("cfr", updates="simultaneous"), problem.view(), 0.0, CFRValue(queried, warm=False))
-    answer = solver.solve_to(limit, program, math.inf, iterations)
+    method = find_method("cfr", updates="simultaneous")
+    solver = ValueStepSolver(method, problem.view(), CFRValue(queried, warm=False))
+    witness = Witness(solver, program, limit)
+    answer = solver.work_on(witness, limits(iterations))
     gap = program.allowed(answer.reply) - program.guaranteed(answer.plan)
-    assert gap <= solver.regrets(program) / iterations + solver.errors[0] + 1e-9
+    assert gap <= witness.regrets(program) / iterations + witness.mean_error + 1e-9
     return gap
 
 
@@ -453,7 +471,7 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
     ],
 )
 def test_files_of_earlier_releases_answer_as_they_did(kind, expected):
-    read = load_value(Path(__file__).parents[1] / "stored" / f"{kind.kind}-value.npz", KUHN)
+    read = load_value(Path(__file__).parents[1] / "stored" / f"{kind.name}-value.npz", KUHN)
     assert type(read) is kind
     ranges = np.array([0.2, 0.3, 0.5]), np.array([1.2, 0.2, 0.6])
     assert np.array(read.query(border_at(KUHN, 1), ranges).values) == pytest.approx(np.array(expected), abs=1e-14)
@@ -481,11 +499,11 @@ def test_what_cannot_be_done_is_one_line(learned):
     border = border_at(KUHN, 1)
     ranges = np.ones(3), np.ones(3)
     for wrong in (0, 1.5, True, "many"):
-        with pytest.raises(UnknownMethodError, match="CFRValue got iterations="):
+        with pytest.raises(UnknownMethodError, match="CFRValue: iterations is"):
             CFRValue(wrong)
     with pytest.raises(UnknownMethodError, match="expected cfr, cfr\\+, dcfr or pcfr\\+"):
         CFRValue(10, "highs")
-    with pytest.raises(UnknownMethodError, match="got tolerance=nan"):
+    with pytest.raises(UnknownMethodError, match="tolerance is nan"):
         CFRValue(10, tolerance=float("nan"))
     with pytest.raises(UnknownMethodError, match="expected a value function, or a callable"):
         DepthLimitedCFR("cfr+", 3)

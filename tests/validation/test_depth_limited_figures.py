@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from figures import reproduced
 
 from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
 from treeplex.validation.papers import (
@@ -12,7 +13,6 @@ from treeplex.validation.papers import (
     CDRNRFigure6,
     CDRNRFigure15,
     RecoveryRow,
-    reproduce,
 )
 from treeplex.validation.papers import cdrnr_figure_4 as figure_4
 from treeplex.validation.papers.cdrnr_responses import (
@@ -30,17 +30,17 @@ from treeplex.validation.papers.cdrnr_responses import (
 
 @pytest.fixture(scope="module")
 def traps():
-    return reproduce(CDRNRFigure4(points=24, halvings=5))
+    return reproduced("cdrnr-figure-4")
 
 
 @pytest.fixture(scope="module")
 def leduc():
-    return reproduce(CDRNRFigure5(opponents=("random:seed=1",), ps=(0.3, 1.0), lookaheads=(3,)))
+    return reproduced("cdrnr-figure-5")
 
 
 @pytest.fixture(scope="module")
 def rounds():
-    return reproduce(CDRNRFigure15(points=9))
+    return reproduced("cdrnr-figure-15")
 
 
 def point(gain, exploitability, method="RNR", p=None):

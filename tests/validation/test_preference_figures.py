@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from effort import examples
+from figures import reproduced
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -156,7 +157,7 @@ def test_bands_hold_nine_runs_of_ten():
 
 @cache
 def settings_of_kuhn():
-    return {row.setting: row for row in reproduce(PrefCFRFigure2(runs=3)).rows}
+    return {row.setting: row for row in reproduced("pref-cfr-figure-2").rows}
 
 
 def test_settings_of_figure_2_are_in_order_and_within_their_ranges():
@@ -188,14 +189,13 @@ def test_a_setting_that_misses_its_range_or_its_place_fails():
 
 
 def test_where_cfr_ends_depends_on_where_it_starts():
-    experiment = PrefCFRFigure1(runs=5)
-    rows = reproduce(experiment).rows
+    found = reproduced("pref-cfr-figure-1")
+    rows = found.rows
     assert [row.failure for row in rows] == [""] * 4
     near, far = rows[0], rows[1]
     assert 0.18 < near.bluff_least < near.bluff_most < 0.22
     assert far.bluff_most - far.bluff_least > 0.15
-    claims = experiment.claims(rows)
-    assert claims[0].measured == "0 to 0.333333"
+    assert found.claims[0].measured == "0 to 0.333333"
 
 
 def test_table_1_is_met_by_an_equilibrium_and_not_by_uniform_play():
@@ -208,7 +208,7 @@ def test_table_1_is_met_by_an_equilibrium_and_not_by_uniform_play():
 
 
 def test_more_vulnerability_is_more_raises_in_figure_4():
-    rows = reproduce(PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000)).rows
+    rows = reproduced("pref-cfr-figure-4").rows
     assert [row.failure for row in rows] == [""] * 5
     raises = [row.raises.end for row in rows[:4]]
     assert raises == sorted(raises, reverse=True)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from constrained_cases import BOUNDS, TRANSIT
 from effort import some
+from figures import TINY, reproduced
 
 from treeplex import GameFileError, Nash, Profile, SolverError, Status, UnsupportedProblemError, load_game, solve
 from treeplex.cli import main
@@ -22,55 +23,17 @@ from treeplex.validation.papers import (
     CCFRFigure2b,
     CCFRFigure2c,
     CCFRFigure3,
-    CDRNRFigure4,
-    CDRNRFigure5,
-    CDRNRFigure6,
-    CDRNRFigure15,
-    CDRNRTable1,
-    PrefCFREfficiency,
-    PrefCFRFigure1,
-    PrefCFRFigure2,
-    PrefCFRFigure3,
-    PrefCFRFigure4,
     Reproduction,
     ccfr_figure_3,
     find_experiment,
     reproduce,
-    runs,
 )
 from treeplex.validation.papers import ccfr_transit as transit
+from treeplex.validation.papers import (
+    experiment as kit,
+)
 from treeplex.validation.papers.ccfr_transit import ConvergenceRow, band, settled
-from treeplex.validation.papers.runs import sweep
-
-TINY = {
-    "ccfr-figure-2a": CCFRFigure2a(2, (0.05, 0.1, 0.5), 3_000),
-    "ccfr-figure-2b": CCFRFigure2b(2, 2_000),
-    "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
-    "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
-    "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
-    "cdrnr-figure-4": CDRNRFigure4(24, 2),
-    "cdrnr-figure-5": CDRNRFigure5(opponents=("random:seed=1",), ps=(0.5,), lookaheads=(1,)),
-    "cdrnr-figure-6": CDRNRFigure6((3,), (1,)),
-    "cdrnr-figure-15": CDRNRFigure15(points=3),
-    "pref-cfr-figure-1": PrefCFRFigure1(runs=2),
-    "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
-    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
-    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
-    "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
-}
-
-
-class Reproductions(dict[str, Reproduction]):
-    """The tiny versions, each computed when it is first asked for."""
-
-    def __missing__(self, name: str) -> Reproduction:
-        self[name] = reproduce(TINY[name])
-        return self[name]
-
-
-@pytest.fixture(scope="module")
-def found() -> Reproductions:
-    return Reproductions()
+from treeplex.validation.papers.experiment import sweep
 
 
 @pytest.fixture
@@ -88,9 +51,9 @@ def test_every_experiment_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_a_tiny_version_meets_its_criterion(name: str, found: Reproductions) -> None:
-    assert [row.failure for row in found[name].rows] == [""] * TINY[name].num_rows
-    assert found[name].passed
+def test_a_tiny_version_meets_its_criterion(name: str) -> None:
+    assert [row.failure for row in reproduced(name).rows] == [""] * TINY[name].num_rows
+    assert reproduced(name).passed
 
 
 @pytest.mark.slow
@@ -108,18 +71,18 @@ def test_quick_and_full_are_of_different_sizes(name: str) -> None:
     assert json.loads(json.dumps(full.settings())) == full.settings()
 
 
-def test_the_frontier_is_that_of_the_values_on_record(found: Reproductions) -> None:
+def test_the_frontier_is_that_of_the_values_on_record() -> None:
     values = dict(zip(BOUNDS, TRANSIT["B", 2][0], strict=True))
     free = solve(Nash(load_game("transit:width=2"))).value
-    rows = found["ccfr-figure-2a"].rows
+    rows = reproduced("ccfr-figure-2a").rows
     assert [row.frontier_exploitability for row in rows] == pytest.approx(
         [values[row.risk_bound] - free for row in rows], abs=1e-6
     )
     assert rows[1].price == pytest.approx(TRANSIT["B", 2][1], abs=1e-4)
 
 
-def test_the_exact_frontier_lies_in_the_band(found: Reproductions) -> None:
-    rows = found["ccfr-figure-2a"].rows
+def test_the_exact_frontier_lies_in_the_band() -> None:
+    rows = reproduced("ccfr-figure-2a").rows
     bounds, least, most = band(rows)
     assert (least <= most + 1e-9).all()
     assert np.interp([row.risk_bound for row in rows], bounds, least) == pytest.approx(
@@ -130,8 +93,8 @@ def test_the_exact_frontier_lies_in_the_band(found: Reproductions) -> None:
         assert np.interp(between, bounds, least) - 1e-8 <= exact <= np.interp(between, bounds, most) + 1e-8
 
 
-def test_a_band_of_one_point_is_that_point(found: Reproductions) -> None:
-    row = found["ccfr-figure-2a"].rows[0]
+def test_a_band_of_one_point_is_that_point() -> None:
+    row = reproduced("ccfr-figure-2a").rows[0]
     bounds, least, most = band([row])
     assert bounds.tolist() == [row.risk_bound]
     assert least.tolist() == pytest.approx([row.frontier_exploitability])
@@ -163,8 +126,8 @@ def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     assert last.failure.startswith("time_limit after")
 
 
-def test_counter_profiles_earn_ever_more_of_a_best_response(found: Reproductions) -> None:
-    rows = {(row.games, row.confidence): row for row in found["ccfr-figure-3"].rows}
+def test_counter_profiles_earn_ever_more_of_a_best_response() -> None:
+    rows = {(row.games, row.confidence): row for row in reproduced("ccfr-figure-3").rows}
     low, high = rows[1_000, 0.5], rows[1_000, 0.99]
     assert rows[20, 0.5].expected < low.expected < low.best_response
     assert high.equilibrium < high.expected < low.expected
@@ -215,20 +178,20 @@ def test_a_wrong_exact_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = transit.risk_problem(2, 0.1)
     uniform = dataclasses.replace(solve(problem, "ccfr", tol=0, max_iterations=2), status=Status.OPTIMAL)
     lying = dataclasses.replace(uniform, multipliers={"risk": 0.1}, tolerance=1e-8)
-    run = runs.solve
+    run = kit.solve
 
     def wrong(asked, method, **limits):
         return lying if method == "highs" else run(asked, method, **limits)
 
-    monkeypatch.setattr(runs, "solve", wrong)
+    monkeypatch.setattr(kit, "solve", wrong)
     for experiment in (CCFRFigure2b(2, 1_000), CCFRFigure2c((2,), precisions=(1e-3,))):
         ran = reproduce(experiment)
         assert not ran.passed
         assert any("the difference" in row.failure for row in ran.rows)
 
 
-def test_stages_of_convergence_go_on_where_the_last_one_stopped(found: Reproductions) -> None:
-    experiment, rows = TINY["ccfr-figure-2b"], found["ccfr-figure-2b"].rows
+def test_stages_of_convergence_go_on_where_the_last_one_stopped() -> None:
+    experiment, rows = TINY["ccfr-figure-2b"], reproduced("ccfr-figure-2b").rows
     assert experiment.stages == sorted(set(experiment.stages))
     assert experiment.stages[-1] == 2_000
     assert CCFRFigure2b(2, 7).stages == [7]
@@ -256,8 +219,8 @@ def test_settled_means_for_good() -> None:
     assert settled([], 0.1) is None
 
 
-def test_ratios_are_of_the_times(found: Reproductions) -> None:
-    rows = found["ccfr-figure-2c"].rows
+def test_ratios_are_of_the_times() -> None:
+    rows = reproduced("ccfr-figure-2c").rows
     exact = rows[0].seconds
     assert [row.ratio for row in rows] == [None, exact / rows[1].seconds, exact / rows[2].seconds, None, None]
     assert [row.precision for row in rows] == [None, 1e-2, 1e-3, 1e-2, 1e-3]
@@ -266,8 +229,8 @@ def test_ratios_are_of_the_times(found: Reproductions) -> None:
     assert rows[-1].difference is None
 
 
-def test_local_responses_gain_less_than_best_ones(found: Reproductions) -> None:
-    figure = found["cdrnr-figure-6"]
+def test_local_responses_gain_less_than_best_ones() -> None:
+    figure = reproduced("cdrnr-figure-6")
     gains = {(row.opponent, row.method): row.gain for row in figure.rows}
     for opponent in ("cfr:iterations=3", "random:seed=1"):
         assert 0.0 < gains[opponent, "LBR"] < gains[opponent, "best response"]
@@ -277,10 +240,10 @@ def test_local_responses_gain_less_than_best_ones(found: Reproductions) -> None:
     assert shares["iterations of CFR from which LBR gains nothing"] is None
 
 
-def test_the_paper_stands_beside_what_was_measured(found: Reproductions) -> None:
-    distance = found["ccfr-figure-2a"].claims[-1]
+def test_the_paper_stands_beside_what_was_measured() -> None:
+    distance = reproduced("ccfr-figure-2a").claims[-1]
     assert distance.paper == 1e-3
-    assert distance.measured == max(abs(row.difference) for row in found["ccfr-figure-2a"].rows)
+    assert distance.measured == max(abs(row.difference) for row in reproduced("ccfr-figure-2a").rows)
     for name, experiment in TINY.items():
         assert all(claim.measured is None for claim in experiment.claims([])), name
 
@@ -311,7 +274,7 @@ def test_settings_that_make_no_sense_are_refused(settings) -> None:
 
 def test_a_value_that_is_not_proven_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful = dataclasses.replace(solve(Nash(load_game("transit:width=2"))), status=Status.UNCERTIFIED)
-    monkeypatch.setattr(runs, "solve", lambda *arguments, **limits: doubtful)
+    monkeypatch.setattr(kit, "solve", lambda *arguments, **limits: doubtful)
     transit.unconstrained_value.cache_clear()
     with pytest.raises(SolverError, match="was not found"):
         transit.unconstrained_value(2)
@@ -334,13 +297,13 @@ def test_processes_find_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", some(TINY, 4))
-def test_files_hold_the_data_and_the_picture(name: str, found: Reproductions, tmp_path: Path) -> None:
+def test_files_hold_the_data_and_the_picture(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "a new" / "folder"
-    written = found[name].write(folder)
+    written = reproduced(name).write(folder)
     assert sorted(written) == sorted(folder.iterdir())
     record = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    assert record == found[name].to_dict()
+    assert record == reproduced(name).to_dict()
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
         lines = list(csv.DictReader(stream))
     assert [list(line) for line in lines] == [list(row) for row in record["rows"]]
@@ -351,9 +314,9 @@ def test_files_hold_the_data_and_the_picture(name: str, found: Reproductions, tm
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_pictures_say_what_their_axes_are(name: str, found: Reproductions) -> None:
+def test_pictures_say_what_their_axes_are(name: str) -> None:
     pytest.importorskip("matplotlib")
-    drawn = found[name].draw().axes
+    drawn = reproduced(name).draw().axes
     for axes in drawn:
         assert axes.get_xlabel()
         assert len(axes.get_lines()) >= 2
@@ -370,11 +333,11 @@ def test_what_was_interrupted_early_can_be_drawn_and_written(name: str, tmp_path
     assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["rows"] == []
 
 
-def test_a_folder_that_cannot_be_written_is_one_error(found: Reproductions, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("", encoding="utf-8")
     with pytest.raises(GameFileError, match="cannot be written"):
-        found["ccfr-figure-2b"].write(taken)
+        reproduced("ccfr-figure-2b").write(taken)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -384,13 +347,16 @@ def refuse_constant(name: str) -> None:
     raise AssertionError(f"{name} in JSON")
 
 
+def show_computed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command show the rows of a tiny version without computing them again."""
+    rows = reproduced(name).rows
+    monkeypatch.setattr(EXPERIMENTS[name], "rows", lambda experiment, tell: iter(rows))
+
+
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("name", TINY)
-def test_reproduce_in_json(
-    name: str, found: Reproductions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = found[name].rows
-    monkeypatch.setattr(EXPERIMENTS[name], "rows", lambda experiment, tell: iter(rows))
+def test_reproduce_in_json(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    show_computed(name, monkeypatch)
     assert main(["reproduce", name, "--quick", "--json", "-"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -412,6 +378,7 @@ def test_reproduce_prints_a_line_a_row(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
+    show_computed("ccfr-figure-2a", monkeypatch)
     assert main(["reproduce", "ccfr-figure-2a"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -424,8 +391,11 @@ def test_reproduce_prints_a_line_a_row(
 
 
 @pytest.mark.usefixtures("tiny")
-def test_reproduce_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reproduce_writes_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("matplotlib")
+    show_computed("ccfr-figure-2a", monkeypatch)
     record = tmp_path / "new" / "record.json"
     assert main(["reproduce", "ccfr-figure-2a", "--out", str(tmp_path / "new"), "--json", str(record)]) == 0
     assert "written" in capsys.readouterr().out
@@ -498,7 +468,7 @@ def test_interrupted_reproduce_keeps_its_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
-    solving, calls = runs.solve, []
+    solving, calls = kit.solve, []
 
     def impatient(*arguments, **limits):
         calls.append(arguments)
@@ -508,7 +478,7 @@ def test_interrupted_reproduce_keeps_its_rows(
         return dataclasses.replace(solution, status=Status.INTERRUPTED) if ended else solution
 
     transit.unconstrained_value.cache_clear()
-    monkeypatch.setattr(runs, "solve", impatient)
+    monkeypatch.setattr(kit, "solve", impatient)
     assert main(["reproduce", "ccfr-figure-2a", "--json", "-", "--out", str(tmp_path)]) == 130
     shown = capsys.readouterr()
     assert shown.err == "error: interrupted\n"

@@ -22,8 +22,7 @@ from ...solvers import CCFR, HiGHS
 from ...solvers.opponents.strategies import abstraction_profile
 from ..table import Column, Row, fields, verdict
 from .ccfr_transit import CONSTRAINED_CFR
-from .experiment import Claim, Experiment, Limits, largest
-from .runs import Tell, completed, sweep_groups
+from .experiment import Claim, Experiment, Limits, Tell, completed, largest, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,7 +118,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     seed : int
         Of the logs.
     jobs : int, optional
-        How many processes share the logs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+        How many processes share the logs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
 
     Notes
     -----

@@ -21,8 +21,7 @@ from ...seqform.game import Game
 from ...seqform.interchange.pictures import Look, legend, legend_below, panels
 from ...solvers import CCFR, Solution, Status
 from ..table import Column, Row, fields, verdict
-from .experiment import Claim, Experiment, Limits, Paper, largest
-from .runs import Tell, completed, sweep_groups, timed
+from .experiment import Claim, Experiment, Limits, Paper, Tell, completed, largest, sweep_groups, timed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,7 +142,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     iterations : int
         Of constrained CFR, for each bound.
     jobs : int, optional
-        How many processes share the bounds, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+        How many processes share the bounds, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
 
     Notes
     -----
@@ -367,7 +366,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
     Runs go in stages, and each goes on where the one before stopped. After each the patroller's average is judged: the
     evader's best response to it, minus that to the linear program's patroller, is the difference of their
     exploitabilities, whatever value these are measured from. Times are those of
-    :func:`~treeplex.validation.papers.runs.timed`.
+    :func:`~treeplex.validation.papers.experiment.timed`.
 
     What is proven holds of every row, or it fails: the difference is at most the gap, and what a violation saves is at
     most its price, so the difference is at least −λ times the violation, with λ the multiplier of the linear program.
@@ -526,8 +525,8 @@ class TimeRow(Row):
         Of the solution: ``converged``, ``optimal``, or a limit.
     iterations : int
     seconds : float
-        As :func:`~treeplex.validation.papers.runs.timed` counts them; the shortest of some solves where that is less
-        than half a second.
+        As :func:`~treeplex.validation.papers.experiment.timed` counts them; the shortest of some solves where that is
+        less than half a second.
     ratio : float or None
         The linear program's seconds over these; ``None`` where one of the two was not solved.
     gap, violation : float

@@ -15,8 +15,7 @@ from ...solvers import Solution
 from ...solvers.parametric.frontier import restricted_nash_frontier
 from ..table import Column, Row, fields, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, LOOKS
-from .experiment import Claim, Experiment, Limits, largest
-from .runs import Tell, completed
+from .experiment import Claim, Experiment, Limits, Tell, completed, largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

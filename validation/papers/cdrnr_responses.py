@@ -19,8 +19,7 @@ from ...seqform.strategy import Profile, Strategy
 from ...solvers import Solution, solve
 from ...solvers.opponents.strategies import opponent_strategy
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, Paper, largest
-from .runs import Tell, completed
+from .experiment import Claim, Experiment, Limits, Paper, Tell, completed, largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

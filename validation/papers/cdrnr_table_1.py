@@ -13,8 +13,7 @@ from ...seqform.strategy import Strategy
 from ...solvers import HiGHS, Solution, Status
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES
-from .experiment import Claim, Experiment, Limits
-from .runs import Tell, completed
+from .experiment import Claim, Experiment, Limits, Tell, completed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,6 +1,7 @@
 """What a figure or table of a paper is here, how it is computed and judged, and how its data and picture are written.
 
-It has settings, rows of data, a picture, and the paper's claims beside ours.
+It has settings, rows of data, a picture, and the paper's claims beside ours. Figures compute by solves that Ctrl-C
+ends, solves by the clock, and many settings in several processes.
 """
 
 import csv
@@ -8,27 +9,36 @@ import dataclasses
 import io
 import itertools
 import json
+import multiprocessing
+import signal
+import threading
 import time
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from joblib import Parallel, delayed
+
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
-from ...seqform.errors import GameFileError, UnsupportedProblemError, shown
+from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.files import reason_of, writing_whole
 from ...seqform.interchange.pictures import write_picture
+from ...solvers import Solution, Status, solve
 from ...solvers.solution import json_ready
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
-from .runs import Tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
+#: Told what is computed now, in a few words.
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -351,3 +361,72 @@ def reproduce(
         if on_row is not None:
             on_row(row)
     return Reproduction(experiment, tuple(rows), time.perf_counter() - begun)
+
+
+def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
+    """Solve a problem; Ctrl-C ends the experiment, and its rows so far stay.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    SolverError
+        If constraints turn out to exclude each other, or the method broke down.
+    """
+    solution = solve(problem, method, **limits)
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.infeasibility is not None:
+        raise SolverError(f"{problem.name} on {problem.game.spec} by {solution.method.name}: {solution.message}")
+    return solution
+
+
+def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
+    """Solve a problem as :func:`completed` does, and return the seconds that it took too.
+
+    They are those of the solve alone on a clock, or those of the processor for the whole call if these are fewer: then
+    other programs ran beside it. Constrained CFR and HiGHS's simplex and interior point methods run on one core.
+    """
+    begun = time.process_time()
+    solution = completed(problem, method, **limits)
+    return solution, min(solution.seconds, time.process_time() - begun)
+
+
+def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs: int | None = None) -> Iterator[T]:
+    """Yield what a function returns for each of many settings, in their order.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that other processes can import it.
+    settings : iterable of tuple
+        The arguments of each call.
+    jobs : int, optional
+        How many processes of joblib's; −1 for one a core. By default what ``joblib.parallel_config`` says, which names
+        clusters too, and without it one call after the other in this process.
+
+    Examples
+    --------
+    >>> from treeplex.validation.papers.experiment import sweep
+    >>> list(sweep(pow, [(2, 3), (3, 2)]))
+    [8, 9]
+    """
+    calls = (delayed(_call)(function, arguments) for arguments in settings)
+    yield from Parallel(n_jobs=jobs, return_as="generator")(calls)
+
+
+def sweep_groups(
+    function: Callable[..., T], groups: Sequence[tuple[str, Sequence[tuple[Any, ...]]]], tell: Tell, jobs: int | None
+) -> Iterator[list[T]]:
+    """Yield what :func:`sweep` finds for each group of settings, after telling what the group is called."""
+    found = sweep(function, (setting for _, settings in groups for setting in settings), jobs)
+    for words, settings in groups:
+        tell(words)
+        yield list(islice(found, len(settings)))
+
+
+def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
+    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return function(*arguments)

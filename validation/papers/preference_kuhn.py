@@ -12,7 +12,7 @@ from ...solvers import CFR, PrefCFR
 from ...solvers.methods.base import Updates
 from ...solvers.style.efficiency import Towards
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, largest
+from .experiment import Claim, Experiment, Limits, Tell, largest
 from .preference_runs import (
     PREFERENCE_CFR,
     ROUNDING,
@@ -26,7 +26,6 @@ from .preference_runs import (
     points_up_to,
     runs_of,
 )
-from .runs import Tell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -221,7 +220,7 @@ class KuhnRuns(Experiment[BluffRow]):
     seed : int
         Of the first run; the others have the next ones.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
     """
 
     runs: Annotated[int, Limits("[1, inf)")] = 30

@@ -16,7 +16,7 @@ from ...seqform.interchange.pictures import Look, legend_below, log_scale_of_few
 from ...solvers import ESPrefCFR, PrefCFR
 from ...solvers.style.efficiency import Towards, style_efficiency
 from ..table import Column, Row, verdict
-from .experiment import Claim, Experiment, Limits, largest
+from .experiment import Claim, Experiment, Limits, Tell, completed, largest, sweep_groups
 from .preference_runs import (
     PREFERENCE_CFR,
     ROUNDING,
@@ -31,7 +31,6 @@ from .preference_runs import (
     sampled_run,
     share_of,
 )
-from .runs import Tell, completed, sweep_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,7 +209,7 @@ class LeducStyles(Experiment[StyleRow]):
     seed : int
         Of the first run; the others have the next ones.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
     """
 
     cards: Annotated[tuple[int, ...], Limits(choices=GAMES)] = (6, 12)
@@ -488,7 +487,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     iterations : int
         Of each run through the whole game, both players at once.
     jobs : int, optional
-        How many processes share the runs, as :func:`~treeplex.validation.papers.runs.sweep` takes it.
+        How many processes share the runs, as :func:`~treeplex.validation.papers.experiment.sweep` takes it.
 
     Notes
     -----

@@ -19,8 +19,7 @@ from ...solvers import Solution
 from ...solvers.parametric.trade_off import TradeOff, trade_off
 from ...solvers.style.efficiency import Towards, efficiency_at
 from ..table import Curve
-from .experiment import Paper
-from .runs import Tell, completed, sweep_groups
+from .experiment import Paper, Tell, completed, sweep_groups
 
 PREFERENCE_CFR = Paper(
     'Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo, "Preference-CFR: Beyond Nash equilibrium for better game strategies", '
@@ -263,7 +262,7 @@ def runs_of(
         Its arguments but for the seed, by what is told of them.
     seeds : sequence of int
     tell, jobs
-        As :func:`~treeplex.validation.papers.runs.sweep_groups` takes them.
+        As :func:`~treeplex.validation.papers.experiment.sweep_groups` takes them.
     """
     groups = [(words, [(*arguments, seed) for seed in seeds]) for words, arguments in kinds.items()]
     return sweep_groups(run, groups, tell, jobs)

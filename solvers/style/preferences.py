@@ -1,17 +1,21 @@
-"""Which actions help to meet bounds, as preferences for Preference-CFR."""
+"""Preferences of Preference-CFR: for which actions, how often these are taken, and what is proven of the cost."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.constraints import LinearConstraint
-from ...models.preferences import Prefer, PreferStrategy
-from ...seqform.errors import InvalidConstraintError, shown
+from ...models.preferences import Prefer, Preference, PreferStrategy, preference_on
+from ...seqform.errors import InvalidConstraintError, UnsupportedProblemError, shown
+from ...seqform.functional import reach_of_others
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
-from ...seqform.strategy import Strategy
+from ...seqform.strategy import Profile, Strategy
+from ..methods.base import PreferringMethod
+from ..solution import Solution
 
 # The least share of a preferred action among several, so that none is left out for good.
 _LEAST_SHARE = 1e-6
@@ -58,7 +62,7 @@ def preferences_for(
     --------
     >>> from treeplex import Strategy, load_game
     >>> from treeplex.models.constraints import parse_constraint
-    >>> from treeplex.solvers.style.actions import preferences_for
+    >>> from treeplex.solvers.style.preferences import preferences_for
     >>> game = load_game("leduc")
     >>> for player, text in ((0, "raise@first >= 0.6"), (1, "1/raise@first <= 0.3")):
     ...     targets = parse_constraint(text, game)
@@ -75,7 +79,7 @@ def preferences_for(
     groups: dict[tuple[int, ...], list[int]] = {}
     for infoset in sorted(set().union(*found)):
         groups.setdefault(tuple(place for place, chosen in enumerate(found) if infoset in chosen), []).append(infoset)
-    wishes: list[Prefer | PreferStrategy] = []
+    preferences: list[Prefer | PreferStrategy] = []
     for places, infosets in groups.items():
         weights = np.array([1.0 if vulnerabilities is None else vulnerabilities[place] for place in places])
         total = float(weights.sum())
@@ -83,8 +87,12 @@ def preferences_for(
         weights[weights.argmax()] += _LEAST_SHARE  # a preference for uniform play would be none, and give nothing up
         asked = [{infoset: found[place][infoset] for infoset in infosets} for place in places]
         together = _together(game, asked, weights, degree, strategy)
-        wishes += together if vulnerabilities is None else [replace(wish, vulnerability=total) for wish in together]
-    return tuple(wishes)
+        preferences += (
+            together
+            if vulnerabilities is None
+            else [replace(preference, vulnerability=total) for preference in together]
+        )
+    return tuple(preferences)
 
 
 def _together(
@@ -103,15 +111,15 @@ def _together(
             behaviour[here] = mixed / np.sum(mixed)
         return [PreferStrategy(Strategy(game, player, behaviour), degree - 1.0)]
     labels = {infoset: treeplex.action_labels[infoset][int(mask.argmax())] for infoset, mask in chosen.items()}
-    wishes: list[Prefer | PreferStrategy] = []
+    preferences: list[Prefer | PreferStrategy] = []
     for label in dict.fromkeys(labels.values()):
         mine = {infoset for infoset, each in labels.items() if each == label}
         shorter = [Prefer(label, degree, player=player, first=first) for first in (True, False)]
         where = [treeplex.infoset_labels[infoset] for infoset in sorted(mine)]
         longer = [Prefer(label, degree, player=player, infosets=one) for one in where]
-        short = next((wish for wish in shorter if _covered(wish, treeplex) == mine), None)
-        wishes += longer if short is None else [short]
-    return wishes
+        short = next((preference for preference in shorter if _covered(preference, treeplex) == mine), None)
+        preferences += longer if short is None else [short]
+    return preferences
 
 
 def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> _Masks:
@@ -130,11 +138,114 @@ def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> _Masks:
     return chosen
 
 
-def _covered(wish: Prefer, treeplex: Treeplex) -> set[int]:
+def _covered(preference: Prefer, treeplex: Treeplex) -> set[int]:
     """Return the infosets that a preference is about, those with one action left out."""
     return {
         infoset
         for infoset, (label, actions) in enumerate(zip(treeplex.infoset_labels, treeplex.action_labels, strict=True))
         if len(actions) > 1
-        and wish.degrees(wish.player or 0, label, actions, bool(treeplex.parents[infoset] == 0)) is not None
+        and preference.degrees(preference.player or 0, label, actions, bool(treeplex.parents[infoset] == 0)) is not None
     }
+
+
+@dataclass(frozen=True)
+class PreferredShare:
+    """How often a player takes the actions that a preference is about.
+
+    Attributes
+    ----------
+    preference : str
+    player : int
+    share : float or None
+        Of the occasions on which play comes to an infoset that the preference is about, those on which an action of a
+        degree above the others is taken; ``None`` if play never does.
+    """
+
+    preference: str
+    player: int
+    share: float | None
+
+
+def preferred_shares(game: Game, prefer: Any, profile: Profile) -> tuple[PreferredShare, ...]:
+    """Return how often the players take the actions that they prefer, as a profile plays.
+
+    Parameters
+    ----------
+    game : Game
+        With histories.
+    prefer : Prefer, PreferStrategy or str, or a collection of them
+    profile : Profile
+
+    Returns
+    -------
+    tuple of PreferredShare
+        One for each preference and each player that it is about.
+
+    Raises
+    ------
+    InvalidPreferenceError
+        If a preference is about nothing in the game.
+    UnsupportedProblemError
+        If the game has no table of leaves.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.solvers.style.preferences import preferred_shares
+    >>> game = load_game("kuhn")
+    >>> preferred_shares(game, "0/b@first:5", Profile.uniform(game))
+    (PreferredShare(preference='0/b@first:5', player=0, share=0.5),)
+    """
+    alone = [(one, preference_on(game, one)) for one in preference_on(game, prefer).stated]
+    return tuple(
+        PreferredShare(str(one), player, _share(game, preference, player, profile))
+        for one, preference in alone
+        for player in range(game.num_players)
+        if preference.about[player].any()
+    )
+
+
+def _share(game: Game, preference: Preference, player: int, profile: Profile) -> float | None:
+    treeplex, plan = game.sequence_form.treeplexes[player], profile[player].plan
+    weights = np.where(preference.about[player], reach_of_others(game, player, profile), 0.0)
+    occasions = float(weights @ treeplex.reach(plan))
+    if not occasions > 0.0:
+        return None
+    degrees = preference.degrees[player]
+    starts = treeplex.offsets[:-1] - 1
+    least = np.repeat(np.minimum.reduceat(degrees[1:], starts), treeplex.num_actions)
+    preferred = np.append(False, degrees[1:] > least)
+    return float((np.append(0.0, np.repeat(weights, treeplex.num_actions)) * preferred) @ plan) / occasions
+
+
+def preference_record(solution: Solution) -> dict[str, Any] | None:
+    """Return what a solution's JSON says of preferences; ``None`` if its method has none.
+
+    Returns
+    -------
+    dict, optional
+        ``shares``: a list of ``preference``, ``player`` and ``share``, see :class:`PreferredShare`, ``None`` in games
+        without leaves. ``vulnerability_bounds``, ``finite_run_bounds`` (a list, one number a player) and
+        ``nash_conv_bound``, see :class:`~treeplex.solvers.regret.preference_bounds.PreferenceBound`; ``None`` where
+        nothing is proven.
+    """
+    if not isinstance(solution.method, PreferringMethod) or not solution.method.prefer:
+        return None
+    record: dict[str, Any] = dict.fromkeys(("shares", "vulnerability_bounds", "finite_run_bounds", "nash_conv_bound"))
+    game = solution.problem.game
+    if game.sequence_form.leaves is not None:
+        shares = preferred_shares(game, solution.method.prefer, solution.profile)
+        record["shares"] = [
+            {"preference": each.preference, "player": each.player, "share": each.share} for each in shares
+        ]
+    try:
+        from ..regret.preference_bounds import preference_bound
+
+        bound = preference_bound(solution)
+    except UnsupportedProblemError:
+        return record
+    record["vulnerability_bounds"] = list(bound.vulnerability)
+    if bound.finite_run is not None:
+        record["finite_run_bounds"] = list(bound.finite_run)
+        record["nash_conv_bound"] = bound.nash_conv
+    return record

@@ -1,0 +1,45 @@
+"""Figures of papers at sizes for tests, each computed once for all tests that look at it."""
+
+from functools import cache
+
+from treeplex.validation.papers import (
+    CCFRFigure2a,
+    CCFRFigure2b,
+    CCFRFigure2c,
+    CCFRFigure3,
+    CDRNRFigure4,
+    CDRNRFigure5,
+    CDRNRFigure6,
+    CDRNRFigure15,
+    CDRNRTable1,
+    PrefCFREfficiency,
+    PrefCFRFigure1,
+    PrefCFRFigure2,
+    PrefCFRFigure3,
+    PrefCFRFigure4,
+    Reproduction,
+    reproduce,
+)
+
+TINY = {
+    "ccfr-figure-2a": CCFRFigure2a(2, (0.05, 0.1, 0.5), 3_000),
+    "ccfr-figure-2b": CCFRFigure2b(2, 2_000),
+    "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
+    "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), repetitions=1, iterations=20_000),
+    "cdrnr-table-1": CDRNRTable1(("IIGS4",)),
+    "cdrnr-figure-4": CDRNRFigure4(points=24, halvings=5),
+    "cdrnr-figure-5": CDRNRFigure5(opponents=("random:seed=1",), ps=(0.3, 1.0), lookaheads=(3,)),
+    "cdrnr-figure-6": CDRNRFigure6((3,), (1,)),
+    "cdrnr-figure-15": CDRNRFigure15(points=9),
+    "pref-cfr-figure-1": PrefCFRFigure1(runs=5),
+    "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
+    "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
+}
+
+
+@cache
+def reproduced(name: str) -> Reproduction:
+    """Compute the tiny version of a figure."""
+    return reproduce(TINY[name])
