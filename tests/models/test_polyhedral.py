@@ -189,7 +189,7 @@ def test_entries_of_vectors_are_constraints_of_their_own(kuhn):
     uniform = kuhn.sequence_form.treeplexes[0].uniform_plan()
     read = read_cvxpy(cp.abs(plan - uniform) <= 0.2, kuhn, "near")
     assert [one.name for one in read] == [f"near[{place}]" for place in range(plan.size)]
-    assert all(one.function.linear_rows(plan.size).plan.shape == (3, plan.size) for one in read)
+    assert all(one.function.linear_rows(plan.size).plan.shape == (2, plan.size) for one in read)
     together = solve(ConstrainedNash(kuhn, {"near": cp.norm_inf(plan - uniform) <= 0.2}))
     assert solve(ConstrainedNash(kuhn, read)).value == pytest.approx(together.value, abs=1e-9)
 
@@ -338,10 +338,13 @@ def test_no_evidence_proves_a_wrong_bound(data):
         rows = function.linear_rows(plan.size)
         bounds = np.column_stack([np.where(rows.equal, -np.inf, 0.0), np.full(len(rows.limits), np.inf)])
         bounds[0] = 1.0
+        is_free, left = rows.least < 0.0, rows.auxiliary.T
         found = linprog(
             rows.limits - rows.plan @ points[2],
-            A_eq=rows.auxiliary.T,
-            b_eq=np.zeros(rows.auxiliary.shape[1]),
+            A_eq=left[is_free],
+            b_eq=np.zeros(int(is_free.sum())),
+            A_ub=-left[~is_free],
+            b_ub=np.zeros(int((~is_free).sum())),
             bounds=bounds,
         )
         slope, constant = function.minorant(points[0], function.slopes_of(7.0 * found.x))
