@@ -215,8 +215,8 @@ class LinearConstraint(Constraint):
         """
         if self.fixed:
             raise InvalidConstraintError(
-                f"the bound of {shown(self.name)} multiplies the reach of an infoset, so that it cannot be moved: "
-                "bound a realization, plan(…), instead"
+                f"the bound of {shown(self.name)} cannot be moved: it is not a constant on one side, or it multiplies "
+                "the reach of an infoset; bound a realization, plan(…), instead"
             )
         return LinearConstraint(self.player, self.terms, bound, self.name, self.sense, fingerprint=self.fingerprint)
 
