@@ -189,7 +189,7 @@ def iteration_times(spec: str) -> dict[str, float]:
     rule, dual = CCFR().local_rule, DualRule(step=STEP)
     ways: dict[str, KernelConstraints | None] = {"none": None}
     for name, count in (("one", 1), ("many", ROWS)):
-        ways[name] = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)), kernel.layout)
+        ways[name] = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)).canonical, kernel.layout)
     # One run that all go on with in turn: at other addresses the same loop takes up to a tenth longer or shorter.
     arrays = kernel.initial_state().arrays
     states = {

@@ -24,7 +24,7 @@ from ..seqform.strategy import Strategy, check_same_game
 from .convex import ConvexFunction, Norm1, Norm2, RelativeEntropy, Term
 from .programs.triplets import Triplets
 
-#: What stands for a probability of zero where its logarithm is needed: small enough to cost nothing in a bound.
+#: Replaces a probability of zero where its logarithm is needed: small enough to cost nothing in a bound.
 LEAST = 1e-15
 
 

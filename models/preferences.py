@@ -194,7 +194,7 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     ----------
     text : str
         ACTION is a label, or a word that the game has for one; with ``@first`` it is about first decisions alone, with
-        INFOSET about that one. DELTA is a number of at least 1. Labels stand in double quotes where they hold blanks or
+        INFOSET about that one. DELTA is a number of at least 1. Labels are in double quotes where they hold blanks or
         one of ``"':/()+<>=``.
     player : int, optional
         Whose it is, where the text names no seat; by default everybody's.

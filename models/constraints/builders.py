@@ -90,7 +90,7 @@ def behaviour_terms(
     limit : number
         0, but where all plans come to the infoset alike.
     fixed : bool
-        Whether the bound stands in the terms.
+        Whether the bound is part of the terms.
     """
     infoset = int(treeplex.sequence_infosets[next(iter(sequences))])
     reach, exact = constant_reach(treeplex, infoset), to_fraction(bound)

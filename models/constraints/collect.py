@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from ...seqform.errors import InvalidConstraintError, one_line, shown
 from ...seqform.game import Game
 from ..convex.from_cvxpy import read_functions
-from .constraint import Constraint, LinearConstraint, check_name
+from .constraint import Constraint, LinearConstraint, Sense, check_name
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -129,15 +129,15 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
         )
     player = _player_of(constraint, game, title)
     parts = _parts(constraint, title)
-    if any(np.iscomplexobj(np.asarray(part.value)) or part.is_complex() for _, part in parts):
+    if any(np.iscomplexobj(np.asarray(part.value)) or part.is_complex() for _, part, _ in parts):
         raise _wrong(title, "is complex, expected real numbers")
     if not constraint.is_dcp():
         raise _wrong(title, f"is not convex by cvxpy's rules: {_reason(constraint)}")
     read: list[Constraint] = []
-    for suffix, expression in parts:
+    for suffix, expression, sense in parts:
         names = [f"{title}[{place}]{suffix}" for place in range(expression.size)]
         names = [f"{title}{suffix}"] if len(names) == 1 else names
-        read += _entries(_settled(expression, names[0]), game, player, names)
+        read += _entries(_settled(expression, names[0]), game, player, names, sense)
     return read
 
 
@@ -163,30 +163,39 @@ def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
     return players.pop()
 
 
-def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expression]]":
-    """Return expressions that are to be at most 0, and what their names end with."""
+def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expression, Sense | None]]":
+    """Return what names end with, expressions that are to be at most 0, and the sense of a bound, if it has one."""
     from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
     from cvxpy.constraints.zero import Equality, Zero
 
-    if isinstance(constraint, Inequality | NonPos):
-        return [("", constraint.expr)]
+    expression = constraint.expr
+    if isinstance(constraint, Inequality):
+        left, right = constraint.args
+        sense: Sense | None = "<=" if right.is_constant() else ">=" if left.is_constant() else None
+        return [("", expression, sense)]
+    if isinstance(constraint, NonPos):
+        return [("", expression, "<=")]
     if isinstance(constraint, NonNeg):
-        return [("", -constraint.expr)]
+        return [("", -expression, ">=")]
     if isinstance(constraint, Equality | Zero):
-        return [(" (at most)", constraint.expr), (" (at least)", -constraint.expr)]
+        return [(" (at most)", expression, "<="), (" (at least)", -expression, ">=")]
     raise _wrong(
         title,
         f"is a {type(constraint).__name__}, expected <=, >= or == between expressions, such as cvxpy.norm(…) <= 0.5",
     )
 
 
-def _entries(expression: "cp.Expression", game: Game, player: int, names: list[str]) -> "list[Constraint]":
-    """Return the entries of a convex expression as constraints."""
+def _entries(
+    expression: "cp.Expression", game: Game, player: int, names: list[str], sense: Sense | None
+) -> "list[Constraint]":
+    """Return the entries of a convex expression as constraints; linear ones keep the sense of their bound."""
     plan, read = game.plan(player), list[Constraint]()
     for name, function in zip(names, read_functions(expression, plan), strict=True):
         if function.is_affine:
-            terms = dict(zip(function.indices.tolist(), function.coefficients.tolist(), strict=True))
-            read.append(LinearConstraint(player, terms, -float(function.constant), name))
+            sign = -1.0 if sense == ">=" else 1.0
+            terms = dict(zip(function.indices.tolist(), (sign * function.coefficients).tolist(), strict=True))
+            bound = -sign * float(function.constant)
+            read.append(LinearConstraint(player, terms, bound, name, sense or "<=", fixed=sense is None))
         else:
             read.append(Constraint(player, function, name, variable=plan))
     return read

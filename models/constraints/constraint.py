@@ -128,7 +128,7 @@ class LinearConstraint(Constraint):
         What results call it.
     sense : {"<=", ">="}
     fixed : bool
-        Whether the bound that the user gave stands in the coefficients, so that h cannot stand for it.
+        Whether the bound that the user gave is part of the coefficients, so that h cannot represent it.
     fingerprint : str, optional
         Of the game whose sequences are meant.
 
@@ -211,12 +211,12 @@ class LinearConstraint(Constraint):
         Raises
         ------
         InvalidConstraintError
-            If the bound stands in the coefficients.
+            If the bound is part of the coefficients.
         """
         if self.fixed:
             raise InvalidConstraintError(
-                f"the bound of {shown(self.name)} multiplies the reach of an infoset, so that it cannot be moved: "
-                "bound a realization, plan(…), instead"
+                f"the bound of {shown(self.name)} cannot be moved: it is not a constant on one side, or it multiplies "
+                "the reach of an infoset; bound a realization, plan(…), instead"
             )
         return LinearConstraint(self.player, self.terms, bound, self.name, self.sense, fingerprint=self.fingerprint)
 

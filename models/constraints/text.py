@@ -1,4 +1,4 @@
-"""Constraints and linear functionals as text, as the command line takes them."""
+"""Parses constraints and linear functionals given as text, for the command line and in Python."""
 
 import difflib
 import re
@@ -313,7 +313,7 @@ class TermReader(Tokens):
         return player
 
     def inequality(self, terms: Sequence[Term], bound: Fraction) -> tuple[Mapping[int, Number], Number, bool]:
-        """Return coefficients and bound of a sum that is bounded, and whether the bound stands in the coefficients."""
+        """Return coefficients and bound of a sum that is bounded, and whether the bound is part of the coefficients."""
         played = [term for term in terms if term.behaviour]
         treeplex = self._treeplex(terms)
         infosets = {int(treeplex.sequence_infosets[term.sequences[0]]) for term in played}

@@ -28,28 +28,35 @@ Entries = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows.
+    """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows, and s ≥ l.
 
     Matrices stand as entries, since thousands of functions would be slow as sparse arrays each.
 
     Attributes
     ----------
-    num_sequences, num_auxiliary : int
-        How many columns G and K have.
+    num_sequences : int
+        How many columns G has.
     plan_entries, auxiliary_entries : tuple of ndarray
         Rows, columns and values of G and of K.
     limits : ndarray of float64 or of Fraction, shape (k,)
         h.
     equal : ndarray of bool, shape (k,)
         Where a row is an equation; never row 0.
+    least : ndarray of float64, shape (num_auxiliary,)
+        l: 0 or −∞.
     """
 
     num_sequences: int
-    num_auxiliary: int
     plan_entries: Entries
     auxiliary_entries: Entries
     limits: Numbers
     equal: npt.NDArray[np.bool_]
+    least: Floats
+
+    @property
+    def num_auxiliary(self) -> int:
+        """How many columns K has."""
+        return len(self.least)
 
     @property
     def plan(self) -> Any:
@@ -232,17 +239,17 @@ class ConvexFunction:
         numbers = to_fractions(self.exact_coefficients) if exact else self.coefficients
         head = [-self.exact_constant if exact else -float(self.constant)]
         plan = [(np.zeros(len(numbers), dtype=np.int64), self.indices, numbers)]
-        auxiliary, limits, equal = [], [], [np.zeros(1, dtype=bool)]
+        auxiliary, limits, equal, least = [], [], [np.zeros(1, dtype=bool)], [np.zeros(0)]
         start, column = 1, 0
         for term in self._piecewise_linear:
             # Variables are in units of their own, since solvers' tolerances are absolute.
             lifted = term.linear_rows(1.0 if exact else largest(term.matrix.data) or 1.0)
             places, across, data = _entries(term.exact_matrix if exact else term.matrix)
             shifts = term.exact_shifts if exact else term.shifts
-            for first in lifted.heads.tolist():
-                counted = places == first
+            if len(lifted.heads):
+                counted = np.isin(places, lifted.heads)
                 plan.append((np.zeros(int(counted.sum()), dtype=np.int64), across[counted], data[counted]))
-                head.append(shifts[first])
+                head += shifts[lifted.heads].tolist()
             # Each row is one of z's with a sign; z's rows are taken as often as there are signs.
             for sign in dict.fromkeys(lifted.signs.tolist()):
                 chosen = np.flatnonzero(lifted.signs == sign)
@@ -256,10 +263,16 @@ class ConvexFunction:
             count, each = len(lifted.costs), np.arange(len(lifted.costs))
             auxiliary += [(0 * each, column + each, lifted.costs), (start + below, column + columns, values)]
             equal.append(lifted.equal)
+            least.append(np.full(count, lifted.least))
             start, column = start + len(lifted.places), column + count
         first = np.array([sum(head)], dtype=numbers.dtype)
         return LinearRows(
-            size, column, _joined(plan), _joined(auxiliary), np.concatenate([first, *limits]), np.concatenate(equal)
+            size,
+            _joined(plan),
+            _joined(auxiliary),
+            limits=np.concatenate([first, *limits]),
+            equal=np.concatenate(equal),
+            least=np.concatenate(least),
         )
 
     def slopes_of(self, multipliers: Numbers) -> Numbers:
@@ -311,7 +324,7 @@ class ConvexFunction:
             rows = self._linear_rows(plan.size, exact=False)
             signs, units = _inequalities(rows)
             scaled = sp.csr_array(sp.diags_array(1.0 / units) @ signs)
-            auxiliary = cp.Variable(rows.auxiliary.shape[1], name="auxiliary")
+            auxiliary = cp.Variable(rows.num_auxiliary, name="auxiliary", bounds=[rows.least, np.inf])
             left = (scaled @ rows.plan) @ plan + (scaled @ rows.auxiliary) @ auxiliary
             function = (rows.plan[[0]] @ plan + rows.auxiliary[[0]] @ auxiliary)[0] - rows.limits[0]
             definitions.append(left <= scaled @ rows.limits)

@@ -164,33 +164,44 @@ class _Atom(Term):
 
 
 class _LinearAtom(_Atom, PiecewiseLinear):
-    """The least Σ s with z ≤ s, and −z ≤ s for norms, each entry of z by its own s or all by one."""
+    """The least s with z ≤ s, and −z ≤ s for norms, for all entries of z."""
 
     is_rational = True
     signs: ClassVar[tuple[int, ...]] = (1, -1)
-    is_shared: ClassVar[bool] = True
 
     def linear_rows(self, unit: float = 1.0) -> "TermRows":
         """Return the rows on z and on auxiliary variables, which are in a unit."""
         count, times = len(self.shifts), len(self.signs)
         rows = np.arange(times * count)
-        columns = np.zeros(times * count, dtype=np.int64) if self.is_shared else np.tile(np.arange(count), times)
         return TermRows(
             heads=np.zeros(0, dtype=np.int64),
             places=np.tile(np.arange(count), times),
             signs=np.repeat(self.signs, count),
-            costs=np.full(1 if self.is_shared else count, unit),
-            auxiliary=(rows, columns, np.full(times * count, -unit)),
-            equal=np.zeros(times * count, dtype=bool),
+            costs=np.full(1, unit),
+            auxiliary=(rows, np.zeros_like(rows), np.full(len(rows), -unit)),
+            equal=np.zeros(len(rows), dtype=bool),
         )
 
 
 class Norm1(_LinearAtom):
-    """Σ abs(z)."""
+    """Σ abs(z), the least Σ s + t with z = s − t and s, t ≥ 0."""
 
     code = NORM_1
     atom = "norm1"
-    is_shared = False
+
+    def linear_rows(self, unit: float = 1.0) -> "TermRows":
+        """Return the rows on z and on auxiliary variables, which are in a unit."""
+        count = len(self.shifts)
+        each, both = np.arange(count), np.arange(2 * count)
+        return TermRows(
+            heads=np.zeros(0, dtype=np.int64),
+            places=each,
+            signs=np.ones(count, dtype=np.int64),
+            costs=np.full(2 * count, unit),
+            auxiliary=(np.tile(each, 2), both, np.repeat([-unit, unit], count)),
+            equal=np.ones(count, dtype=bool),
+            least=0.0,
+        )
 
     def _valid(self, slopes: Numbers) -> Numbers:
         """Return slopes between −1 and 1."""
@@ -556,7 +567,7 @@ class Opaque(Term):
 
 @dataclass(frozen=True, eq=False)
 class TermRows:
-    """φ(z) = Σ z[heads] + min over s of costs · s with signs · z[places] + K s ≤ 0, or = 0, row by row."""
+    """φ(z) = Σ z[heads] + min over s ≥ least of costs · s with signs · z[places] + K s ≤ 0, or = 0, row by row."""
 
     heads: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]
@@ -564,6 +575,7 @@ class TermRows:
     costs: Floats
     auxiliary: tuple[Any, Any, Floats]
     equal: npt.NDArray[np.bool_]
+    least: float = -np.inf
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def whole_game_program(
         own=view.own,
         plan=plan,
         settled=step.settled,
-        linear=view.paid(held),
+        linear=view.own_gradient(held),
         matrix=matrix,
         reply=other,
         inflow=inflow,

@@ -217,7 +217,7 @@ class LocalRun(ResolvingRun):
         """Return a step's program, in which nothing is left to the other player."""
         step, view, own = self.steps[number], self.view, self.view.own
         upper = np.append(True, np.repeat(step.decided | step.settled, own.num_actions))
-        values = view.paid(view.other.plan(self._answers(step)))
+        values = view.own_gradient(view.other.plan(self._answers(step)))
         # What follows the step's decisions is worth what calling to the end is.
         calling = np.append(True, self._calls[view.player][1:]).astype(np.float64)
         below = np.where(upper, 0.0, calling)

@@ -139,7 +139,7 @@ class Observations:
 
     @cached_property
     def events(self) -> Events:
-        """What says something of the opponent; how often each was seen stands in :attr:`event_counts`."""
+        """What says something of the opponent; how often each was seen is in :attr:`event_counts`."""
         return observed_events(self.view, self.game.sequence_form.treeplexes[self.opponent])
 
     def with_counts(self, counts: npt.ArrayLike) -> "Observations":

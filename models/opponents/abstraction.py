@@ -219,7 +219,7 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
     ----------
     text : str
         Buckets of the first round, ``/``, buckets of the second, ``.`` between buckets. In the first round a bucket is
-        a group of ranks, and each rank of the deck stands in one: ``JQ.K`` does not tell a Jack from a Queen. In the
+        a group of ranks, and each rank of the deck belongs to one: ``JQ.K`` does not tell a Jack from a Queen. In the
         second round buckets are ``pair`` (the own card pairs the public one), ``nopair`` (it does not) or groups of
         ranks of the public card. ``pair.nopair`` is the usual choice; ``J.Q.K`` sees the public card, and
         ``pair.JQ.K`` a pair and otherwise a little of the public card. Pieces of a group are joined by ``+``: ranges,
@@ -291,7 +291,7 @@ def _second_round(text: str, ranks: tuple[str, ...]) -> tuple[dict[str, str], bo
         if not pairs or len(groups) > 1:
             hint = nearest(next(name for name in [*groups, ""] if name != _NO_PAIR), (_PAIR,))
             raise InvalidStrategyError(
-                f"abstraction: the second round is {shown(text, 60)}{hint}; nopair stands beside pair alone, as in "
+                f"abstraction: the second round is {shown(text, 60)}{hint}; nopair goes with pair alone, as in "
                 "pair.nopair"
             )
         return dict.fromkeys(ranks, _NO_PAIR), True

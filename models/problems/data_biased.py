@@ -65,6 +65,13 @@ class BiasedReplies(Replies):
         flows = Treeplex.from_inflow(inflow[infosets][:, sequences], plans.num_actions[infosets])
         return cls(flows, sp.csr_array(spread[:, sequences]), plans, least, sequences.astype(np.int32))
 
+    @cached_property
+    def rows(self) -> sp.csr_array:
+        """H: what the model must play at each sequence, less what is played there, is 0 at most."""
+        plans = self.plans
+        trusted = sp.diags_array(self.least[1:]) @ plans.inflow[plans.sequence_infosets[1:]]
+        return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
+
     def preimage(self, plan: Floats) -> Floats:
         """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing is beyond."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions

@@ -321,6 +321,9 @@ class SaddleProblem(Problem):
     def to_cvxpy(self) -> "cp.Problem":
         """Return the exact formulation in cvxpy, on the variables ``game.plan(player)``.
 
+        Its value is the objective; but where constraints of both players are not linear it maximises the one player's
+        objective less the other's, which is 0 at the optimum.
+
         Raises
         ------
         UnsupportedProblemError

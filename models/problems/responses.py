@@ -82,7 +82,7 @@ class BestResponse(ResponseProblem, SaddleProblem):
         """Return max over x of x · M ŷ."""
         view = self.view(exact)
         model = view.plan_of(self.opponent)
-        return Saddle(view, tilt=view.paid(model), model=model)
+        return Saddle(view, tilt=view.own_gradient(model), model=model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
         """Return max over x of p x · M ŷ + (1 − p) min over y of xᵀ M y."""
         view = self.view(exact)
         p, model = view.number(self.p), view.plan_of(self.opponent)
-        return Saddle(view, tilt=p * view.paid(model), weight=1 - p, model=model)
+        return Saddle(view, tilt=p * view.own_gradient(model), weight=1 - p, model=model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
         view = self.view(exact)
         model = view.plan_of(self.opponent)
         floor = self.known_value(exact) - view.number(self.epsilon)
-        return Saddle(view, tilt=view.paid(model), floor=floor, model=model)
+        return Saddle(view, tilt=view.own_gradient(model), floor=floor, model=model)
 
 
 @dataclass(frozen=True, eq=False)

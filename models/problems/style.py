@@ -180,7 +180,7 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
         floor = self.known_value(exact) - view.number(self.epsilon)
         if self.nearest is not None:
             row = DistanceConstraint(self.nearest, 0.0, _NEAREST)
-            rows = Rows((row,), view.own.num_sequences, price=view.number(1))
+            rows = Rows((row,), view.own.num_sequences, penalty=view.number(1))
             return Saddle(view, own=rows, floor=floor, maximises=False)
         tilt = self._exact_coefficients if exact else self.coefficients
         return Saddle(view, tilt=tilt if self.maximises else -tilt, floor=floor, maximises=self.maximises)

@@ -30,7 +30,7 @@ class LinearProgram:
     column_lower, column_upper : ndarray of float64, shape (columns,)
     maximise : bool
     columns, rows : mapping of str to slice
-        Which part of ``z`` and of the rows stands for what; the model that wrote the program documents its names.
+        What each part of ``z`` and of the rows represents; the model that wrote the program documents its names.
     """
 
     objective: Floats

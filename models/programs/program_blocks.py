@@ -94,7 +94,7 @@ class ProgramBlocks:
             self._entries.append((rows + self._rows[name].start, columns + self._columns[column].start, values))
 
     def program(self, maximise: bool) -> LinearProgram:
-        """Return the program in floats; the blocks stand in the order in which they were added."""
+        """Return the program in floats; the blocks are in the order in which they were added."""
         assert not self.exact
         rows, columns, values = self._joined_entries()
         matrix = sp.csc_array((values, (rows, columns)), shape=self._shape, dtype=np.float64)
@@ -102,7 +102,7 @@ class ProgramBlocks:
         return LinearProgram(matrix=matrix, maximise=maximise, **self._rest())
 
     def rational_program(self, maximise: bool) -> RationalProgram:
-        """Return the program in exact fractions; the blocks stand in the order in which they were added."""
+        """Return the program in exact fractions; the blocks are in the order in which they were added."""
         assert self.exact
         matrix = Triplets(self._shape, *self._joined_entries()).compressed()
         return RationalProgram(matrix=matrix, maximise=maximise, **self._rest())

@@ -24,7 +24,7 @@ class RationalProgram:
     column_lower, column_upper : ndarray of Fraction, shape (columns,)
     maximise : bool
     columns, rows : mapping of str to slice
-        Which part of ``z`` and of the rows stands for what, as in the
+        What each part of ``z`` and of the rows represents, as in the
         :class:`~treeplex.models.programs.linear_program.LinearProgram` of the same problem.
 
     Examples

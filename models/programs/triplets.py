@@ -15,7 +15,7 @@ from ...seqform.rules import Number
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """A sparse matrix whose entries are fractions; entries that stand at one place add up.
+    """A sparse matrix whose entries are fractions; entries at the same place add up.
 
     Attributes
     ----------

@@ -21,7 +21,8 @@ class ConicProgram:
     """A saddle program in cvxpy, in payoff units.
 
     It is the program of the player who maximises, on its ``game.plan``. If only the other player's constraints are not
-    linear, the other player's program is stated; if both have nonlinear constraints, the sum of the two.
+    linear, the other player's program is stated, who minimises. If both have nonlinear constraints, it is the sum of
+    the two, one's objective less the other's, which is 0 at the optimum.
 
     Attributes
     ----------
@@ -51,8 +52,9 @@ class ConicProgram:
         curved = [one for one in seats if not one.own_rows.is_linear]
         parts = tuple(_Seat.of(one) for one in curved or [saddle])
         rows = [row for kind in ("heads", "others", "lifted") for part in parts for row in getattr(part, kind)]
-        sense = cp.Maximize if saddle.maximises else cp.Minimize
-        return cls(saddle, cp.Problem(sense(saddle.sign * sum(part.objective for part in parts)), rows), parts)
+        sign = saddle.sign if parts[0].saddle is saddle else -saddle.sign
+        sense = cp.Maximize if sign > 0 else cp.Minimize
+        return cls(saddle, cp.Problem(sense(sign * sum(part.objective for part in parts)), rows), parts)
 
     def read(self) -> Answer:
         """Return plans, multipliers and subgradients, once cvxpy has solved the problem."""
@@ -137,7 +139,7 @@ class _Seat:
         rows = saddle.own_rows
         found = read_multipliers(rows.constraints, rows.sizes, self.heads)
         multipliers |= found
-        subgradients |= read_subgradients(rows.constraints, found, self.lifted, soft=rows.price is not None)
+        subgradients |= read_subgradients(rows.constraints, found, self.lifted, soft=rows.penalty is not None)
         unit = 1.0 if saddle.floor is None else view.unit
         if self.prices is not None:
             matrix, values = saddle.other_rows.matrix(exact=False), np.asarray(self.prices.value) * unit
@@ -163,10 +165,10 @@ def _priced_rows(saddle: Saddle, plan: "cp.Variable") -> "tuple[list[Any], list[
     import cvxpy as cp
 
     rows = saddle.own_rows
-    if rows.price is None or not rows.constraints:
+    if rows.penalty is None or not rows.constraints:
         return *cvxpy_rows(rows.constraints, plan, rows.sizes), 0.0
     excess = cp.Variable(1 if rows.shared else len(rows.constraints), nonneg=True, name="excess")
-    cost = float(rows.price) * (excess_units(rows.constraints, rows.sizes, excess.size) @ excess)
+    cost = float(rows.penalty) * (excess_units(rows.constraints, rows.sizes, excess.size) @ excess)
     return *cvxpy_rows(rows.constraints, plan, rows.sizes, excess), cost
 
 
@@ -206,10 +208,11 @@ def _linear_response(
     response = view.other.E.T @ values <= payoffs + matrix.matrix.T @ prices
     others = [response, *others, prices[~matrix.equal] >= 0.0]
     if matrix.auxiliary.shape[1]:
-        others.append(matrix.auxiliary.T @ prices == 0.0)
-    if rows.price is not None:
+        left, is_free = matrix.auxiliary.T @ prices, matrix.least < 0.0
+        others += [left[is_free] == 0.0, left[~is_free] >= 0.0]
+    if rows.penalty is not None:
         spent = sp.diags_array(1.0 / matrix.units[matrix.heads]) @ prices[matrix.heads]
-        others.append((spent.sum() if rows.shared else spent) <= float(rows.price) / unit)
+        others.append((spent.sum() if rows.shared else spent) <= float(rows.penalty) / unit)
     return guaranteed - matrix.limits @ prices, response, prices, others
 
 

@@ -29,9 +29,9 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     Returns
     -------
     LinearProgram
-        Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``factors``
-        (z) and ``values`` (q); row blocks ``plan``, ``constraints``, ``penalty``, ``auxiliary prices``, ``response``,
-        ``factors`` and ``safety``; only those that the program needs.
+        Column blocks ``plan`` (x), ``auxiliary`` (s), ``excess`` (violations of soft rows), ``prices`` (μ), ``reply
+        prices`` (of replies that rows state), ``factors`` (z) and ``values`` (q); row blocks ``plan``, ``constraints``,
+        ``penalty``, ``auxiliary prices``, ``response``, ``factors`` and ``safety``; only those that the program needs.
 
     Raises
     ------
@@ -42,15 +42,16 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     -----
     By duality of the inner minimum, the program is, with rows G x + K s ≤ h on x and H y + L t ≤ k on y,
 
-        max  c · x + ω (f · q − k · μ) − price · v
+        max  c · x + ω (f · q − k · μ) − penalty · v
         s.t. E x = e,  G x + K s − v ≤ h,  Fᵀ q − Hᵀ μ ≤ Mᵀ x,  Lᵀ μ = 0,  f · q ≥ floor,  x, v, μ ≥ 0,
 
-    where μ is at most the price where rows on y are soft. The multipliers of the rows ``response`` are ω y + κ y_s,
-    with κ that of ``safety``. Solvers' tolerances are absolute and E and F hold ones, so M, q and μ are in units of
-    M's mean absolute entry, and each constraint is divided by its largest coefficient; the objective is in payoff
-    units. Where payoffs are factored, M = L R, the columns and rows ``factors`` (z − Lᵀ x = 0) link x to the response
-    (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a floor and also rows on y, or replies, the floor has
-    values, a response and factors of its own, named ``floor values`` and so on.
+    where μ is at most the penalty where rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The
+    multipliers of the rows ``response`` are ω y + κ y_s, with κ that of ``safety``. Solvers' tolerances are absolute
+    and E and F hold ones, so M, q and μ are in units of M's mean absolute entry, and each constraint is divided by its
+    largest coefficient; the objective is in payoff units. Where payoffs are factored, M = L R, the columns and rows
+    ``factors`` (z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a floor
+    and also rows on y, or replies, the floor has values, a response and factors of its own, named ``floor values`` and
+    so on.
     """
     for rows in (saddle.own, saddle.other):
         curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
@@ -106,6 +107,8 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
         priced += floor_price
     other = sign * dual["response"] / priced if priced else saddle.reply_to(own)
     if view.replies is not None:
+        if priced and view.replies.rows is not None:
+            other = view.replies.preimage(other)
         subgradients[REPLY] = other
     return Answer(saddle.seated(own, other), multipliers, subgradients)
 
@@ -123,9 +126,14 @@ def _blocks(saddle: Saddle) -> ProgramBlocks:
     weight = 0 if saddle.weight is None else saddle.sign * saddle.weight
     rows = saddle.other_rows
     more = _add_other_rows(blocks, rows, view, weight) if rows.constraints else {}
-    _add_response(blocks, view, weight, more)
+    whole, limits = view.whole, None if view.replies is None else view.replies.rows
+    if limits is None:
+        _add_response(blocks, view, weight, more)
+    else:
+        blocks.add_columns("reply prices", limits.shape[0], lower=0.0)
+        _add_response(blocks, whole, weight, {"reply prices": -limits.T})
     if saddle.floor is not None:
-        whole, apart = view.whole, ""
+        apart = ""
         if more or whole is not view:  # the floor holds against all plans, whatever the rows on y and the replies
             apart = "floor "
             _add_response(blocks, whole, 0, {}, apart)
@@ -139,11 +147,11 @@ def _add_own_rows(blocks: ProgramBlocks, rows: Rows, sign: int) -> None:
     own = rows.matrix(blocks.exact)
     terms: dict[str, Any] = {"plan": own.matrix}
     if own.auxiliary.shape[1]:
-        blocks.add_columns("auxiliary", own.auxiliary.shape[1])
+        blocks.add_columns("auxiliary", len(own.least), lower=own.least)
         terms["auxiliary"] = own.auxiliary
-    if rows.price is not None:
+    if rows.penalty is not None:
         excess, units = own.excess(one_for_all=rows.shared)
-        blocks.add_columns("excess", len(units), objective=-sign * rows.price * units, lower=0.0)
+        blocks.add_columns("excess", len(units), objective=-sign * rows.penalty * units, lower=0.0)
         terms["excess"] = excess
     blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
 
@@ -154,16 +162,17 @@ def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight:
     # In units of payoff, and of rows that were divided by their units.
     count, scale = len(other.units), view.unit / other.units
     most = np.full(count, np.inf, dtype=other.units.dtype)
-    if rows.price is not None and not rows.shared:
-        most[other.heads] = rows.price / scale[other.heads]
+    if rows.penalty is not None and not rows.shared:
+        most[other.heads] = rows.penalty / scale[other.heads]
     least = np.where(other.equal, -np.inf, 0.0)
     blocks.add_columns("prices", count, objective=-weight * view.unit * other.limits, lower=least, upper=most)
-    if rows.price is not None and rows.shared:
+    if rows.penalty is not None and rows.shared:
         # Rows of fractions are not divided, and their scale is 1.
         entries = (scale[other.heads].astype(np.float64), (np.zeros_like(other.heads), other.heads))
-        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.price)
+        blocks.add_rows("penalty", {"prices": sp.csr_array(entries, shape=(1, count))}, upper=rows.penalty)
     if other.auxiliary.shape[1]:
-        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=0.0)
+        most = np.where(other.least == 0.0, np.inf, 0.0)
+        blocks.add_rows("auxiliary prices", {"prices": other.auxiliary.T}, lower=0.0, upper=most)
     return {"prices": -other.matrix.T}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.rationals import exact_plan
+from ..constraints.constraint import Constraint
 from .rows import Rows
 from .view import PlayerView
 
@@ -100,6 +101,17 @@ class Saddle:
         return self.other or Rows((), self.view.other.num_sequences)
 
     @property
+    def has_rows(self) -> bool:
+        """Whether a player has constraints, if only an empty list of them."""
+        return self.own is not None or self.other is not None
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of both players, player 0's first."""
+        own, other = self.own_rows.constraints, self.other_rows.constraints
+        return own + other if self.view.player == 0 else other + own
+
+    @property
     def is_linear(self) -> bool:
         """Whether a linear program can state it."""
         return all(rows is None or rows.is_linear for rows in (self.own, self.other))
@@ -111,11 +123,12 @@ class Saddle:
         Raises
         ------
         UnsupportedProblemError
-            If there is a tilt or a floor: those belong to one seat.
+            If there is a tilt or a floor, which belong to one seat, or a weight other than 1.
         """
-        if self.tilt is not None or self.floor is not None:
+        if self.tilt is not None or self.floor is not None or self.weight != 1:
             raise UnsupportedProblemError(
-                "constraints on the other player that are not linear go with neither a tilt nor a floor"
+                "constraints on the other player that are not linear go with neither a tilt nor a floor, and with the "
+                "weight 1 alone"
             )
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 
@@ -159,8 +172,10 @@ class Saddle:
         zero = view.number(0)
         violations = self.own_rows.values(own)
         own_paid = self.own_rows.paid(violations)
-        floor_reply = picked.get(SAFETY)
-        if self.floor is not None and floor_reply is None and view.replies is not None:
+        floor_reply = None
+        if self.floor is not None and SAFETY in picked:
+            floor_reply = view.whole.made_plan(picked[SAFETY])
+        elif self.floor is not None and view.replies is not None:
             floor_reply = view.whole.worst_reply(own)
         gradient, constant = self._gradient(other, floor_reply, given)
         upper = constant + min(
@@ -175,7 +190,7 @@ class Saddle:
             upper += self.weight * other_paid
             value += self.weight * (view.payoff(own, other) + other_paid)
             slope, offset = self.other_rows.minorant(given, other, picked)
-            lower += self.weight * (offset - view.most_of_other(view.asked(own) - slope))
+            lower += self.weight * (offset - view.most_of_other(view.other_gradient(own) - slope))
             violations |= other_values
         if self.floor is not None:
             violations |= {SAFETY: self.floor - view.whole.worst_case(own)}
@@ -191,9 +206,9 @@ class Saddle:
         if floor_reply is None:
             priced += floor_price
         elif floor_price:
-            gradient = gradient + floor_price * view.whole.paid(floor_reply)
+            gradient = gradient + floor_price * view.whole.own_gradient(floor_reply)
         if priced:
-            gradient = gradient + priced * view.paid(other)
+            gradient = gradient + priced * view.own_gradient(other)
         return gradient, -floor_price * self.floor if floor_price else zero
 
     def _minorants(

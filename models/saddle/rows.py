@@ -34,7 +34,7 @@ class Rows:
         All on the plan of one player.
     size : int
         Number of sequences of that plan.
-    price : float or Fraction, optional
+    penalty : float or Fraction, optional
         The player's penalty per unit of violation; by default the constraints are hard.
     shared : bool
         Whether the player pays for the largest violation only, instead of for the sum.
@@ -42,7 +42,7 @@ class Rows:
 
     constraints: tuple[Constraint, ...]
     size: int
-    price: Any = None
+    penalty: Any = None
     shared: bool = False
 
     @property
@@ -61,24 +61,24 @@ class Rows:
 
     def paid(self, values: Mapping[str, Any]) -> Any:
         """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
-        if self.price is None or not self.constraints:
+        if self.penalty is None or not self.constraints:
             return 0
         excess = [max(0 * value, value) for value in values.values()]
-        return self.price * (max(excess) if self.shared else sum(excess))
+        return self.penalty * (max(excess) if self.shared else sum(excess))
 
     def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
         """Return multipliers that prove a bound, in the order of the constraints: those given, scaled or clipped.
 
-        They are at least 0. For soft constraints each is clipped to the price, or, if the price is shared, all are
-        scaled so that their sum is at most the price.
+        They are at least 0. For soft constraints each is clipped to the penalty, or, if it is shared, all are scaled
+        so that their sum is at most the penalty.
         """
         given = [max(0, multipliers.get(name, 0)) for name in self.names]
         total = sum(given)
-        if self.price is None or total <= self.price:
+        if self.penalty is None or total <= self.penalty:
             return given
         if self.shared:
-            return [one * (self.price / total) for one in given]
-        return [min(one, self.price) for one in given]
+            return [one * (self.penalty / total) for one in given]
+        return [min(one, self.penalty) for one in given]
 
     def minorant(self, multipliers: Mapping[str, Any], plan: Any, subgradients: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return g and c with Σ λ f(x') ≥ g · x' + c for every plan x', λ being the capped multipliers.
@@ -97,10 +97,10 @@ class Rows:
         """Return the subgradients that prove most of max over x' of gradient · x' − λ f(x'), where they are known.
 
         By constraint. They are known for functions with a conjugate in closed form, and sought only where constraints
-        state the objective, at a price.
+        state the objective, at a penalty.
         """
         found: dict[str, Floats] = {}
-        if self.price is None:
+        if self.penalty is None:
             return found
         for one, multiplier in zip(self.constraints, self.capped(multipliers), strict=True):
             if isinstance(one, DistanceConstraint) and multiplier > 0 and gradient.dtype != object:
@@ -129,7 +129,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x + K s ≤ h, each row divided by its largest coefficient, since solvers' tolerances are absolute.
+    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, since solvers' tolerances are absolute.
 
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 
@@ -153,6 +153,8 @@ class ConstraintMatrix:
         h.
     equal : ndarray of bool, shape (k,)
         Where a row is an equation.
+    least : ndarray of float64, shape (num_auxiliary,)
+        l: 0 or −∞.
     units : ndarray of float64, shape (k,)
         The divisors of the rows: a multiplier of a row, divided by its unit, is that of the row as it was given.
     """
@@ -164,6 +166,7 @@ class ConstraintMatrix:
     auxiliary: sp.csr_array
     limits: Any
     equal: npt.NDArray[np.bool_]
+    least: Floats
     units: Any
 
     @classmethod
@@ -188,6 +191,7 @@ class ConstraintMatrix:
             auxiliary=sp.csr_array(scale @ auxiliary),
             limits=np.concatenate([np.zeros(0), *(part.limits for part in parts)]) / units,
             equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            least=np.concatenate([np.zeros(0), *(part.least for part in parts)]),
             units=units,
         )
 
@@ -211,6 +215,7 @@ class ConstraintMatrix:
             auxiliary=_put_together([part.auxiliary_entries for part in parts], starts, columns, int(columns[-1])),
             limits=to_fractions(np.concatenate([np.zeros(0, dtype=object), *(part.limits for part in parts)])),
             equal=np.concatenate([np.zeros(0, dtype=bool), *(part.equal for part in parts)]),
+            least=np.concatenate([np.zeros(0), *(part.least for part in parts)]),
             units=to_fractions([1] * int(starts[-1])),
         )
 

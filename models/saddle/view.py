@@ -37,6 +37,11 @@ class Replies(ABC):
     spread: sp.csr_array
     exact_spread: Triplets | None = field(default=None, kw_only=True)
 
+    @property
+    def rows(self) -> sp.csr_array | None:
+        """H, where the images are the other player's plans with H y ≤ 0: sparser in linear programs than M T."""
+        return None
+
     @abstractmethod
     def preimage(self, plan: Any) -> Any:
         """Return a z whose image is the given plan, or is near it if there is no such z."""
@@ -112,7 +117,7 @@ class PlayerView:
         treeplexes = (self.own, self.other) if self.player == 0 else (self.other, self.own)
         return SequenceForm(treeplexes, payoff_matrices=(first, -first))
 
-    def paid(self, other: Any) -> Any:
+    def own_gradient(self, other: Any) -> Any:
         """Return M y: the player's payoff per unit of each of its sequences."""
         if not self.exact:
             other = other if self.replies is None else self.replies.spread @ other
@@ -121,7 +126,7 @@ class PlayerView:
             other = matrix @ other
         return other
 
-    def asked(self, own: Any) -> Any:
+    def other_gradient(self, own: Any) -> Any:
         """Return −Mᵀ x: the other player's payoff per unit of each of its sequences."""
         if not self.exact:
             payoffs = self.game.sequence_form.gradient(1 - self.player, [own, own])
@@ -132,21 +137,21 @@ class PlayerView:
 
     def payoff(self, own: Any, other: Any) -> Any:
         """Return xᵀ M y."""
-        return self.number(own @ self.paid(other))
+        return self.number(own @ self.own_gradient(other))
 
     def worst_case(self, own: Any) -> Any:
         """Return min over y of xᵀ M y."""
-        return -self.most_of_other(self.asked(own))
+        return -self.most_of_other(self.other_gradient(own))
 
     def worst_reply(self, own: Any) -> Any:
         """Return a pure plan y that attains min over y of xᵀ M y, up to round-off even with exact numbers."""
         floats = PlayerView(self.game, self.player, replies=self.replies)
-        found = best_response_plan(self.other, floats.asked(np.asarray(own, dtype=np.float64)))
+        found = best_response_plan(self.other, floats.other_gradient(np.asarray(own, dtype=np.float64)))
         return exact_plan(self.other, found.behaviour) if self.exact else found.plan
 
     def best_case(self, other: Any) -> Any:
         """Return max over x of xᵀ M y."""
-        return self.most(self.paid(other))
+        return self.most(self.own_gradient(other))
 
     def most(self, payoffs: Any) -> Any:
         """Return max over x of payoffs · x."""
@@ -155,6 +160,13 @@ class PlayerView:
     def most_of_other(self, payoffs: Any) -> Any:
         """Return max over y of payoffs · y."""
         return (exact_best_response_value if self.exact else best_response_value)(self.other, payoffs)
+
+    def made_plan(self, given: Any) -> Any:
+        """Return the other player's plan that plays as given numbers do: theirs, where they are one."""
+        if self.exact and exact_residual(self.other, given) == 0:
+            return given
+        behaviour = self.other.behaviour(np.maximum(np.asarray(given, dtype=np.float64), 0.0))
+        return exact_plan(self.other, behaviour) if self.exact else self.other.plan(behaviour)
 
     def plan_of(self, strategy: Strategy) -> Any:
         """Return a strategy's realization plan; in fractions by :func:`~treeplex.seqform.rationals.exact_plan`."""

@@ -158,7 +158,7 @@ class _Responses:
     def __init__(self, problem: RestrictedNash) -> None:
         self._side = problem.view()
         self._model = problem.opponent.plan
-        self._against = self._side.paid(self._model)
+        self._against = self._side.own_gradient(self._model)
         first, last = (replace(problem, p=p).linear_program() for p in (0.0, 1.0))
         self._program = ParametricProgram(first, last, 0.0, 1.0)
 

@@ -70,7 +70,7 @@ class MeasuredRun:
         kept: RegretState = solution.state
         self.kernel, self.state = kept.kernel, kept.state
         layout = self.kernel.layout
-        self.rows = KernelConstraints.of(self.problem, layout)
+        self.rows = KernelConstraints.of(self.problem.canonical, layout)
         self.treeplexes = self.problem.game.sequence_form.treeplexes
         self.iterations = round(float(self.state.sums[layout.bases[0]]))
         if self.iterations < 1:
@@ -194,7 +194,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     0.01
     """
     layout = kernel_of(problem.game.sequence_form).layout
-    rows = KernelConstraints.of(replace(problem, penalty=None), layout)
+    rows = KernelConstraints.of(replace(problem, penalty=None).canonical, layout)
     treeplexes = problem.game.sequence_form.treeplexes
     own = [one for player in range(2) for one in problem.of_player(player)]
     largest = np.array([np.abs(function_range(one, treeplexes[one.player])).max() for one in own])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...models.constraints import Constraint
 from ...models.convex import MAXIMUM, OPAQUE, SQUARES, Opaque, Polyhedral, Term
-from ...models.problems import ConstrainedNash
+from ...models.saddle import Saddle
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_plan
 from ...seqform.polytope import Treeplex
@@ -301,12 +301,13 @@ class KernelConstraints:
     identity: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, problem: ConstrainedNash, layout: KernelLayout, weight: float = 1.0) -> KernelConstraints:
-        """Return a problem's constraints in a layout.
+    def of(cls, saddle: Saddle, layout: KernelLayout, weight: float = 1.0) -> KernelConstraints:
+        """Return the rows of a saddle program, player 0's first, in a layout.
 
         Parameters
         ----------
-        problem : ConstrainedNash
+        saddle : Saddle
+            In floats; where rows of both players are soft, both are at one price.
         layout : KernelLayout
         weight : float
             What a violation counts beside a payoff where both are held against one tolerance.
@@ -316,12 +317,12 @@ class KernelConstraints:
         UnsupportedProblemError
             If cvxpy has no gradient of a constraint.
         """
-        given = (*problem.of_player(0), *problem.of_player(1))
-        penalty = None if problem.penalty is None else float(problem.penalty)
-        treeplexes = problem.game.sequence_form.treeplexes
+        given = saddle.constraints
+        priced = saddle.own or saddle.other_rows
+        penalty, treeplexes = priced.penalty, saddle.view.game.sequence_form.treeplexes
         rows = [Row.of(one, treeplexes[one.player]) for one in given]
         caps, total = np.full(len(rows), np.inf), math.inf
-        if penalty is not None and problem.penalise == "largest":  # multipliers are summed: all rows have one unit
+        if penalty is not None and priced.shared:  # multipliers are summed: all rows have one unit
             common = max((row.unit for row in rows), default=1.0)
             rows, total = [replace(row, unit=common) for row in rows], penalty * common / layout.unit
         elif penalty is not None:
@@ -334,7 +335,7 @@ class KernelConstraints:
             caps,
             total=total,
             soft=penalty is not None,
-            identity=(penalty, problem.penalise, *(row.identity for row in rows)),
+            identity=(penalty, priced.shared, *(row.identity for row in rows)),
         )
 
     @classmethod

@@ -265,7 +265,7 @@ class RegretStepper(Stepper):
         """Raise the stake of the floor where the price comes near to it although the floor is missed."""
         assert self.problem.floor is not None
         missed = self._prove()[1].violations[SAFETY]
-        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.options.violation:
+        if self.multipliers[SAFETY] > NEAR_STAKE * self.stake and missed > self.problem.options.tol:
             self.stake *= RAISE
             self.state.average_anew()
 
@@ -399,7 +399,7 @@ def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
     ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
     kernel = Kernel(build_layout(game.sequence_form, number))
-    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]), kernel.layout) if curved else None
+    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]).canonical, kernel.layout) if curved else None
     preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
     state = kernel.initial_state(constraints, preferences)
     kernel.run(state, CFR, 2, constraints=constraints)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ...models.constraints import Constraint, LinearConstraint
 from ...models.constraints.constraint import weighted_minorant
-from ...models.problems import Certificate, ConstrainedNash, FeasibilityRelaxation, Feature, Problem, SaddleProblem
+from ...models.problems import Certificate, FeasibilityRelaxation, Feature, Problem, SaddleProblem
 from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError, shown
@@ -165,7 +165,7 @@ class PosedProblem:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The constraints whose multipliers the loop learns."""
-        return () if self.rows is None else tuple(self.original.constraints)
+        return () if self.rows is None or self.saddle is None else self.saddle.constraints
 
     def error(self, certificate: Certificate) -> float:
         """Return what the tolerance is held against."""
@@ -264,22 +264,26 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
     """
     game = problem.game
     rows = tilt = scales = None
-    tolerance, curved = options.tol, False
-    if isinstance(problem, ConstrainedNash):
-        if method.first_bound is not None and problem.penalty is not None:
+    tolerance = options.tol
+    saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
+    constraints = () if saddle is None else saddle.constraints
+    if saddle is not None and saddle.has_rows:
+        penalty = (saddle.own or saddle.other_rows).penalty
+        if saddle.tilt is not None or saddle.floor is not None:
+            raise UnsupportedProblemError(f"{method.name} takes constraints with neither a tilt nor a floor: use highs")
+        if method.first_bound is not None and penalty is not None:
             raise UnsupportedProblemError(
-                f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(problem.penalty)}, "
+                f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(penalty)}, "
                 "which bounds the multipliers itself: leave out one of the two"
             )
-        tolerance = _finest(problem, options)
-        curved = not all(isinstance(one, LinearConstraint) for one in problem.constraints)
-    saddle = problem.canonical if isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs else None
+        tolerance = _finest(constraints, penalty, game, options)
+    curved = not all(isinstance(one, LinearConstraint) for one in constraints)
     floor = None if saddle is None or saddle.floor is None else FloorGame.of(saddle)
     form = game.sequence_form if saddle is None else saddle.view.form if floor is None else floor.form
     kernel = kernel_for(method, form, tolerance, curved)
-    if isinstance(problem, ConstrainedNash):
+    if saddle is not None and saddle.has_rows:
         weight = options.tol / options.violation if options.violation > 0.0 else 1.0
-        rows = KernelConstraints.of(problem, kernel.layout, weight)
+        rows = KernelConstraints.of(saddle, kernel.layout, weight)
     if saddle is not None and saddle.tilt is not None:
         # The gradient is c, which stays, and ω times that of the game.
         tilt = kernel.layout.from_user(saddle.view.player, saddle.tilt)
@@ -315,14 +319,14 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
     return kernel_of(form, np.float32 if single else np.float64)
 
 
-def _finest(problem: ConstrainedNash, options: Options) -> float:
+def _finest(constraints: Sequence[Constraint], penalty: float | None, game: Game, options: Options) -> float:
     """Return the tolerance that the precision is chosen by: that of violations, as payoffs, where it takes more digits.
 
     Violations are in units of their constraints. Where payoffs are small, or a penalty is large, a tolerance may be one
     of violations that single precision does not reach.
     """
-    linear = [one for one in problem.constraints if isinstance(one, LinearConstraint)]
+    linear = [one for one in constraints if isinstance(one, LinearConstraint)]
     largest = max((float(np.abs(one.coefficients).max(initial=0.0)) for one in linear), default=0.0)
     # Payoffs that a unit of violation counts as.
-    price = options.tol / (options.violation or 1.0) if problem.penalty is None else float(problem.penalty)
-    return options.tol / max(1.0, price * largest / problem.game.sequence_form.payoff_scale)
+    worth = options.tol / (options.violation or 1.0) if penalty is None else penalty
+    return options.tol / max(1.0, worth * largest / game.sequence_form.payoff_scale)

@@ -131,7 +131,7 @@ class PrunedProblem:
             left = [one for one in self.original.of_player(player) if one.name in outcome.multipliers]
             weights = [max(0.0, outcome.multipliers[one.name]) for one in left]
             tilt, _ = weighted_minorant(left, weights, played[player], {})
-            multipliers |= prices(cuts, PlayerView(game, player).paid(played[1 - player]) - tilt)
+            multipliers |= prices(cuts, PlayerView(game, player).own_gradient(played[1 - player]) - tilt)
         return replace(
             outcome,
             plans=plans,

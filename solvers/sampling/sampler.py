@@ -182,45 +182,6 @@ class Sampler:
         """
         self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
 
-    def sampled_regrets(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> Floats:
-        """Return the mean of a player's sampled instantaneous regrets while all policies stay as they are.
-
-        Parameters
-        ----------
-        state : SamplerState
-            Its random numbers and baselines go on, its regrets and averages stay; ``samples`` iterations are counted.
-        rule : SamplingRule
-        player : int
-        samples : int
-            Walks to average over.
-
-        Returns
-        -------
-        ndarray of float64, shape (num_positions,)
-            In expectation the counterfactual regrets π₋ᵢ(I) (u(I, a) − u(I)) of the current policies.
-        """
-        return self._sampled(state, rule, player, samples)[0]
-
-    def sampled_visits(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> Floats:
-        """Return how often a player's walks came to its infosets, while all policies stay as they are.
-
-        The state needs a preference, which is what counts visits.
-
-        Returns
-        -------
-        ndarray of float64, shape (num_positions,)
-            At each infoset's first sequence a number whose expectation is π₋ᵢ(I): outcome sampling counts a visit as
-            the reciprocal of the probability that the player's own sampling came there.
-        """
-        return self._sampled(state, rule, player, samples)[1]
-
-    def _sampled(self, state: SamplerState, rule: SamplingRule, player: int, samples: int) -> tuple[Floats, Floats]:
-        target, visits = np.zeros(self.tree.num_positions), np.zeros(self.tree.num_positions)
-        arrays, unbounded = state.arrays, replace(rule, floor=-np.inf)
-        counting = arrays._replace(visits=visits) if isinstance(arrays, PreferringStateArrays) else arrays
-        self._run(SamplerState(counting), unbounded, target, samples, None, player)
-        return target / samples, visits / samples
-
     def _run(
         self,
         state: SamplerState,

@@ -370,10 +370,11 @@ class Walker:
 
     def _chosen(self, policy: list[float], uniform: float) -> int:
         """Return a random action: of a policy, mixed with so much of the uniform one."""
-        number = self.numbers.random()
-        each, chosen = uniform / len(policy), 0
-        for action, weight in enumerate(policy):
-            probability = weight * (1.0 - uniform) + each
+        number, chosen = self.numbers.random(), 0
+        if uniform:
+            each = uniform / len(policy)
+            policy = [weight * (1.0 - uniform) + each for weight in policy]
+        for action, probability in enumerate(policy):
             if probability > 0.0:
                 chosen = action  # round-off may leave something over: then it is the last that is possible
                 if number < probability:

@@ -1,12 +1,15 @@
 """What samplers estimate, found by walking a whole game over its rules; and how sure a difference is."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from treeplex import CHANCE, TERMINAL, Game
+from treeplex.solvers.sampling.kernel import PreferringStateArrays
+from treeplex.solvers.sampling.sampler import SamplerState
 
 
 class WholeWalk(NamedTuple):
@@ -70,3 +73,16 @@ def least_p_value(batches: np.ndarray, expected: np.ndarray) -> float:
     np.testing.assert_allclose(batches.mean(axis=0)[same], expected[same], atol=1e-12)
     t = np.abs(batches.mean(axis=0) - expected)[~same] / error[~same]
     return float(2 * stats.t.sf(t, len(batches) - 1).min() * len(t))
+
+
+def sampled(sampler, state, rule, player: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of a player's sampled regrets and of its visits to infosets, all policies staying as they are.
+
+    The state's random numbers and baselines go on, its regrets and averages stay. In expectation the regrets are
+    π₋ᵢ(I) (u(I, a) − u(I)), and visits, at the first sequence of each infoset, π₋ᵢ(I); they need a preference to count.
+    """
+    target, visits = np.zeros(sampler.tree.num_positions), np.zeros(sampler.tree.num_positions)
+    arrays = state.arrays
+    counting = arrays._replace(visits=visits) if isinstance(arrays, PreferringStateArrays) else arrays
+    sampler._run(SamplerState(counting), replace(rule, floor=-np.inf), target, samples, None, player)
+    return target / samples, visits / samples

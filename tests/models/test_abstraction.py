@@ -241,7 +241,7 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
         ("J-.QK/pair.nopair", "unknown rank ''"),
         ("JQ+.K/pair.nopair", "unknown rank ''"),
         ("JQ.K/pair", "the second round has pair alone, expected pair.nopair"),
-        ("JQ.K/nopair", "nopair stands beside pair alone"),
+        ("JQ.K/nopair", "nopair goes with pair alone"),
         ("JQ.K/par.nopair", r"did you mean pair\?"),
         ("JQ.K/pair.nopiar", r"did you mean nopair\?"),
         ("JQ.K/pair.pair", "the second round has pair twice"),

@@ -36,7 +36,7 @@ def test_every_family_says_what_it_is(family):
     assert family.summary
     assert "\n" not in family.summary
     assert family.citation
-    assert all(each.description and each.shown and each.expected for each in family.parameters)
+    assert all(each.about.description and each.shown and each.expected for each in family.parameters)
     game = load_game(family.name)
     assert isinstance(game, Game)
     assert (game.name, game.spec, game.citation) == (family.name, family.name, family.citation)

@@ -536,7 +536,7 @@ print(Game.from_tree(graph).fingerprint, load_game("kuhn").fingerprint, load_gam
             check=True,
             env=os.environ | {"PYTHONHASHSEED": seed},
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(found) == 1
     assert load_game("kuhn").fingerprint in found.pop()

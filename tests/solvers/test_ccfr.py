@@ -113,7 +113,7 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, optimism, cap):
             constraints.append(LinearConstraint(player, terms, -0.05, f"{player}/{number}"))
     problem = ConstrainedNash(game, constraints, penalty=None if cap == np.inf else cap)
     kernel = kernel_of(game.sequence_form)
-    rows = KernelConstraints.of(problem, kernel.layout)
+    rows = KernelConstraints.of(problem.canonical, kernel.layout)
     state = kernel.initial_state(rows)
     # The loop's steps are in units of the largest payoff and of rows; here one step size is for all.
     for row in range(4):

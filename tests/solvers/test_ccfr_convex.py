@@ -209,7 +209,7 @@ def test_the_compiled_loop_does_what_the_definition_says(spec, tangents, optimis
         ],
     )
     kernel = kernel_of(game.sequence_form)
-    rows = KernelConstraints.of(problem, kernel.layout)
+    rows = KernelConstraints.of(problem.canonical, kernel.layout)
     state = kernel.initial_state(rows)
     step, iterations = 0.2, 30
     for _ in range(3):  # splitting a run changes nothing

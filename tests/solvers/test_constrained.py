@@ -369,8 +369,14 @@ def test_bounds_are_moved_by_name():
     assert solve(problem.with_bound("king", 1)).objective == pytest.approx(
         solve(ConstrainedNash(KUHN, [bet("J_", at_least=0.3)])).objective
     )
+    plan = KUHN.plan(0)
+    at_least = ConstrainedNash(KUHN, {"jack": plan[bet("J_", at_least=0).indices[0]] >= 0.3})
+    assert solve(at_least.with_bound("jack", 0.5)).objective == pytest.approx(-1 / 9)
+    both_sides = ConstrainedNash(KUHN, {"more": plan[1] <= plan[2]})
+    with pytest.raises(InvalidConstraintError, match="constant on one side"):
+        both_sides.with_bound("more", 0.2)
     deep = ConstrainedNash(KUHN, [bet("J_pb", at_most=0.1, name="deep")])
-    with pytest.raises(InvalidConstraintError, match="multiplies the reach"):
+    with pytest.raises(InvalidConstraintError, match="cannot be moved"):
         deep.with_bound("deep", 0.2)
     with pytest.raises(InvalidConstraintError, match="constrained has no constraint 'kin'"):
         problem.with_bound("kin", 0.2)

@@ -27,6 +27,7 @@ from treeplex import (
 )
 from treeplex.models.problems import RobustResponse
 from treeplex.models.saddle import SAFETY
+from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 GAMES = ["kuhn", "leduc:merge_suits=true", "liars_dice", "transit:width=2"]
@@ -102,6 +103,15 @@ def test_a_profile_starts_a_run():
         exact = solve(problem)
         found = solve(problem, "cfr+", tol=1e-3, start=exact.profile)
         assert found.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_the_stake_is_raised_whatever_the_unit_of_payoffs(unit):
+    payoffs = unit * np.array([[1.0, -1.0, 100.0], [-1.0, 1.0, 0.0]])
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(payoffs))
+    model = Strategy.from_behaviour(game, 1, [1.0, 0.0, 0.0, 1.0])
+    found = agrees(EpsilonSafeResponse(game, model, epsilon=0.01 * unit), "pcfr+", 1e-4, max_iterations=20_000)
+    assert found.multipliers[SAFETY] == pytest.approx(50.0, rel=0.02)
 
 
 @given(trees(), st.integers(0, 1), st.floats(0.0, 0.5), st.integers(0, 2**32 - 1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import either
 from random_flows import random_factor, random_flow, random_walk
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
@@ -82,7 +83,7 @@ def random_form(rng, kind):
 @pytest.mark.parametrize("algorithm", RULES)
 @pytest.mark.parametrize("kind", ["factors", "walks", "matrices", "general sum", "flow and tree"])
 def test_plans_on_flows_are_those_of_the_reference(kind, algorithm, alternating):
-    for seed in range(5):
+    for seed in range(either(2, 5)):
         form = random_form(np.random.default_rng(seed), kind)
         rule = RULES[algorithm]
         kernel = Kernel(build_layout(form))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from random_trees import Chance, Decision, Leaf, seeded_tree, to_game, trees
-from whole_walks import least_p_value, whole_walk
+from whole_walks import least_p_value, sampled, whole_walk
 
 from treeplex import (
     CHANCE,
@@ -55,7 +55,7 @@ def test_sampled_regrets_are_unbiased(game, rule):
     sampler, state = sampler_at_a_mixed_policy(game, rule)
     policies = sampler.policies(state)
     for player in range(game.num_players):
-        batches = np.array([sampler.sampled_regrets(state, rule, player, 1000) for _ in range(100)])
+        batches = np.array([sampled(sampler, state, rule, player, 1000)[0] for _ in range(100)])
         expected = whole_walk(game, policies, player).regrets
         own = batches[:, sampler.tree.bases[player] : sampler.tree.bases[player + 1]]
         assert least_p_value(own, expected) > FALSE_ALARMS / game.num_players
@@ -70,7 +70,7 @@ def test_sampled_regrets_of_leduc_are_unbiased_in_twenty_directions(rule):
     policies = sampler.policies(state)
     directions = np.random.default_rng(1).choice([-1.0, 1.0], (20, sampler.tree.num_positions))
     for player in range(2):
-        batches = np.array([sampler.sampled_regrets(state, rule, player, 2000) for _ in range(50)])
+        batches = np.array([sampled(sampler, state, rule, player, 2000)[0] for _ in range(50)])
         regrets = whole_walk(LEDUC, policies, player).regrets
         start, stop = sampler.tree.bases[player : player + 2]
         expected = directions[:, start:stop] @ regrets
@@ -79,7 +79,7 @@ def test_sampled_regrets_of_leduc_are_unbiased_in_twenty_directions(rule):
 
 def test_a_wrong_regret_is_found_to_be_biased():
     sampler, state = sampler_at_a_mixed_policy(KUHN, SamplingRule())
-    batches = np.array([sampler.sampled_regrets(state, SamplingRule(), 0, 1000) for _ in range(100)])
+    batches = np.array([sampled(sampler, state, SamplingRule(), 0, 1000)[0] for _ in range(100)])
     expected = whole_walk(KUHN, sampler.policies(state), 0).regrets
     assert least_p_value(batches[:, 1:13], expected[1:] + 0.02) < FALSE_ALARMS
 
@@ -89,8 +89,8 @@ def test_baselines_take_out_noise():
     for name in list(RULES)[1:]:
         rule = RULES[name]
         sampler, state = sampler_at_a_mixed_policy(THREE, rule)
-        sampler.sampled_regrets(state, rule, 0, 10_000)  # they learn
-        batches = np.array([sampler.sampled_regrets(state, rule, 0, 100) for _ in range(300)])
+        sampled(sampler, state, rule, 0, 10_000)  # they learn
+        batches = np.array([sampled(sampler, state, rule, 0, 100)[0] for _ in range(300)])
         spread[name] = batches.var(axis=0).sum()
     assert spread["outcome with baselines"] < 0.7 * spread["outcome"]
     assert spread["outcome with baselines by history"] < 0.7 * spread["outcome with baselines"]

@@ -6,7 +6,7 @@ from effort import thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
-from whole_walks import least_p_value, whole_walk
+from whole_walks import least_p_value, sampled, whole_walk
 
 from treeplex import Nash, Prefer, Status, UnknownMethodError, exploitability, load_game, nash_conv, solve
 from treeplex.seqform.errors import InvalidPreferenceError
@@ -94,7 +94,7 @@ def test_visits_estimate_how_often_the_others_allow_an_infoset(game, rule):
     policies = sampler.policies(state)
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
         firsts = sampler.tree.bases[player] + treeplex.offsets[:-1]
-        batches = np.array([sampler.sampled_visits(state, rule, player, 1000)[firsts] for _ in range(100)])
+        batches = np.array([sampled(sampler, state, rule, player, 1000)[1][firsts] for _ in range(100)])
         expected = whole_walk(game, policies, player).by_others
         assert least_p_value(batches, expected) > FALSE_ALARMS / game.num_players
     assert not state.arrays.counts.any()

@@ -213,7 +213,7 @@ def test_steps_with_queries_of_500_iterations_are_within_their_measured_error(sp
 @pytest.mark.parametrize("gadget", list(GADGETS))
 def test_value_functions_stand_below_any_gadget(gadget, along):
     check_steps(KUHN, 0.5, 100, CFRValue(50), 2e-3, gadget=gadget, along=along)
-    if along == "levels":
+    if along == "levels" and gadget in some(GADGETS, 3):
         check_steps(LEDUC, 0.5, 50, CFRValue(10), 4e-3, gadget=gadget)
 
 
