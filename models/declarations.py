@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from ..seqform.parameters import About
 
-#: What can be said of problems in words, in the order in which it is said.
+#: The options that describe a problem, in display order.
 WORDS: Mapping[str, About] = {
     "constrain": About(
         "constraint TERM+… <= NUMBER, also >= and ==, and 'as NAME' after it, where TERM is a functional of the game "
