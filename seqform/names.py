@@ -1,4 +1,4 @@
-"""What infosets, sequences and actions are called in text: ``SEAT/INFOSET:ACTION``."""
+"""Names of infosets, sequences and actions in text, ``SEAT/INFOSET:ACTION``; see "Spellings of a label" in the docs."""
 
 import json
 from collections.abc import Hashable, Iterable

@@ -175,7 +175,7 @@ class Solution:
     build_seconds : float
     history : History
     multipliers : mapping of str to float
-        By constraint; the objective's gain per unit of loosening.
+        By constraint, at least 0: what the constraint's own player gains per unit by which f(x) ≤ 0 is loosened.
     state : object
         What the method needs to go on where it stopped, for ``solve(…, start=solution)``; ``None`` if it cannot.
     exact : ExactAnswer, optional

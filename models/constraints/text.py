@@ -1,4 +1,4 @@
-"""Constraints and linear functionals as text, as the command line takes them."""
+"""Parses constraints and linear functionals given as text, for the command line and in Python."""
 
 import difflib
 import re

@@ -78,7 +78,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     p : float
         Confidence that the opponent follows one of the models, from 0 to 1.
     game_value : float, optional
-        The value of the game to the player who responds, for the exploitability; found if it is not given.
+        The value of the game to the player who responds, for the exploitability; found if not given.
 
     Raises
     ------

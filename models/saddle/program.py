@@ -197,7 +197,7 @@ class Saddle:
         return Bounds(value + zero, lower + zero, upper, violations)
 
     def _gradient(self, other: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return c + ω M y + κ M y_s, and −κ f; y stands for y_s where that is not given."""
+        """Return c + ω M y + κ M y_s, and −κ f; y is used as y_s if that is not given."""
         view = self.view
         zero = view.number(0)
         floor_price = zero if self.floor is None else max(zero, multipliers.get(SAFETY, zero))

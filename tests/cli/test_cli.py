@@ -628,9 +628,10 @@ def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bank.SUITES, "quick", SMALL)
 
 
-def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:
-    from treeplex.validation import compare_with_value
+compare_with_value = suites.compare_with_value
 
+
+def compare_with_wrong_value(solution: object, value: float, tolerance: float, digits: float) -> object:
     return compare_with_value(solution, value + 0.01, tolerance, digits)
 
 

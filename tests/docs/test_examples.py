@@ -12,6 +12,7 @@ import pytest
 from effort import thorough
 
 from treeplex import families, load_game
+from treeplex.cli.application import COMMANDS
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -53,6 +54,12 @@ def test_own_game_bluffs_one_queen_in_three(method: str) -> None:
     assert queen is not None
     assert float(value[1]) == pytest.approx(1 / 3, abs=1e-3)
     assert float(queen[2]) == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_the_table_of_commands_is_complete() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `treeplex (\w+)", page, re.MULTILINE)
+    assert listed == [command.__name__ for command in COMMANDS]
 
 
 def rows_of(text: str) -> dict[str, str]:
