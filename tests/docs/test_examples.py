@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from effort import thorough
 
 from treeplex import families, load_game
 from treeplex.cli.application import COMMANDS
@@ -32,7 +33,7 @@ def test_every_example_is_short_and_tested() -> None:
     assert all(len(example.read_text(encoding="utf-8").splitlines()) < 60 for example in examples)
 
 
-@pytest.mark.parametrize("name", ["convergence.svg", "convergence.png"])
+@pytest.mark.parametrize("name", ["convergence.svg", pytest.param("convergence.png", marks=thorough)])
 def test_convergence_draws_the_four_methods(name: str, tmp_path: Path) -> None:
     printed = run_example("convergence.py", "--game", "kuhn", "--iterations", "50", "--out", str(tmp_path / name))
     assert [line.split()[0] for line in printed.splitlines()] == ["cfr", "cfr+", "dcfr", "pcfr+"]
