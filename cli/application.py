@@ -83,7 +83,7 @@ def treeplex(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Solve extensive-form games, exactly or iteratively, with a proof of how good every answer is."""
+    """Solve extensive-form games, exactly or iteratively, and prove how good the answer is."""
 
 
 COMMANDS = (games, info, solve, style, sample, play, fit, validate, reproduce, export)

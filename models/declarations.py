@@ -9,11 +9,16 @@ from typing import Annotated, Any, Literal
 
 from ..seqform.parameters import About
 
+#: The terms of a constraint or of a style, beside the names of the game's functionals.
+TERMS = (
+    "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), ACTION@first, ACTION@all or ACTION@INFOSET"
+)
+
 #: The options that describe a problem, in display order.
 WORDS: Mapping[str, About] = {
     "constrain": About(
         "constraint TERM+… <= NUMBER, also >= and ==, and 'as NAME' after it, where TERM is a functional of the game "
-        "(risk), SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION) or reach(SEAT/INFOSET); may be repeated",
+        f"(risk), {TERMS}; may be repeated",
         form="C",
         alias="constrain",
         many=True,

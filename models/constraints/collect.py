@@ -168,17 +168,16 @@ def _parts(constraint: "cp.Constraint", title: str) -> "list[tuple[str, cp.Expre
     from cvxpy.constraints.nonpos import Inequality, NonNeg, NonPos
     from cvxpy.constraints.zero import Equality, Zero
 
-    expression = constraint.expr
     if isinstance(constraint, Inequality):
         left, right = constraint.args
         sense: Sense | None = "<=" if right.is_constant() else ">=" if left.is_constant() else None
-        return [("", expression, sense)]
+        return [("", constraint.expr, sense)]
     if isinstance(constraint, NonPos):
-        return [("", expression, "<=")]
+        return [("", constraint.expr, "<=")]
     if isinstance(constraint, NonNeg):
-        return [("", -expression, ">=")]
+        return [("", -constraint.expr, ">=")]
     if isinstance(constraint, Equality | Zero):
-        return [(" (at most)", expression, "<="), (" (at least)", -expression, ">=")]
+        return [(" (at most)", constraint.expr, "<="), (" (at least)", -constraint.expr, ">=")]
     raise _wrong(
         title,
         f"is a {type(constraint).__name__}, expected <=, >= or == between expressions, such as cvxpy.norm(…) <= 0.5",

@@ -18,6 +18,7 @@ from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
+from ..declarations import TERMS
 from .builders import behaviour_terms, constant_reach
 from .constraint import LinearConstraint, Sense
 from .tokens import SYMBOLS, Token, Tokens, pattern_of
@@ -153,10 +154,8 @@ class Term:
 
 _Thing = TypeVar("_Thing")
 
+
 #: What a term may be, for messages.
-_TERMS = "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), ACTION@first, ACTION@all"
-
-
 class TermReader(Tokens):
     """Reads a text about a game.
 
@@ -193,7 +192,7 @@ class TermReader(Tokens):
 
     def _read_term(self) -> Term:
         start = self.peek().start
-        head = self.take_label(f"a term: {_TERMS} or a functional of the game")
+        head = self.take_label(f"a term: {TERMS} or a functional of the game")
         if head.kind == "word" and head.text in ("plan", "reach") and self.take_if("("):
             player = self._read_seat(self.take_label("a seat, 0 or 1"))
             infoset = self._infoset(player, self.take_label("the label of an infoset"))
@@ -221,7 +220,7 @@ class TermReader(Tokens):
             raise self.error(
                 head.start,
                 f"{self._game.spec} names no functional {shown(head.text, 60)}{_hint(head.text, functionals)}; "
-                f"expected one of its functionals ({names}), {_TERMS}",
+                f"expected one of its functionals ({names}), {TERMS}",
             )
         functional = functionals[head.text]
         return Term(functional.player, start, functional=functional)
