@@ -9,8 +9,10 @@ import io
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+from effort import either, thorough
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
@@ -74,6 +76,19 @@ def text_of(stream: io.TextIOWrapper) -> str:
     return stream.buffer.getvalue().decode("utf-8")
 
 
+#: Commands that take as long as many pages do; ``tests/validation`` runs what they run, in small.
+WHOLE_SUITES = ("treeplex validate",)
+#: Pages whose snippets solve larger games, in seconds each.
+LONG_PAGES = (
+    "docs/how-to/files-and-pictures.md",
+    "docs/how-to/games-too-large-to-enumerate.md",
+    "docs/how-to/make-a-bot-in-a-style.md",
+    "docs/how-to/put-a-risk-limit-on-a-strategy.md",
+    "docs/theory/responses.md",
+    "docs/theory/sensitivity.md",
+)
+
+
 def run_console(example: Example) -> str | None:
     """Run the commands ``$ treeplex …`` of a block and compare what they print with what is shown, if anything is.
 
@@ -87,7 +102,7 @@ def run_console(example: Example) -> str | None:
         elif commands:
             commands[-1][1].append(line)
     for command, shown in commands:
-        if not command.startswith("treeplex "):
+        if not command.startswith("treeplex ") or command in either(WHOLE_SUITES, ()):
             continue
         printed, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
@@ -116,7 +131,13 @@ SNIPPETS = Sybil(
 )
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(REPOSITORY).as_posix())
+def cases() -> list[Any]:
+    """List the pages by their paths; long ones run under the profile "thorough" alone."""
+    named = {page.relative_to(REPOSITORY).as_posix(): page for page in pages()}
+    return [pytest.param(page, id=path, marks=[thorough] if path in LONG_PAGES else []) for path, page in named.items()]
+
+
+@pytest.mark.parametrize("page", cases())
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for example in SNIPPETS.parse(page).examples():
