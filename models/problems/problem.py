@@ -364,13 +364,16 @@ class SaddleProblem(Problem):
         chosen = other if view.replies is None else view.replies.chosen(other, dual_certificate.get(REPLY))
         bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
         if self.player is None:
-            payoff = view.payoff(own, other)
+            # Without constraints both best responses are the bounds.
+            bound = saddle.has_rows
+            payoff = view.payoff(own, other) if bound else bounds.value
+            spread = view.best_case(other) - view.worst_case(own) if bound else bounds.upper - bounds.lower
             return Certificate(
                 value=(payoff, -payoff),
                 objective=bounds.value,
                 lower=bounds.lower,
                 upper=bounds.upper,
-                exploitability=(view.best_case(other) - view.worst_case(own)) / 2,
+                exploitability=spread / 2,
                 residual=view.residual(plans),
                 violations=bounds.violations,
             )

@@ -177,7 +177,9 @@ class Saddle:
             floor_reply = view.whole.made_plan(picked[SAFETY])
         elif self.floor is not None and view.replies is not None:
             floor_reply = view.whole.worst_reply(own)
-        gradient, constant = self._gradient(other, floor_reply, given)
+        free = self.weight is not None or (self.floor is not None and floor_reply is None)
+        against = view.own_gradient(other) if free else None
+        gradient, constant = self._gradient(against, floor_reply, given)
         upper = constant + min(
             view.most(gradient - slope) - offset for slope, offset in self._minorants(own, gradient, given, picked)
         )
@@ -188,7 +190,7 @@ class Saddle:
             other_values = self.other_rows.values(other)
             other_paid = self.other_rows.paid(other_values)
             upper += self.weight * other_paid
-            value += self.weight * (view.payoff(own, other) + other_paid)
+            value += self.weight * (view.number(own @ against) + other_paid)
             slope, offset = self.other_rows.minorant(given, other, picked)
             lower += self.weight * (offset - view.most_of_other(view.other_gradient(own) - slope))
             violations |= other_values
@@ -196,8 +198,8 @@ class Saddle:
             violations |= {SAFETY: self.floor - view.whole.worst_case(own)}
         return Bounds(value + zero, lower + zero, upper, violations)
 
-    def _gradient(self, other: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return c + ω M y + κ M y_s, and −κ f; y is used as y_s if that is not given."""
+    def _gradient(self, against: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return c + ω M y + κ M y_s, and −κ f, by M y; y is used as y_s if that is not given."""
         view = self.view
         zero = view.number(0)
         floor_price = zero if self.floor is None else max(zero, multipliers.get(SAFETY, zero))
@@ -208,7 +210,7 @@ class Saddle:
         elif floor_price:
             gradient = gradient + floor_price * view.whole.own_gradient(floor_reply)
         if priced:
-            gradient = gradient + priced * view.own_gradient(other)
+            gradient = gradient + priced * against
         return gradient, -floor_price * self.floor if floor_price else zero
 
     def _minorants(
