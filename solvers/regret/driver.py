@@ -279,9 +279,8 @@ class RegretStepper(Stepper):
 
     def answer(self) -> list[Floats]:
         """Return the plans that the method takes: the averages, or the last ones."""
-        return self.problem.plans(self._vector)
+        return self.problem.plans(self._vector())
 
-    @property
     def _vector(self) -> Floats:
         return self.state.arrays.plan if self._takes_last else self.kernel.average(self.state)
 

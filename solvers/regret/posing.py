@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -197,17 +197,17 @@ class PosedProblem:
         other = plans[1 - player]
         return list(self.saddle.seated(plans[player], other if self.floor is None else self.floor.reply(other)))
 
-    def floor_price(self, vector: Floats, stake: float) -> dict[str, float]:
-        """Return the price of the floor as a multiplier, if there is one."""
+    def floor_price(self, vector: Callable[[], Floats], stake: float) -> dict[str, float]:
+        """Return the price of the floor as a multiplier, if there is one; only then is the vector asked for."""
         if self.floor is None:
             return {}
-        return {SAFETY: self.floor.price(self._chosen(vector)[1 - self.floor.saddle.view.player], stake)}
+        return {SAFETY: self.floor.price(self._chosen(vector())[1 - self.floor.saddle.view.player], stake)}
 
-    def reply(self, vector: Floats) -> dict[str, Floats]:
-        """Return the plan of replies that stand for the other player's plans, as a dual certificate."""
+    def reply(self, vector: Callable[[], Floats]) -> dict[str, Floats]:
+        """Return the plan of replies that stand for the other player's plans, if any, as a dual certificate."""
         if self.saddle is None or self.saddle.view.replies is None:
             return {}
-        return {REPLY: self._chosen(vector)[1 - self.saddle.view.player]}
+        return {REPLY: self._chosen(vector())[1 - self.saddle.view.player]}
 
     def _chosen(self, vector: Floats) -> list[Floats]:
         layout = self.kernel.layout
