@@ -365,9 +365,9 @@ class SaddleProblem(Problem):
         bounds = saddle.bounds(own, chosen, multipliers, dual_certificate)
         if self.player is None:
             # Without constraints both best responses are the bounds.
-            bound = saddle.has_rows
-            payoff = view.payoff(own, other) if bound else bounds.value
-            spread = view.best_case(other) - view.worst_case(own) if bound else bounds.upper - bounds.lower
+            payoff, spread = bounds.value, bounds.upper - bounds.lower
+            if saddle.has_rows:
+                payoff, spread = view.payoff(own, other), view.best_case(other) - view.worst_case(own)
             return Certificate(
                 value=(payoff, -payoff),
                 objective=bounds.value,

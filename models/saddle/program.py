@@ -49,10 +49,10 @@ class Saddle:
         max over x in X of  c · x + ω · min over y in Y of [xᵀ M y + paid(y)] − paid(x)
         subject to          rows on x, rows on y, and min over all plans y_s of xᵀ M y_s ≥ f,
 
-    where rows are f_i(x) ≤ 0 and h_j(y) ≤ 0, convex, and hard or soft; for soft rows a player pays the price times the
-    sum of its violations, or times the largest. Let x and y be plans in X and Y, y_s any plan, κ, λ, μ ≥ 0; where rows
-    are soft, each multiplier is at most the price if the sum is paid for, and their sum is at most the price if the
-    largest is. Then
+    where rows are f_i(x) ≤ 0 and h_j(y) ≤ 0, convex, and hard or soft; for soft rows a player pays the penalty times
+    the sum of its violations, or times the largest. Let x and y be plans in X and Y, y_s any plan, κ, λ, μ ≥ 0; where
+    rows are soft, each multiplier is at most the penalty if the sum is paid for, and their sum is at most the penalty
+    if the largest is. Then
 
         upper = max over x' in X of [x' · (c + ω M y + κ M y_s) − Σ λ_i f_i(x')] − κ f + ω paid(y),
         lower = c · x + ω · min over y' in Y of [xᵀ M y' + Σ μ_j h_j(y')] − paid(x)

@@ -1,4 +1,4 @@
-"""The constraints of one player in a saddle program: hard, or soft at a price."""
+"""The constraints of one player in a saddle program: hard, or soft at a penalty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
