@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
-from .errors import GameTooLargeError, InvalidStrategyError, MissingExtraError, one_line, shown
+from .errors import InvalidStrategyError, MissingExtraError, one_line, shown
 from .game import Game, sequence_form_of
-from .interchange.files import read_archive, reason_of, write_archive
+from .interchange.files import read_archive, reason_of, refusing_damaged, write_archive
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 
@@ -443,7 +443,7 @@ def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
     form = sequence_form_of(game)
     named = one_line(str(path))
-    try:
+    with refusing_damaged(path, "is not a strategy file, or a damaged one", InvalidStrategyError):
         metadata, vectors = read_archive(path)
         if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
             raise InvalidStrategyError(
@@ -452,16 +452,6 @@ def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
             )
         name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
         found = {int(player): vectors[f"behaviour_{player}"] for player in metadata["players"]}
-    except FileNotFoundError:
-        raise InvalidStrategyError(f"{named}: no such file") from None
-    except GameTooLargeError as error:
-        raise GameTooLargeError(f"{named}: {error}") from None
-    except InvalidStrategyError:
-        raise
-    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise InvalidStrategyError(
-            f"{named} is not a strategy file, or a damaged one: {one_line(str(error))}"
-        ) from None
     if fingerprint != form.fingerprint:
         raise InvalidStrategyError(
             f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "

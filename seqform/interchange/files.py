@@ -212,6 +212,36 @@ def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise GameFileError(f"{one_line(os.fspath(path))}: it cannot be written: {reason_of(error)}") from None
 
 
+@contextlib.contextmanager
+def refusing_damaged(path: object, what: str, refusal: type[ValueError]) -> Iterator[None]:
+    """Turn the failure to read an archive into one line.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        What is wrong with a file that cannot be read, such as ``is not a strategy file, or a damaged one``.
+    refusal : type of exception
+        Those of this type pass.
+
+    Raises
+    ------
+    GameTooLargeError
+        If the file may take more memory than the budget.
+    """
+    named = one_line(str(path))
+    try:
+        yield
+    except FileNotFoundError:
+        raise refusal(f"{named}: no such file") from None
+    except GameTooLargeError as error:
+        raise GameTooLargeError(f"{named}: {error}") from None
+    except refusal:
+        raise
+    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+        raise refusal(f"{named} {what}: {one_line(str(error))}") from None
+
+
 def reason_of(error: Exception) -> str:
     """Return the system's reason for a failed read or write, in one line."""
     return one_line((getattr(error, "strerror", None) or str(error)).lower())

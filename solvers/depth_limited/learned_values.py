@@ -25,7 +25,7 @@ from ...seqform.errors import (
     shown,
 )
 from ...seqform.game import Game
-from ...seqform.interchange.files import read_archive, write_archive
+from ...seqform.interchange.files import read_archive, refusing_damaged, write_archive
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
@@ -330,7 +330,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     """
     where = one_line(str(path))
     kinds = {kind.name: kind for kind in (LinearValue, NetworkValue)}
-    try:
+    with refusing_damaged(path, "does not hold a value function", GameFileError):
         metadata, arrays = read_archive(path)
         kind, states = kinds[metadata["kind"]], [int(state) for state in metadata["states"]]
         errors = [float(metadata[name]) for name in ("mean_error", "worst_error", "label_error")]
@@ -339,10 +339,6 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
             for state in states
         }
         fingerprint = metadata["game"]
-    except FileNotFoundError:
-        raise GameFileError(f"{where}: no such file") from None
-    except Exception as error:
-        raise GameFileError(f"{where} does not hold a value function: {one_line(str(error))}") from None
     if fingerprint != game.fingerprint:
         raise InvalidGameError(f"{where} is a value function of another game than {game.spec}")
     return kind(game, parameters, *errors)

@@ -15,7 +15,6 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, in_words, resident_memory
 from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
-    GameTooLargeError,
     InvalidGameError,
     InvalidStrategyError,
     UnknownMethodError,
@@ -24,7 +23,7 @@ from ...seqform.errors import (
 )
 from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
-from ...seqform.interchange.files import naming, read_archive, refusing_unwritable, write_archive
+from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ...seqform.rules import Rules
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
@@ -297,7 +296,7 @@ class StreamedMCCFR:
             If it may take more memory than the budget for building a game.
         """
         sampler, named = cls(game, method, memory=memory), one_line(str(path))
-        try:
+        with refusing_damaged(path, "is not the file of a run, or damaged", InvalidStrategyError):
             metadata, arrays = read_archive(str(path))
             for key, value in sampler._identity.items():
                 if metadata.get(key) != value:
@@ -312,16 +311,6 @@ class StreamedMCCFR:
             sampler._turn = int(metadata["turn"]) % sampler.num_players
             sampler._walker.turns[:] = [float(each) for each in metadata["turns"]]
             sampler._walker.numbers.state = int(metadata["random_state"]) % 2**64
-        except FileNotFoundError:
-            raise InvalidStrategyError(f"{named}: no such file") from None
-        except GameTooLargeError as error:
-            raise GameTooLargeError(f"{named}: {error}") from None
-        except InvalidStrategyError:
-            raise
-        except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-            raise InvalidStrategyError(
-                f"{named} is not the file of a run, or damaged: {one_line(str(error))}"
-            ) from None
         return sampler
 
     def _write(self) -> None:
