@@ -4,14 +4,16 @@
 
 VENV ?= .venv
 PYTHON ?=
+# How many times as many cases `make soak` tries as `make test` does.
+SOAK ?= 1000
 # More arguments for `treeplex validate`, pytest or sphinx, e.g. `make validate ARGS="--suite full"`.
 ARGS ?=
 
 # -P: the checkout itself is never on the import path, so that what is tested is what is installed.
 PY := $(VENV)/bin/python -P
 PIP := $(PY) -m pip --disable-pip-version-check
-# Each worker takes a half of the files, and then what the other has left: the fixtures of a file are made once.
-PYTEST := $(PY) -m pytest -n auto --dist worksteal
+# A file runs in one worker: its fixtures are made once.
+PYTEST := $(PY) -m pytest -n auto --dist loadfile
 STAMPS := $(VENV)/.treeplex
 # Bytecode is kept, even where the environment says otherwise: pytest would rewrite every file of tests in every worker.
 export PYTHONDONTWRITEBYTECODE :=
@@ -24,7 +26,7 @@ SOURCES := pyproject.toml __init__.py __init__.pyi __main__.py py.typed $(shell 
 .DELETE_ON_ERROR:
 # Installs share one environment, and checks one terminal: nothing here may run at once, whatever `make -j` says.
 .NOTPARALLEL:
-.PHONY: help validate test test-slow lint types docs bench format develop clean
+.PHONY: help validate test test-slow soak lint types docs bench format wheel develop clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1	/p' Makefile | expand -t 12
@@ -38,6 +40,10 @@ test: lint types  ## lint, types, and the tests that are not marked slow
 test-slow: lint types  ## the same with the slow tests
 	$(PYTEST) $(ARGS)
 
+soak: export TREEPLEX_SOAK := $(SOAK)
+soak: $(STAMPS)/test $(STAMPS)/package  ## the randomised tests at length, for hours; seeds and times are printed at the end
+	$(PYTEST) -m soak --timeout 0 -rP $(ARGS)
+
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -48,7 +54,7 @@ types: $(STAMPS)/test $(STAMPS)/package
 
 docs: $(STAMPS)/docs $(STAMPS)/package  ## the documentation, in docs/_build/html; a warning is an error
 	@rm -rf docs/reference/generated
-	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
+	$(PY) -m sphinx -W --keep-going -j auto -b html docs docs/_build/html $(ARGS)
 
 bench: $(STAMPS)/benchmarks $(STAMPS)/package  ## time the library, and the other implementations
 	$(PY) -m pytest benchmarks $(ARGS)
@@ -56,6 +62,14 @@ bench: $(STAMPS)/benchmarks $(STAMPS)/package  ## time the library, and the othe
 format: $(STAMPS)/test  ## put the sources in order
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+# From what is committed, with its time and the same permissions; the tools that build are those of the environment.
+wheel: $(STAMPS)/build  ## a wheel in dist, byte for byte the same wherever this commit is built with the same setuptools
+	@rm -rf build/source
+	@mkdir -p build/source
+	umask 022; git archive HEAD | tar -x -C build/source; \
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./build/source
+	@rm -rf build
 
 # Undone by the next `make test`, which checks the package as users get it.
 develop: $(STAMPS)/test  ## install the checkout itself, so that edits count at once

@@ -9,7 +9,7 @@ import lazy_loader
 # By its full name: pytest imports this file on its own where the checkout's folder is no package name.
 from treeplex.seqform.deprecation import deprecated_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The public names stand in __init__.pyi, which type checkers read too.
 _find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -27,6 +27,7 @@ __getattr__ = deprecated_names(
         "ExternalSamplingMCCFR": "treeplex.solvers.ExternalSamplingMCCFR",
         "GameSize": "treeplex.seqform.GameSize",
         "KLDistance": "treeplex.models.distances.KLDistance",
+        "LBR": "treeplex.models.problems.LBR",
         "L1Distance": "treeplex.models.distances.L1Distance",
         "L2Distance": "treeplex.models.distances.L2Distance",
         "LinearValue": "treeplex.solvers.LinearValue",
@@ -43,6 +44,7 @@ __getattr__ = deprecated_names(
         "cce_gap": "treeplex.seqform.cce_gap",
         "counter_profile": "treeplex.solvers.counter_profile",
         "encounter": "treeplex.solvers.encounter",
+        "frequency_model": "treeplex.models.observations.frequency_model",
         "streamed_gain": "treeplex.solvers.streamed_gain",
         "streamed_payoffs": "treeplex.solvers.streamed_payoffs",
         "style_efficiency": "treeplex.solvers.style_efficiency",

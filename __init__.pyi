@@ -2,9 +2,9 @@
 
 from .models.games import families as families
 from .models.games import load_game as load_game
+from .models.games import register_game as register_game
 from .models.observations import Observations as Observations
 from .models.observations import OpponentModel as OpponentModel
-from .models.observations import frequency_model as frequency_model
 from .models.play import read_play_log as read_play_log
 from .models.play import simulate as simulate
 from .models.play import write_play_log as write_play_log
@@ -12,7 +12,6 @@ from .models.preferences import Prefer as Prefer
 from .models.problems import CDBR as CDBR
 from .models.problems import CDBRNE as CDBRNE
 from .models.problems import CDRNR as CDRNR
-from .models.problems import LBR as LBR
 from .models.problems import SES as SES
 from .models.problems import BestNash as BestNash
 from .models.problems import BestResponse as BestResponse
@@ -22,6 +21,8 @@ from .models.problems import EpsilonSafeResponse as EpsilonSafeResponse
 from .models.problems import EpsilonSafeStyle as EpsilonSafeStyle
 from .models.problems import Nash as Nash
 from .models.problems import RestrictedNash as RestrictedNash
+from .models.problems import register_problem as register_problem
+from .seqform.errors import CheckpointError as CheckpointError
 from .seqform.errors import GameFileError as GameFileError
 from .seqform.errors import GameTooLargeError as GameTooLargeError
 from .seqform.errors import ImperfectRecallError as ImperfectRecallError
@@ -33,6 +34,7 @@ from .seqform.errors import InvalidStrategyError as InvalidStrategyError
 from .seqform.errors import MissingExtraError as MissingExtraError
 from .seqform.errors import PlayLogError as PlayLogError
 from .seqform.errors import SolverError as SolverError
+from .seqform.errors import TimeLimitError as TimeLimitError
 from .seqform.errors import TreeplexError as TreeplexError
 from .seqform.errors import UnknownGameError as UnknownGameError
 from .seqform.errors import UnknownMethodError as UnknownMethodError
@@ -60,12 +62,14 @@ from .solvers import CFR as CFR
 from .solvers import CVXPY as CVXPY
 from .solvers import DCFR as DCFR
 from .solvers import CFRPlus as CFRPlus
+from .solvers import Checkpoint as Checkpoint
 from .solvers import HiGHS as HiGHS
 from .solvers import PCFRPlus as PCFRPlus
 from .solvers import PrefCFR as PrefCFR
 from .solvers import Rational as Rational
 from .solvers import Solution as Solution
 from .solvers import Status as Status
+from .solvers import register_method as register_method
 from .solvers.depth_limited.agent import Agent as Agent
 from .solvers.opponents.counter_strategies import counter_strategy as counter_strategy
 from .solvers.parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
@@ -75,5 +79,6 @@ from .solvers.sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .solvers.solve import solve as solve
 from .solvers.style.targets import reach_style as reach_style
 from .solvers.style.targets import style_range as style_range
+from .validation.sweeps import sweep as sweep
 
 __version__: str

@@ -1,14 +1,16 @@
 """The command ``treeplex``: one file a command, and what they share.
 
 Exit statuses are 0; 1 if a check failed, a model is infeasible or a result does not prove what its method claims; 2 for
-bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C; 141 if whoever reads
-standard output has gone.
+bad input, with one line on standard error and nothing on standard output; 130 after Ctrl-C, 129, 131 and 143 after HUP,
+QUIT and TERM; 141 if whoever reads standard output has gone.
 """
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .errors import (
     CommandLineError,
@@ -18,9 +20,14 @@ from .errors import (
     deferring_interrupts,
     describe,
     forget_interrupts,
+    heeding_signals,
     is_full,
     print_error,
+    print_note,
 )
+
+if TYPE_CHECKING:
+    from .limits import Keeper
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,10 +52,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal that cannot show a character shows a question mark.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    with heeding_signals() as came:
+        status = _kept(argv)
+    return 128 + came[-1] if status == ExitStatus.INTERRUPTED and came else status
+
+
+def _kept(argv: Sequence[str] | None) -> int:
+    """Run a command within its limits."""
+    from .limits import kept
+
+    with kept(may_exit=argv is None) as keeper:
+        return _ended(list(sys.argv[1:] if argv is None else argv), keeper)
+
+
+def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
+    """Run a command, and turn whatever ends it into an exit status."""
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
+        if keeper is not None and keeper.reached:
+            print_error(keeper.message)
+            return keeper.status
         print_error("interrupted")
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:
@@ -66,15 +91,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def _show_warning(message: Warning | str, *where: Any, **others: Any) -> None:
+    """Print a warning in one line."""
+    print_note(str(message))
+
+
 def _run(arguments: list[str]) -> int:
     """Run a command and turn bad input into one line."""
     forget_interrupts()
     with deferring_interrupts():
         from ..seqform.errors import SolverError, TreeplexError
+        from ..seqform.registry import ExtensionWarning
         from .application import UsageError, invoke, usage_message
 
     try:
-        return invoke(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ExtensionWarning)
+            warnings.showwarning = _show_warning
+            return invoke(arguments)
     except UsageError as error:
         print_error(usage_message(error))
     except (CommandLineError, TreeplexError) as error:

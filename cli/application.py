@@ -1,23 +1,38 @@
 """Puts the commands together with typer, and reports usage errors in one line."""
 
-from typing import Annotated, Any
+import functools
+import os
+import shutil
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..seqform.errors import nearest
-from .errors import ExitStatus
+from ..seqform.errors import nearest, one_line, shown
+from .doctor import doctor
+from .errors import CommandLineError, ExitStatus
 from .export import export
+from .files import STANDARD_OUTPUT, recording, running
 from .fit import fit
-from .games import games
+from .games import games, methods, problems
 from .info import info
-from .options import with_declared_options
+from .limits import unkept
+from .options import methods_with, with_declared_options, with_memory_option
 from .play import play
 from .reproduce import reproduce
 from .sample import sample
 from .solve import solve
+from .strategies import compare, evaluate, show
 from .style import style
+from .sweep import sweep
 from .validate import validate
+
+if TYPE_CHECKING:
+    from ..validation.sweeps import Found
 
 # Typer's usage errors are click's in its older releases and its own in newer ones: reach them through what it exports.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -28,6 +43,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; an option without its value is an error of this command."""
+        options = {option: each for each in self.params for option in each.opts if option.startswith("--")}
+        for option, value in pairwise(args):
+            if option in options and value in options and not getattr(options[option], "is_flag", True):
+                raise UsageError(f"{option}: the value is missing{_expected_by(option, ctx)}; got {value}", ctx)
         try:
             return super().parse_args(ctx, args)
         except UsageError as error:
@@ -56,8 +75,45 @@ class Commands(TyperGroup):
         name = args[0] if args else ""
         if name not in self.commands and not name.startswith("-"):
             listed = ", ".join(self.commands)
-            raise UsageError(f"unknown command {name!r}{nearest(name, self.commands)}; expected one of {listed}", ctx)
+            raise UsageError(f"unknown command {shown(name, 60)}{_meant(name, listed)}; expected one of {listed}", ctx)
         return super().resolve_command(ctx, args)
+
+
+#: What other programs call commands, and what does it here.
+_ALSO_CALLED = {
+    "show FILE": "print read view open strategy",
+    "solve GAME --plot FILE": "plot chart",
+    "export GAME --out FILE.svg": "draw tree picture",
+    "export GAME": "convert write save",
+    "evaluate GAME --strategy FILE": "exploitability nashconv certify judge verify score",
+    "play GAME": "simulate match duel",
+    "solve GAME": "run train optimise optimize compute",
+    "solve GAME --html FILE": "report html",
+    "compare A B": "diff",
+    "fit LOG": "learn model log logs infer",
+    "games": "list ls game",
+    "info GAME": "describe size sizes stats tree-info",
+    "doctor": "diagnose env environment",
+    "validate": "check test selftest",
+    "reproduce": "figure figures paper papers",
+}
+
+
+def _meant(name: str, commands: str) -> str:
+    """Return in parentheses what may have been meant by a command that there is not: a problem, a method, a game."""
+    from ..models.games import GAMES
+    from ..models.problems.registry import problem_meant
+    from ..solvers.methods import METHODS
+
+    word = name.casefold()
+    problem = problem_meant(name)
+    said = [each for each, words in _ALSO_CALLED.items() if word in words.split()]
+    said += [f"solve GAME --problem {problem}"] * (problem is not None)
+    said += [f"solve GAME --method {word}"] * (word in METHODS)
+    said += [f"solve {name}"] * (word.partition(":")[0] in GAMES or Path(name).is_file())
+    if said:
+        return f" (did you mean treeplex {said[0]}?)"
+    return nearest(name, [*commands.split(", "), "--help", "--version"])
 
 
 def _without_types(parameters: list[Any]) -> list[Any]:
@@ -86,7 +142,27 @@ def treeplex(
     """Solve extensive-form games, exactly or iteratively, and prove how good the answer is."""
 
 
-COMMANDS = (games, info, solve, style, sample, play, fit, validate, reproduce, export)
+COMMANDS = (
+    games,
+    problems,
+    methods,
+    info,
+    solve,
+    style,
+    sample,
+    play,
+    fit,
+    show,
+    evaluate,
+    compare,
+    sweep,
+    validate,
+    reproduce,
+    export,
+    doctor,
+)
+#: Those that take no game.
+_WITHOUT_GAME = (games, problems, methods, sweep, validate, reproduce, doctor)
 
 
 def application(chosen: str) -> Any:
@@ -102,8 +178,21 @@ def application(chosen: str) -> Any:
     )
     app.callback()(treeplex)
     for command in COMMANDS:
-        app.command(cls=Command)(with_declared_options(command) if command.__name__ == chosen else command)
+        whole = with_declared_options(command) if command.__name__ == chosen else command
+        app.command(cls=Command)(with_memory_option(whole) if command not in _WITHOUT_GAME else whole)
     return typer.main.get_command(app)
+
+
+#: Lines are as wide as the terminal within these bounds; rich prints blanks where a column has no room.
+NARROWEST, WIDEST = 20, 1000
+
+
+def bound_width() -> None:
+    """Keep the width of the terminal, or what ``COLUMNS`` says in its place, within bounds."""
+    width = shutil.get_terminal_size((120, 24)).columns
+    bounded = min(max(width, NARROWEST), WIDEST)
+    if bounded != width or os.environ.get("COLUMNS", "").isdigit():
+        os.environ["COLUMNS"] = str(bounded)
 
 
 def invoke(arguments: list[str]) -> int:
@@ -111,9 +200,11 @@ def invoke(arguments: list[str]) -> int:
 
     Typer's own ``main`` is not used: it exits by itself when standard output is closed or Ctrl-C is pressed.
     """
+    bound_width()
     command = application(arguments[0] if arguments else "")
     try:
-        with command.make_context("treeplex", arguments) as context:
+        context = command.make_context("treeplex", arguments or ["--help"], obj=Within())
+        with running(arguments), context:
             return int(command.invoke(context) or ExitStatus.SUCCESS)
     except typer.Exit as end:
         return int(end.exit_code)
@@ -125,23 +216,70 @@ def usage_message(error: Any) -> str:
     """Return a usage error as one line that says where to read on."""
     text = str(error.format_message()).strip().removesuffix(".")
     context = getattr(error, "ctx", None)
-    if getattr(error, "possibilities", None):
-        # An abbreviation means what it begins.
-        begun = [name for name in error.possibilities if name.startswith(error.option_name)]
-        begun += [name for name in _options(context) if name.startswith(error.option_name)]
-        text = f"no such option: {error.option_name} (did you mean {(begun or error.possibilities)[0]}?)"
+    missing: Any = getattr(error, "param", None)
+    if text.startswith("No such option"):
+        text = f"no such option: {error.option_name}{_nearest_option(error.option_name, context)}"
     elif text == "Missing command" and context is not None:
         text += f"; expected one of {', '.join(context.command.commands)}"
+    elif text.startswith("Missing") and getattr(missing, "help", None):
+        said = missing.help.removesuffix(".").replace("\\", "")  # help is Markdown
+        text += f": {said[0].lower() if said[1:2].islower() else said[0]}{one_line(said[1:], 160)}"
+    elif text.startswith("Got unexpected extra argument") and context is not None:
+        takes = [each.metavar for each in context.command.params if each.param_type_name == "argument"]
+        expected = f"{' and '.join(takes)} alone: put in quotes what holds blanks" if takes else "options alone"
+        text = f"{text}; expected {expected}"
     elif text.endswith("requires an argument"):
         text = f"{error.option_name}: the value is missing{_expected_by(error.option_name, context)}"
     path = context.command_path if context is not None else "treeplex"
     return f"{text[:1].lower()}{text[1:]} (see {path} --help)"
 
 
-def _options(context: Any) -> list[str]:
+#: What other programs call options, and what they are called here.
+_OPTIONS_ALSO_CALLED = {
+    "--max-iterations": "iters iter iterations num-iterations n steps epochs",
+    "--method": "algorithm algo alg solver m",
+    "--problem": "task objective kind",
+    "--out": "o output save file write",
+    "--time-limit": "timeout time seconds max-time",
+    "--tol": "tolerance accuracy precision gap",
+    "--seat0": "opponent opponents player0 p0 seats players",
+    "--strategy": "profile policy strategies",
+    "--html": "report page",
+    "--plot": "draw figure picture chart",
+    "--games": "hands rounds n",
+    "--target": "style targets",
+    "--suite": "set",
+}
+
+
+def _nearest_option(option: str, context: Any) -> str:
+    """Return in parentheses what an option that there is not may have been meant to be."""
+    known = _options(context.command) if context is not None else []
+    arguments = [each.metavar for each in context.command.params if each.param_type_name == "argument"] if known else []
+    plain = option.strip("-").casefold()
+    if plain.upper() in arguments:
+        return f" (an argument: write treeplex {context.command.name} {' '.join(arguments)})"
+    meant = [name for name, words in _OPTIONS_ALSO_CALLED.items() if name in known and plain in words.split()]
+    if meant:
+        return f" (did you mean {meant[0]}?)"
+    # An abbreviation means what it begins.
+    begun = [name for name in known if len(option) > 2 and name.startswith(option)]
+    begun += [name for name in known if len(name) > 4 and option.startswith(name)]
+    if begun:
+        return f" (did you mean {begun[0]}?)"
+    methods = methods_with(option)
+    if methods:
+        return f" (a parameter of {', '.join(methods)}: write --method {methods[0]}:{option.lstrip('-')}=…)"
+    others = getattr(context.find_root().command, "commands", {}) if context is not None else {}
+    takers = [name for name, command in others.items() if option in _options(command)]
+    if takers:
+        return f" (an option of {', '.join(takers)})"
+    return nearest(option.lstrip("-"), [name.lstrip("-") for name in known]).replace("mean ", "mean --")
+
+
+def _options(command: Any) -> list[str]:
     """Return the long options of a command."""
-    parameters = context.command.params if context is not None else ()
-    return [option for parameter in parameters for option in parameter.opts if option.startswith("--")]
+    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
 
 
 def _expected_by(option: str, context: Any) -> str:
@@ -150,3 +288,138 @@ def _expected_by(option: str, context: Any) -> str:
         if option in parameter.opts and parameter.metavar:
             return f", expected {parameter.metavar.replace('|-', ', or - for standard output')}"
     return ""
+
+
+# Commands within others
+
+#: What commands write their strategies to, by ``--out``, and what the name of the file ends with.
+_STRATEGIES = {"solve": ".npz", "style": ".npz", "fit": ".npz", "sample": ".jsonl"}
+#: Options that say where results go.
+_OWN = ("json", "out", "html", "plot", "checkpoint", "resume", "help")
+_commands = functools.cache(application)
+
+
+def _command(name: str) -> Any:
+    """Return a command that can run within another one.
+
+    Raises
+    ------
+    CommandLineError
+        If there is none.
+    """
+    known = [each.__name__ for each in COMMANDS if each not in (sweep, doctor, export)]
+    if name not in known:
+        raise CommandLineError(
+            f"unknown command {shown(name, 60)}{nearest(str(name), known)}; expected one of {', '.join(known)}"
+        )
+    return _commands(name).commands[name]
+
+
+def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
+    """Return a setting as one would type it after the command's name.
+
+    Raises
+    ------
+    CommandLineError
+        If the command has no such option, or the option no such value.
+    """
+    from ..validation.sweep_settings import as_text
+
+    arguments = {each.metavar.lower(): each for each in command.params if each.param_type_name == "argument"}
+    options = {
+        opt[2:]: each for each in command.params for opt in (*each.opts, *each.secondary_opts) if opt[:2] == "--"
+    }
+    words, positions = [], {}
+    for given, value in setting.items():
+        name = given.replace("_", "-")
+        values = [as_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
+        if name in _OWN:
+            raise CommandLineError(f"{given}: leave it out, a sweep keeps the results itself")
+        each = arguments.get(name) or options.get(name)
+        if each is None:
+            known = [*arguments, *(each for each in options if each not in _OWN)]
+            raise CommandLineError(
+                f"{given}: {command.name} has no such option{nearest(name, known)}; expected one of {', '.join(known)}"
+            )
+        if isinstance(value, list | tuple) and not (name in options and each.multiple):
+            raise CommandLineError(
+                f"{given} is {shown(value, 60)}, expected one value; a list of values stands in [grid]"
+            )
+        if name in arguments:
+            positions[name] = values[0]
+        elif not each.is_flag:
+            words += [f"--{name}={text}" for text in values]
+        elif values[0] not in ("true", "false"):
+            raise CommandLineError(f"{given} is {shown(value, 60)}, expected true or false")
+        elif values[0] == "true":
+            words.append(f"--{name}")
+    return [*words, "--", *(positions[name] for name in arguments if name in positions)]
+
+
+def _context(command: Any, words: list[str]) -> Any:
+    """Return the context in which a command runs, once its words are read.
+
+    Raises
+    ------
+    CommandLineError
+        If one of them is wrong.
+    """
+    try:
+        return command.make_context(command.name, words)
+    except UsageError as error:
+        raise CommandLineError(usage_message(error)) from None
+
+
+def check_command(command: str, **setting: Any) -> None:
+    """Refuse what :func:`run_command` cannot run, before anything is computed.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    found = _command(command)
+    _context(found, _words(found, setting))
+
+
+def run_command(command: str, **setting: Any) -> "Found":
+    """Run a command within this process, and return its JSON and the file of its strategies.
+
+    Parameters
+    ----------
+    command : str
+        Its name.
+    **setting
+        Its arguments and options by name, with ``_`` or ``-``: numbers, texts, true for a flag, and lists for options
+        that may be repeated.
+
+    Raises
+    ------
+    CommandLineError, TreeplexError
+        If the command fails without a result.
+
+    Examples
+    --------
+    >>> from treeplex.cli.application import run_command
+    >>> found = run_command("solve", game="kuhn", problem="rnr", opponent="uniform", p="1/2")
+    >>> found.result["status"], round(found.result["objective"], 6)
+    ('optimal', 0.138889)
+    """
+    from ..validation.sweeps import Found
+
+    chosen = _command(command)
+    words = _words(chosen, setting)
+    suffix = "" if setting.get("frontier") else _STRATEGIES.get(command, "")
+    with TemporaryDirectory() as folder, recording() as records, unkept():
+        file = Path(folder) / f"strategies{suffix}"
+        out = [f"--out={file}"] if suffix else []
+        with _context(chosen, [f"--json={STANDARD_OUTPUT}", *out, *words]) as context:
+            status = chosen.invoke(context)
+        if status == ExitStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        return Found(records[-1], file.read_bytes() if suffix and file.is_file() else None, suffix)
+
+
+class Within:
+    """What a command needs to run others within it."""
+
+    check, run = staticmethod(check_command), staticmethod(run_command)

@@ -117,6 +117,8 @@ def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | N
         bars.MofNCompleteColumn(),
         bars.TextColumn("{task.description}"),
         bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("left"),
     )
     # One terminal must not be drawn on by two consoles.
     where = out if out.is_terminal else console(stderr=True)

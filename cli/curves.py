@@ -4,7 +4,9 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..seqform.errors import shown
 from .errors import CommandLineError
+from .files import command_line, write_page
 from .tables import console, named, print_facts, print_pieces, status_facts, ten_decimals
 
 if TYPE_CHECKING:
@@ -41,8 +43,11 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
         raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
 
 
-def find_frontier(posed: Any, plot: str | None = None) -> dict[str, Any]:
-    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``; draw it too."""
+def find_frontier(posed: Any, plot: str | None = None, html: str | None = None) -> dict[str, Any]:
+    """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``.
+
+    It is drawn to `plot`, and its report is written to `html`.
+    """
     from ..solvers.methods import find_method
     from ..solvers.parametric.frontier import restricted_nash_frontier
     from ..solvers.solution import sizes_of
@@ -57,15 +62,22 @@ def find_frontier(posed: Any, plot: str | None = None) -> dict[str, Any]:
         frontier.plot(plot)
     method: Any = find_method("highs-simplex")
     tolerance = method.default_tolerance * posed.game.sequence_form.payoff_scale
-    status = Status.OPTIMAL if frontier.gap <= tolerance else Status.UNCERTIFIED
+    status = Status.OPTIMAL if posed.constraints or frontier.gap <= tolerance else Status.UNCERTIFIED
     count = len(frontier.strategies)
+    message = f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap"
+    if posed.constraints:
+        message = f"{count:,} response{'s' * (count > 1)} proven, of all that there are; no other beats them by the gap"
+    if html is not None:
+        from ..solvers.reports import frontier_page
+
+        write_page(html, frontier_page(posed, frontier, status, message, command_line()))
     return {
         "method": method.name,
         "options": {"algorithm": method.algorithm},
         "tolerance": tolerance,
         "player": posed.player,
         "status": str(status),
-        "message": f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap",
+        "message": message,
         "gap": frontier.gap,
         "game_value": value,
         "iterations": frontier.solves,
@@ -84,7 +96,7 @@ def _pieces(frontier: "Frontier") -> list[dict[str, float]]:
     ]
 
 
-def print_frontier(record: dict[str, Any], json: str | None) -> None:
+def print_frontier(record: dict[str, Any], files: Mapping[str, str | None]) -> None:
     """Print a frontier: where the response changes, what it gains and what it may lose."""
     from rich.text import Text
 
@@ -98,7 +110,7 @@ def print_frontier(record: dict[str, Any], json: str | None) -> None:
         "linear programs": f"{record['iterations']:,}",
         "seconds": f"{record['seconds']:.3g}",
     }
-    print_facts(facts, {"JSON": json})
+    print_facts(facts, files)
     print_pieces(record["frontier"])
 
 
@@ -136,8 +148,8 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
         lower, upper = 1.0, 0.0
     if not (name.strip() and equals and colon and lower < upper):
         raise CommandLineError(
-            f"--sensitivity {text!r}: expected NAME=LOW:HIGH, the name of a constraint and numbers that rise, such as "
-            "risk=0:1/2"
+            f"--sensitivity {shown(text, 60)}: expected NAME=LOW:HIGH, the name of a constraint and numbers that rise, "
+            "such as risk=0:1/2"
         )
     return name.strip(), lower, upper
 
@@ -145,13 +157,13 @@ def read_sensitivity(text: str) -> tuple[str, float, float]:
 def find_sensitivity(
     solution: "Solution", name: str, lower: float, upper: float, plot: str | None = None
 ) -> dict[str, Any] | None:
-    """Return what a bound is worth as plain data: pieces, each with its ends, the optimum there and the slope; draw it.
+    """Return what a bound is worth as plain data: pieces with the optimum at their ends, slope and price; draw it.
 
     ``None`` if the solve was interrupted, or no bound that is asked for makes an infeasible problem feasible.
     """
     from ..seqform.errors import InvalidConstraintError
+    from ..seqform.interchange.encoding import json_ready
     from ..solvers.parametric.sensitivity import parametric_value
-    from ..solvers.solution import json_ready
 
     if str(solution.status) == "interrupted":
         return None
@@ -164,11 +176,13 @@ def find_sensitivity(
     if plot is not None:
         function.plot(plot)
     knots, values = function.knots.tolist(), function.values.tolist()
-    columns = (knots[:-1], knots[1:], values[:-1], values[1:], function.prices.tolist())
-    names = ("from", "to", "objective_from", "objective_to", "slope")
+    worth = (function.slopes.tolist(), function.prices.tolist())
+    columns = (knots[:-1], knots[1:], values[:-1], values[1:], *worth)
+    names = ("from", "to", "objective_from", "objective_to", "slope", "price")
     return json_ready(  # type: ignore[no-any-return]
         {
             "constraint": function.name,
+            "player": function.player,
             "lower": function.lower,
             "upper": function.upper,
             "feasible": list(function.feasible),
@@ -182,7 +196,9 @@ def find_sensitivity(
 def print_sensitivity(record: dict[str, Any], player: int) -> None:
     """Print what the bound of a constraint is worth, piece by piece; the objective is paid to the player."""
     heading = f"objective, paid to player {player}, by the bound of {record['constraint']}"
-    print_pieces(record["pieces"], f"{heading}; proven within {record['gap']:.3g}")
+    price = f"price: what loosening it by one unit earns player {record['player']}"
+    pieces = [{name: number for name, number in piece.items() if name != "slope"} for piece in record["pieces"]]
+    print_pieces(pieces, f"{heading}; {price}; proven within {record['gap']:.3g}")
     least, most = record["feasible"]
     if (least, most) != (record["lower"], record["upper"]):
         console().print(

@@ -3,13 +3,17 @@
 import contextlib
 import enum
 import errno
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from ..seqform.limits import uncounted
 
 #: Set to 1, this environment variable lets an unexpected error show its traceback.
 DEBUG_VARIABLE = "TREEPLEX_DEBUG"
@@ -23,6 +27,7 @@ class ExitStatus(enum.IntEnum):
     FAILURE = 1
     #: Bad input: nothing on standard output, one line on standard error.
     BAD_INPUT = 2
+    #: By Ctrl-C; after another signal it is 128 and its number, as for any command that a signal ends.
     INTERRUPTED = 130
     #: Whoever read standard output has gone: what a shell reports for any command that a closed pipe ends.
     CLOSED_PIPE = 141
@@ -48,6 +53,12 @@ def print_error(message: str) -> None:
     """Print ``error: …`` on standard error, if that is still open."""
     with contextlib.suppress(OSError):
         print(f"error: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def print_note(message: str) -> None:
+    """Print ``note: …`` on standard error, if that is still open."""
+    with contextlib.suppress(OSError):
+        print(f"note: {one_line(message)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def describe(error: Exception) -> str:
@@ -80,8 +91,20 @@ def close_standard_output() -> None:
         pass
 
 
-#: That Ctrl-C was pressed, and waits for the end of a later block.
+#: That Ctrl-C was pressed, and waits for the end of a later block; and when it last was not to wait.
 _pending: list[int] = []
+_heeded = [-math.inf]
+
+
+def heed_interrupt(number: int, frame: Any) -> None:
+    """Note that Ctrl-C has reached the main thread, and do what it does otherwise."""
+    _heeded[0] = time.monotonic()
+    raise KeyboardInterrupt
+
+
+def last_interrupt() -> float:
+    """Return when Ctrl-C last reached the main thread, by ``time.monotonic``."""
+    return _heeded[0]
 
 
 def forget_interrupts() -> None:
@@ -89,9 +112,13 @@ def forget_interrupts() -> None:
     _pending.clear()
 
 
+#: What Ctrl-C may do without being another's.
+_HANDLERS = (signal.default_int_handler, heed_interrupt)
+
+
 @contextlib.contextmanager
 def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended: for imports.
+    """Let Ctrl-C wait until the block has ended, and time limits too: for imports.
 
     A module whose import is interrupted may be left half made, or swallow the interruption, so that whatever imports it
     next fails for no visible reason.
@@ -114,8 +141,9 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
     """
     # Only the main thread may set handlers; one of the caller's, or none, stays as it is.
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
-        yield
+    if threading.current_thread() is not threading.main_thread() or before not in _HANDLERS:
+        with uncounted():
+            yield
         return
 
     def remember(number: int, frame: Any) -> None:
@@ -123,12 +151,59 @@ def deferring_interrupts(*, until_later: bool = False) -> Iterator[None]:
 
     signal.signal(signal.SIGINT, remember)
     try:
-        yield
+        with uncounted():
+            yield
     finally:
         signal.signal(signal.SIGINT, before)
     if _pending and not until_later:
         forget_interrupts()
         raise KeyboardInterrupt
+
+
+#: Seconds within which a signal that comes again is the same one: shells and ``timeout`` send some twice.
+_ECHO = 1.0
+
+
+@contextlib.contextmanager
+def heeding_signals() -> Iterator[list[int]]:
+    """Let TERM, HUP and QUIT do what Ctrl-C does, in the main thread and unless the caller has other plans for them.
+
+    Yields
+    ------
+    list of int
+        The numbers of those that came.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    last = -math.inf
+    terminals = [each for each in (0, 1, 2) if os.isatty(each)]
+
+    def stop(number: int, frame: Any) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if number == getattr(signal, "SIGHUP", None):
+            with contextlib.suppress(OSError), Path(os.devnull).open("r+b") as nothing:
+                for each in terminals:  # what is written to one that has gone is an error
+                    os.dup2(nothing.fileno(), each)
+        if last - before < _ECHO:
+            return
+        came.append(number)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):  # Ctrl-C is ignored, as in the background of a script
+            raise KeyboardInterrupt
+        handler(number, frame)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
+    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, stop)
+    try:
+        yield came
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def exit_status(status: str) -> ExitStatus:

@@ -2,18 +2,27 @@
 
 import contextlib
 import json
+import os
+import shlex
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import CommandLineError
+from ..seqform.errors import TimeLimitError
+from .errors import CommandLineError, print_note
+from .limits import keeper, time_kept
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
 
 #: The file name that means standard output.
 STANDARD_OUTPUT = "-"
+#: The command line that runs, as it can be typed again.
+_COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="treeplex")
 #: What pictures are drawn as.
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -24,6 +33,8 @@ def check_files(
     out: str | None = None,
     plot: str | None = None,
     json: str | None = None,
+    checkpoint: str | None = None,
+    resume: str | None = None,
     profile: bool = False,
     **others: str | None,
 ) -> None:
@@ -35,6 +46,8 @@ def check_files(
         What is read, by the names of arguments: nothing may be written there.
     out, plot, json : str, optional
         What ``--out``, ``--plot`` and ``--json`` say.
+    checkpoint, resume : str, optional
+        What ``--checkpoint``, without its seconds, and ``--resume`` say.
     profile : bool
         Whether ``--out`` takes a profile (.npz).
     **others : str
@@ -46,10 +59,13 @@ def check_files(
     """
     if profile and out == STANDARD_OUTPUT:
         raise CommandLineError("--out: a profile is binary and cannot go to standard output; give a file name")
-    written = {"--out": out, "--plot": plot, "--json": json} | {f"--{name}": path for name, path in others.items()}
+    written = {"--out": out, "--plot": plot, "--json": json, "--checkpoint": checkpoint}
+    written |= {"--resume": None if resume == checkpoint else resume}
+    written |= {f"--{name}": path for name, path in others.items()}
     check_distinct(inputs, written)
-    if plot is not None and Path(plot).suffix.lower() not in PICTURES:
-        raise CommandLineError(f"--plot {plot}: expected a file name that ends with .svg, .png or .pdf")
+    for name, path in (("plot", plot), ("chart", others.get("chart"))):
+        if path is not None and Path(path).suffix.lower() not in PICTURES:
+            raise CommandLineError(f"--{name} {path}: expected a file name that ends with .svg, .png or .pdf")
     for name, path in written.items():
         check_writable(path, name)
     if profile and out is not None and Path(out).suffix.lower() != ".npz":
@@ -63,14 +79,30 @@ def check_distinct(inputs: Mapping[str, str | None], written: Mapping[str, str |
     ------
     CommandLineError
     """
-    seen: dict[Path, str] = {}
+    seen: dict[tuple[int, int] | str, tuple[str, str]] = {}
     for name, path in (*inputs.items(), *written.items()):
         if path is None or path == STANDARD_OUTPUT:
             continue
-        key = Path(path).absolute()
+        key = _identity(path)
         if key in seen and name in written:
-            raise CommandLineError(f"{seen[key]} and {name} name the same file, {path}")
-        seen[key] = name
+            other, known = seen[key]
+            where = path if path == known else f"{known} and {path}"
+            raise CommandLineError(f"{other} and {name} name the same file, {where}")
+        seen[key] = name, path
+
+
+def _identity(path: str) -> tuple[int, int] | str:
+    """Return what is the same for all names of a file: symbolic and hard links, and ways through other folders.
+
+    Of what is not a regular file (a device, a pipe) it is the name.
+    """
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            return os.path.realpath(path)
+        return path
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else path
 
 
 def check_writable(path: str | None, option: str) -> None:
@@ -84,18 +116,52 @@ def check_writable(path: str | None, option: str) -> None:
         return
     if not path:
         raise CommandLineError(f"{option}: the file name is empty")
-    target = Path(path)
-    try:
-        if target.is_dir() or path.endswith("/"):
+    from ..seqform.interchange.files import check_writable as check
+
+    with writing(path, option):
+        if path.endswith("/"):
             raise IsADirectoryError(21, "Is a directory")
-        new = not target.exists()
-        if new or target.is_file():
-            with target.open("ab"):
-                pass
-        if new:
-            target.resolve().unlink()  # a symbolic link stays one
-    except (OSError, ValueError) as error:
-        raise _unwritable(path, option, error) from None
+        check(path)
+
+
+def html_file(path: str | None) -> str | None:
+    """Return the file that ``--html`` names.
+
+    Raises
+    ------
+    CommandLineError
+        If it is standard output, which holds what is printed.
+    """
+    if path == STANDARD_OUTPUT:
+        raise CommandLineError("--html: a page does not go to standard output; give a file name")
+    return path
+
+
+def write_page(path: str | None, page: "Page") -> None:
+    """Write a page, whole or not at all; nothing if there is no path.
+
+    Raises
+    ------
+    CommandLineError
+        If it cannot be written.
+    """
+    if path is not None:
+        write_file(path, page.to_html(), "--html")
+
+
+def command_line() -> str:
+    """Return the command line that runs, as it can be typed again."""
+    return _COMMAND_LINE.get()
+
+
+@contextlib.contextmanager
+def running(arguments: Sequence[str]) -> Iterator[None]:
+    """Remember the command line in the block."""
+    token = _COMMAND_LINE.set(shlex.join(["treeplex", *arguments]))
+    try:
+        yield
+    finally:
+        _COMMAND_LINE.reset(token)
 
 
 def make_folder(path: str, option: str) -> None:
@@ -141,8 +207,14 @@ class Record(dict[str, Any]):
         """Whether standard output is for people."""
         return self.path != STANDARD_OUTPUT
 
-    def load(self, spec: str) -> "Game":
+    def load(self, spec: str, *, constrained: bool = False) -> "Game":
         """Return the game that ``GAME`` names, and note it.
+
+        Parameters
+        ----------
+        spec : str
+        constrained : bool
+            Whether the command keeps to constraints that the game's file states; otherwise it says that it does not.
 
         Raises
         ------
@@ -152,31 +224,60 @@ class Record(dict[str, Any]):
         from ..models.games import load_game
 
         game = load_game(spec)
+        if game.constraints and not constrained:
+            print_note(f"the locks of {game.spec} are left out; treeplex solve keeps to them")
         self.update(game=game.spec, parameters=game.parameters)
         return game
 
     @contextlib.contextmanager
-    def interruptible(self, **stopped: Any) -> "Iterator[None]":
-        """After Ctrl-C in the block, write what is known by then, and let the command end.
+    def interruptible(self, time_limit: float | None = None, **stopped: Any) -> "Iterator[None]":
+        """After Ctrl-C in the block, or so many seconds, write what is known by then, and let the command end.
 
         Parameters
         ----------
+        time_limit : float, optional
         **stopped
             What the record says then; by default its status and a message.
         """
+
+        def write(status: str, message: str) -> None:
+            self.write(**stopped or {"status": status, "message": message})
+
+        watching = keeper()
         try:
-            yield
+            with time_kept(time_limit, write):
+                yield
+        except TimeLimitError as error:
+            write("time_limit", str(error))
+            raise
         except KeyboardInterrupt:
-            message = "stopped by the user before there was a strategy"
-            self.write(**stopped or {"status": "interrupted", "message": message})
+            if watching is not None and watching.reached:
+                write("time_limit" if watching.reached == "time" else "interrupted", watching.message)
+            else:
+                write("interrupted", "stopped by the user before there was a strategy")
             raise
 
     def write(self, **found: Any) -> None:
         """Write the record with what was found, if it is to be written."""
-        from ..solvers.solution import json_ready
+        from ..seqform.interchange.encoding import json_ready
 
         self.update(json_ready(self | found))
         write_json(self, self.path)
+
+
+#: Where JSON goes that is for standard output, in a command that runs within another one.
+_recorded: ContextVar[list[Any] | None] = ContextVar("recorded", default=None)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[list[Any]]:
+    """Let JSON that is for standard output go to a list in the block, and yield it."""
+    records: list[Any] = []
+    token = _recorded.set(records)
+    try:
+        yield records
+    finally:
+        _recorded.reset(token)
 
 
 def write_json(record: Any, path: str | None) -> None:
@@ -189,6 +290,10 @@ def write_json(record: Any, path: str | None) -> None:
     """
     if path is None:
         return
+    records = _recorded.get()
+    if records is not None and path == STANDARD_OUTPUT:
+        records.append(record)
+        return
     text = json.dumps(record, allow_nan=False, indent=2) + "\n"
     if path == STANDARD_OUTPUT:
         sys.stdout.write(text)
@@ -198,15 +303,17 @@ def write_json(record: Any, path: str | None) -> None:
 
 
 def write_file(path: str, text: str, option: str) -> None:
-    """Write a text file.
+    """Write a text file, whole or not at all.
 
     Raises
     ------
     CommandLineError
         If it cannot be written.
     """
-    with writing(path, option):
-        Path(path).write_text(text, encoding="utf-8")
+    from ..seqform.interchange.files import writing_whole
+
+    with writing(path, option), writing_whole(path) as passing:
+        passing.write_text(text, encoding="utf-8")
 
 
 @contextlib.contextmanager

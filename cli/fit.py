@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import deferring_interrupts, exit_status
-from .files import STANDARD_OUTPUT, Record, check_files, writing
+from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
 from .options import (
     GAME_HELP,
     OPPONENT_HELP,
+    CheckpointOption,
+    HtmlOption,
     IterationsOption,
     JsonOption,
+    ResumeOption,
     TimeOption,
     TolOption,
+    checkpoint_of,
+    checkpoint_path,
+    choice_of,
     choose_method,
     declared,
     method_options,
@@ -32,8 +38,6 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
 
-#: What fit can be done by: methods that serve equilibria under constraints.
-_METHODS = ("highs", "highs-simplex", "highs-ipm", "highs-ipm-crossover", "cvxpy", "rational", "ccfr")
 #: The keys of the JSON.
 KEYS = (
     *("game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),
@@ -45,8 +49,18 @@ KEYS = (
 _HYPERPARAMETERS = ("step",)
 
 
+def _methods() -> list[str]:
+    """Return what fit can be done by: methods that serve equilibria under constraints."""
+    from ..models.problems import ConstrainedNash
+    from ..solvers.methods import methods_for
+
+    return methods_for(ConstrainedNash.always_needs)
+
+
 def _options() -> list[inspect.Parameter]:
-    return [each for each in method_options(_METHODS) if each.name in _HYPERPARAMETERS]
+    names = _methods()
+    declared = [each for each in method_options(names) if each.name in _HYPERPARAMETERS]
+    return [choice_of("method", "highs", f"The method: {', '.join(names)}."), *declared]
 
 
 @declared(_options)
@@ -70,8 +84,12 @@ def fit(
         ),
     ] = 0.95,
     interval: Annotated[
-        str, typer.Option(metavar="I", help="Kind of confidence interval: wilson or clopper-pearson.")
-    ] = "wilson",
+        str | None,
+        typer.Option(
+            metavar="I",
+            help="Kind of confidence interval: wilson, the default, or clopper-pearson, the default with --bonferroni.",
+        ),
+    ] = None,
     bonferroni: Annotated[
         bool, typer.Option("--bonferroni", help="Let --confidence be that of all intervals together.")
     ] = False,
@@ -82,9 +100,7 @@ def fit(
             help=f"What --seat played in these games; estimated from the log by default: {OPPONENT_HELP}",
         ),
     ] = None,
-    method: Annotated[
-        str, typer.Option(metavar="M", help=f"The method: {', '.join(_METHODS[:-1])} or ccfr.")
-    ] = "highs",
+    method: str = "highs",
     penalty: Annotated[
         float | None,
         typer.Option(
@@ -105,6 +121,9 @@ def fit(
         str | None,
         typer.Option(metavar="FILE", help="Write the strategy, and the worst opponent that fits, to FILE (.npz)."),
     ] = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
+    html: HtmlOption = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
@@ -114,22 +133,23 @@ def fit(
     in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the observations that
     exclude each other are listed.
     """
-    check_files({"LOG": log}, out=out, json=json, profile=True)
+    files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
+    check_files({"LOG": log}, out=out, json=json, html=html, profile=True, **files)
     record = Record(
         json, KEYS, game=game, log=log, seat=player, confidence=confidence, interval=interval, bonferroni=bonferroni,
         probe=probe, method=method,
     )  # fmt: skip
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
-    with record.interruptible():
+    with record.interruptible(time_limit):
         with deferring_interrupts():
             from ..models.observations import Observations, OpponentModel
-            from ..models.observations.intervals import find_intervals
+            from ..models.observations.intervals import interval_name
             from ..models.saddle import check_two_players
             from ..solvers.opponents.counter_strategies import counter_strategy
 
         shown = record.shown
-        find_intervals(interval)
-        chosen = choose_method(method, options, _METHODS, "fit")
+        record["interval"] = interval_name(interval, bonferroni)
+        chosen = choose_method(method, options, _methods(), "fit")
         loaded = record.load(game)
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, player)
@@ -139,6 +159,7 @@ def fit(
             model = OpponentModel.from_observations(observations, confidence, interval=interval, bonferroni=bonferroni)
             _ = model.constraints
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
+            limits["checkpoint"] = checkpoint_of(checkpoint, resume)
             response = counter_strategy(model, chosen, penalty=penalty, progress=progress, **limits)
         with waiting("what it is worth", shown=shown):
             worth = response.to_dict() | {"message": message_of(response.solution)}
@@ -152,8 +173,13 @@ def fit(
         mean_result=found.mean_result,
         **worth,
     )
+    if html is not None:
+        from .reports import fitted
+
+        with waiting(f"a report on {loaded.spec}", shown=shown):
+            write_page(html, fitted(loaded, record, response))
     if shown:
-        print_fit(record, {"profile": out, "JSON": json})
+        print_fit(record, {"profile": out, "report": html, "JSON": json})
     return exit_status(response.solution.status)
 
 
@@ -180,7 +206,10 @@ def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "
 
 def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
     """Print what was read, what the strategy is worth, and the observations that are worth most."""
-    player, together = record["seat"], ", all together" if record["bonferroni"] else " each"
+    player = record["seat"]
+    # Wilson's intervals hold on average, and the probability of an event is off where the probe is.
+    sure = "at least" if record["interval"] == "clopper-pearson" and record["probe"] else "about"
+    together = "for all of them together" if record["bonferroni"] else "for each of them"
     rows: dict[str, Any] = {
         "game": named(record["game"]),
         "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
@@ -192,7 +221,7 @@ def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
         )
     rows |= {
         "probe": record["probe"] or "estimated from the log",
-        "intervals": f"{record['interval']}, confidence {record['confidence']:g}{together}",
+        "intervals": f"{record['interval']}, confidence {sure} {record['confidence']:g} {together}",
         "bounds": f"{record['constraints']:,} on player {1 - player}, about {record['events']:,} events",
         "method": record["method"],
         **status_facts(record["status"], record["message"]),

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .errors import CommandLineError
 from .files import STANDARD_OUTPUT, check_files, write_json
 from .options import GameArgument, JsonOption
 from .progress import waiting
+from .spots import describe, spot_of
 from .tables import listed, named, print_facts
 
 if TYPE_CHECKING:
@@ -37,6 +39,14 @@ def info(
 
     begun = time.perf_counter()
     loaded = load_game(game)
+    spot = spot_of(loaded)
+    if spot is not None:
+        if infosets:
+            raise CommandLineError(
+                f"--infosets: {loaded.spec} has one for each hand at {spot.size.nodes:,} nodes; treeplex solve --hands "
+                "shows what hands do"
+            )
+        return describe(spot, json)
     with waiting(f"building {loaded.spec}", shown=json != STANDARD_OUTPUT):
         form = sequence_form_of(loaded)
     seconds = time.perf_counter() - begun
@@ -76,7 +86,7 @@ def game_record(game: "Game", build_seconds: float, public_sizes: tuple[int, int
     from fractions import Fraction
 
     from .. import __version__
-    from ..solvers.solution import json_ready
+    from ..seqform.interchange.encoding import json_ready
 
     form = game.sequence_form
     value = game.reference_value

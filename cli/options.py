@@ -1,15 +1,21 @@
 """Arguments and options: how they are read, those that several commands share, and those that dataclasses declare."""
 
+import functools
 import inspect
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.parameters import About, Parameter, as_typed
-from .errors import CommandLineError, deferring_interrupts
+from ..seqform.parameters import About, Parameter, as_typed, reason_of
+from .errors import CommandLineError, deferring_interrupts, print_note
+from .limits import keeper
 
 if TYPE_CHECKING:
+    from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import Method
 
 #: What an opponent may be, for the help of options that take one.
@@ -42,8 +48,9 @@ def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any
     def read(text: str) -> Any:
         try:
             return parameter.convert(text)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            raise typer.BadParameter(f"{as_typed(text)}, expected {expected or parameter.expected}") from None
+        except (ValueError, OverflowError, ZeroDivisionError) as wrong:
+            received = as_typed(text) + reason_of(wrong)
+            raise typer.BadParameter(f"{received}, expected {expected or parameter.expected}") from None
 
     return read
 
@@ -51,6 +58,44 @@ def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any
 tolerance = reader(float, "a number of at least 0, such as 1e-4", minimum=0)
 seconds = reader(float, "a number of seconds of at least 0, such as 60", minimum=0)
 whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, maximum=2**53, large=True)
+
+
+class PotShare(float):
+    """A tolerance in per cent of the pot of a spot."""
+
+    def __str__(self) -> str:
+        return f"{float(self):g}%"
+
+
+def pot_tolerance(text: str) -> float:
+    """Read a tolerance, which may be in per cent of the pot.
+
+    Examples
+    --------
+    >>> from treeplex.cli.options import pot_tolerance
+    >>> pot_tolerance("1e-4"), str(pot_tolerance("0.1%"))
+    (0.0001, '0.1%')
+    """
+    share = text.strip().removesuffix("%")
+    return PotShare(tolerance(share)) if share != text.strip() else float(tolerance(text))
+
+
+def amount(text: str) -> int:
+    """Read an amount of memory.
+
+    Examples
+    --------
+    >>> from treeplex.cli.options import amount
+    >>> amount("2GiB")
+    2147483648
+    """
+    from ..seqform.budget import read_memory
+    from ..seqform.errors import InvalidMemoryError
+
+    try:
+        return read_memory(int(text) if text.strip().isdecimal() else text, "")
+    except InvalidMemoryError as error:
+        raise typer.BadParameter(str(error).removeprefix(" = ")) from None
 
 
 def seat(text: str) -> int:
@@ -67,30 +112,86 @@ def seat(text: str) -> int:
     return int(text)
 
 
+#: What stands between a checkpoint's file and the seconds.
+_EVERY = ":every="
+
 # What several commands take alike
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json or .npz); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json, .npz, or .toml for a spot of "
+    "hold'em); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to FILE, or to standard output with -.")
 ]
-TolOption = Annotated[
+AtOption = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="LINE",
+        help="A node of a spot to show, by what leads there: 'check, bet 120'; cards as 'deal 7s', and 'deal *' for a "
+        "row a card.",
+    ),
+]
+ChartOption = Annotated[
+    str | None,
+    typer.Option(
+        "--chart",
+        metavar="FILE",
+        help="Draw the 13 × 13 chart of that node, by default of the root, to FILE (.svg, .png or .pdf).",
+    ),
+]
+HtmlOption = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Write a report to FILE, as one HTML page that needs no other file."),
+]
+_TOL_HELP = (
+    "Tolerance on the certificate, in payoff units: on the exploitability for nash, on the gap and the largest "
+    "violation for other problems. With 0, iterative methods run for exactly --max-iterations. The default depends on "
+    "the method."
+)
+TolOption = Annotated[float | None, typer.Option(metavar="T", parser=tolerance, help=_TOL_HELP)]
+PotTolOption = Annotated[
     float | None,
     typer.Option(
-        metavar="T",
-        parser=tolerance,
-        help="Tolerance on the certificate, in payoff units: on the exploitability for nash, on the gap and the "
-        "largest violation for other problems. With 0, iterative methods run for exactly --max-iterations. The default "
-        "depends on the method.",
+        metavar="T[%]",
+        parser=pot_tolerance,
+        help=f"{_TOL_HELP} Per cent are of the pot of a spot: 0.1% by default.",
     ),
 ]
 IterationsOption = Annotated[
     int | None,
     typer.Option(metavar="N", parser=whole, help="Stop after N iterations; each updates every player."),
 ]
-TimeOption = Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds of solving.")]
+TimeOption = Annotated[
+    float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds, of building the game and all.")
+]
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        parser=amount,
+        help="Take at most M, such as 8GB. By default TREEPLEX_MEMORY, or else half of what is available, for building "
+        "games alone.",
+    ),
+]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE[:every=60s]",
+        help="Keep the run in FILE each so many seconds, and at its end, so that it can go on after a kill (iterative "
+        "methods). With --resume of the same FILE, which need not be there yet, the same command begins and goes on.",
+    ),
+]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Go on from FILE, written by --checkpoint, as if the run had never stopped, and keep it there. Iterations "
+        "count from the beginning of the run, and the time limit from here.",
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed of methods that sample.")]
 
 
@@ -114,52 +215,107 @@ def declared(options: Callable[[], list[inspect.Parameter]]) -> Callable[[Any], 
 
 
 def with_declared_options(command: Any) -> Any:
-    """Return a command with the options that dataclasses declare for it; to find these takes a while."""
+    """Return a command with the options that dataclasses declare for it; to find these takes a while.
+
+    The first who declares a name has it, and the command itself before all; what comes later can be said in the text of
+    a problem or a method, ``NAME:key=value``. Only what a command may choose from is known better here.
+    """
     if command.__name__ in _DECLARED:
+        own = inspect.signature(command).parameters
         with deferring_interrupts(until_later=True):
-            added = _DECLARED[command.__name__]()
-        names = {each.name for each in added}
-        kept = [each for each in inspect.signature(command).parameters.values() if each.name not in names]
-        command.__signature__ = inspect.Signature(
-            [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in kept] + added
-        )
+            found = [each for each in _DECLARED[command.__name__]() if each.name not in own or each.name in CHOICES]
+        added = {each.name: each for each in reversed(found)}
+        kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.values() if each.name not in added]
+        command.__signature__ = inspect.Signature([*kept, *reversed(added.values())])
     return command
 
 
-def option_of(name: str, about: About, panel: str, help: str | None = None) -> inspect.Parameter:  # noqa: A002
-    """Return an option as a parameter of a command's signature; it takes text, which is read where it is used."""
-    shown = Parameter(name, about.kind or str, None, about, about.choices)
-    option = typer.Option(
-        flag_of(name), metavar=shown.form, help=sentence(shown) if help is None else help, rich_help_panel=panel
-    )
-    kind: Any = list[str] if about.many else str
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
-    )
+def with_memory_option(command: Any) -> Any:
+    """Give a command the option ``--memory``, which sets the budget as the environment variable does."""
+    signature = inspect.signature(command)
+
+    @functools.wraps(command)
+    def run(*, memory: int | None = None, **options: Any) -> Any:
+        from ..seqform.budget import ENVIRONMENT_VARIABLE, Budget
+
+        before, watching = os.environ.get(ENVIRONMENT_VARIABLE), keeper()
+        if memory is not None:
+            os.environ[ENVIRONMENT_VARIABLE] = str(memory)
+        try:
+            if watching is not None and os.environ.get(ENVIRONMENT_VARIABLE, "").strip():
+                watching.limit_memory(Budget().limit)
+            return command(**options)
+        finally:
+            if memory is not None:
+                os.environ.pop(ENVIRONMENT_VARIABLE)
+                os.environ.update({} if before is None else {ENVIRONMENT_VARIABLE: before})
+
+    option = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOption)
+    kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
+    run.__signature__ = signature.replace(parameters=[*kept, option])  # type: ignore[attr-defined]
+    return run
+
+
+#: Options that say what a command is about; their help lists what there is.
+CHOICES = {"problem": "P", "method": "M"}
+
+
+def choice_of(name: str, default: str | None, help: str) -> inspect.Parameter:  # noqa: A002
+    """Return an option of :data:`CHOICES` as a parameter of a command's signature."""
+    option = typer.Option(flag_of(name), metavar=CHOICES[name], help=help, rich_help_panel=name.capitalize())
+    annotation = Annotated[str | None, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def declared_options(
+    panel: str, takers: Mapping[str, Mapping[str, Parameter]], more: Mapping[Any, str] | None = None
+) -> list[inspect.Parameter]:
+    """Return the options for what problems or methods declare, as parameters of a command's signature.
+
+    An option takes text, which is read where it is used.
+
+    Parameters
+    ----------
+    panel : str
+        Under which help shows them.
+    takers : mapping of str to mapping of str to Parameter
+        By problem or method, its parameters by the names of options.
+    more : mapping of type to str, optional
+        What help says besides of parameters of a kind.
+    """
+    declared: dict[str, list[Parameter]] = {}
+    said: dict[str, dict[str, list[str]]] = {}
+    for taker, parameters in takers.items():
+        for name, each in parameters.items():
+            declared.setdefault(name, []).append(each)
+            said.setdefault(name, {}).setdefault(sentence(each), []).append(taker)
+    options = []
+    for name, known in declared.items():
+        texts = [f"{text} ({', '.join(names)})." for text, names in said[name].items()]
+        texts += [(more or {})[each.kind] for each in known[:1] if each.kind in (more or {})]
+        kind: Any = list[str] if any(each.about.many for each in known) else str
+        option = typer.Option(flag_of(name), metavar=known[0].form, help=" ".join(texts), rich_help_panel=panel)
+        annotation = Annotated[kind | None, option]
+        options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    return options
 
 
 def problem_options() -> list[inspect.Parameter]:
-    """Return the options that say what a problem needs beside the game."""
-    from ..models.declarations import WORDS
+    """Return the options that pose a problem: which, and what each of them needs beside the game."""
+    from ..models.problems import PROBLEMS
+    from ..seqform.strategy import Strategy
+    from ..validation.questions import question_parameters
 
-    helps = {"opponent": f"Model of the opponent: {OPPONENT_HELP}"}
-    return [option_of(name, about, "Problem", helps.get(name)) for name, about in WORDS.items()]
+    names = f"The problem: {', '.join(PROBLEMS)}. Or NAME:key=value,…, such as rnr:opponent=uniform,p=1/2."
+    takers = {name: question_parameters(name) for name in PROBLEMS}
+    more = {Strategy: f"An opponent is {OPPONENT_HELP}"}
+    return [choice_of("problem", "nash", names), *declared_options("Problem", takers, more)]
 
 
 def method_options(methods: Iterable[str] | None = None) -> list[inspect.Parameter]:
-    """Return the options for the hyper-parameters of methods, of all by default, each with the methods that take it."""
-    found: dict[str, dict[str, list[str]]] = {}
-    abouts: dict[str, About] = {}
-    for method, parameters in hyperparameters(methods).items():
-        for each in parameters:
-            abouts[each.name] = each.about
-            found.setdefault(each.name, {}).setdefault(sentence(each), []).append(method)
-    return [
-        option_of(
-            name, abouts[name], "Method", " ".join(f"{text} ({', '.join(names)})." for text, names in said.items())
-        )
-        for name, said in found.items()
-    ]
+    """Return the options for the hyper-parameters of methods, of all by default."""
+    takers = {name: {each.name: each for each in known} for name, known in hyperparameters(methods).items()}
+    return declared_options("Method", takers)
 
 
 def sentence(parameter: Parameter) -> str:
@@ -190,9 +346,59 @@ def hyperparameters(methods: Iterable[str] | None = None) -> dict[str, tuple[Par
     }
 
 
+def methods_with(flag: str) -> list[str]:
+    """Return the methods that have a hyper-parameter without an option of its own."""
+    from ..solvers.methods import method_names, method_parameters
+
+    named = flag.lstrip("-").replace("-", "_")
+    return [
+        name
+        for name in method_names()
+        if any(named in (each.name, each.about.alias) for each in method_parameters(name))
+    ]
+
+
 def flag_of(option: str) -> str:
     """Return how an option is written on the command line."""
     return f"--{option.replace('_', '-')}"
+
+
+def checkpoint_of(checkpoint: str | None, resume: str | None) -> "Checkpoint | None":
+    """Return what ``--checkpoint`` and ``--resume`` say; ``None`` if neither is given.
+
+    Raises
+    ------
+    CommandLineError
+        If they name two files, there is none to go on from, or the seconds are no number.
+    """
+    if checkpoint is None and resume is None:
+        return None
+    from ..solvers.checkpoint import PREVIOUS, Checkpoint
+
+    path, colon, every = checkpoint_path(checkpoint), "", ""
+    if checkpoint is not None:
+        _, colon, every = checkpoint.rpartition(_EVERY)
+    if path is not None and resume not in (None, path):
+        raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same one")
+    if path is None and resume is not None and not any(Path(resume + end).exists() for end in ("", PREVIOUS)):
+        raise CommandLineError(f"--resume: {resume}: no such file; --checkpoint writes one")
+    try:
+        given = {"every": seconds(every.removesuffix("s"))} if colon else {}
+    except typer.BadParameter as error:
+        raise CommandLineError(f"--checkpoint {checkpoint}: every = {error}") from None
+    return Checkpoint(path or str(resume), resume=resume is not None, tell=print_note, **given)
+
+
+def checkpoint_path(text: str | None) -> str | None:
+    """Return the file that ``--checkpoint`` names."""
+    if text is None:
+        return None
+    path, colon, _ = text.rpartition(_EVERY)
+    misspelt = re.search(r":\w+=[^/\\:]*$", path if colon else text)
+    if misspelt:
+        got = misspelt[0][1:]
+        raise CommandLineError(f"--checkpoint {text}: expected FILE or FILE:every=60s, got {got!r} after FILE")
+    return path if colon else text
 
 
 def choose_method(
@@ -218,7 +424,7 @@ def choose_method(
     CommandLineError
         If it is not for the command, or an option is not for it, or has no such value.
     """
-    from ..solvers.methods import find_method, method_parameters
+    from ..solvers.methods import METHODS, find_method, method_parameters
 
     name = text.partition(":")[0].strip()
     parameters = {each.name: each for each in method_parameters(name) if each.about.option}
@@ -228,7 +434,9 @@ def choose_method(
     for option, value in given.items():
         if option not in parameters:
             takers = [one for one, known in hyperparameters(methods).items() if option in {each.name for each in known}]
-            raise CommandLineError(f"{flag_of(option)} is for --method {', '.join(takers)}, and --method is {name}")
+            meant = f"; did you mean --method {value}?" if isinstance(value, str) and value in METHODS else ""
+            reason = f"is for --method {', '.join(takers)}, and --method is {name}"
+            raise CommandLineError(f"{flag_of(option)} {reason}{meant}")
         given[option] = parameters[option].from_option(flag_of(option), value, CommandLineError)
     return find_method(text, **given)
 

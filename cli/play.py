@@ -134,6 +134,8 @@ def _print(record: dict[str, Any]) -> None:
     for player, (mean, interval) in enumerate(zip(record["mean"], record["interval"], strict=True)):
         measured = "" if mean is None else f"{mean:.6f} in [{interval[0]:.6f}, {interval[1]:.6f}], "
         rows[f"result of seat {player}"] = f"{measured}expected {record['expected'][player]:.6f}"
+    if record["games"]:
+        rows["confidence"] = f"at least {record['confidence']:g} for each interval, whatever the number of games"
     rows["log"] = f"{record['log']}, of seat {record['observer']}"
     rows["seconds"] = f"{record['seconds']:.3g}"
     print_facts(rows)

@@ -1,7 +1,6 @@
 """Shows on standard error where a running solve stands."""
 
 import contextlib
-import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -9,47 +8,7 @@ from typing import TYPE_CHECKING
 from .tables import console
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Display
-
     from ..solvers.outcome import Progress
-
-
-def fraction_done(report: "Progress", first_error: float | None, time_limit: float | None) -> float:
-    """Return how far a solve has come, from 0 to 1: the nearest of its ends counts.
-
-    The error is measured on a logarithmic scale, from what it was first to the tolerance.
-
-    Examples
-    --------
-    >>> from treeplex.solvers.outcome import Progress
-    >>> from treeplex.cli.progress import fraction_done
-    >>> halfway = Progress(iterations=10, seconds=0.1, exploitability=1e-2, tolerance=1e-4, max_iterations=10**6)
-    >>> round(fraction_done(halfway, first_error=1.0, time_limit=None), 6)
-    0.5
-    """
-    done = [report.iterations / report.max_iterations if report.max_iterations else 1.0]
-    if time_limit:
-        done.append(report.seconds / time_limit)
-    error, tolerance = report.exploitability, report.tolerance
-    if error and first_error and 0.0 < tolerance < first_error:
-        done.append(math.log(first_error / error) / math.log(first_error / tolerance))
-    return min(1.0, max(0.0, *done))
-
-
-def _display(redirect_stdout: bool = True) -> "Display":
-    """Return a bar on standard error, gone when it is done."""
-    from rich import progress as bars
-
-    return bars.Progress(
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(bar_width=20),
-        bars.TextColumn("{task.fields[standing]}"),
-        bars.TimeElapsedColumn(),
-        console=console(stderr=True),
-        transient=True,
-        redirect_stdout=redirect_stdout,
-    )
 
 
 @contextlib.contextmanager
@@ -66,21 +25,9 @@ def solving(title: str, time_limit: float | None, *, shown: bool) -> "Iterator[C
     if not (shown and sys.stderr.isatty()):
         yield None
         return
-    with _display() as display:
-        task = display.add_task(title, total=None, standing="")
-        first_error: list[float] = []
+    from ..solvers.progress import on_terminal
 
-        def update(report: "Progress") -> None:
-            error = report.exploitability
-            if error is not None and not first_error:
-                first_error.append(error)
-            standing = f"{report.iterations:,} iterations"
-            if error is not None:
-                standing += f", exploitability {error:.2g}"
-                standing += f" of {report.tolerance:.2g}" if report.tolerance else ""
-            done = fraction_done(report, first_error[0] if first_error else None, time_limit)
-            display.update(task, total=1.0, completed=done, standing=standing)
-
+    with on_terminal(console(stderr=True), title, time_limit) as update:
         yield update
 
 
@@ -113,7 +60,9 @@ def filling(title: str, unit: str, *, shown: bool = True) -> "Iterator[Callable[
     if not (shown and sys.stderr.isatty()):
         yield None
         return
-    with _display(redirect_stdout=False) as display:
+    from ..solvers.progress import bar
+
+    with bar(console(stderr=True), redirect_stdout=False) as display:
         task = display.add_task(title, total=None, standing="")
 
         def update(done: int, part: float | None) -> None:

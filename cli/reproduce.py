@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.errors import nearest
+from ..seqform.errors import nearest, shown
 from .checking import print_summary, run_check, write_findings
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_distinct, check_files, make_folder, write_json
-from .options import JsonOption
+from .options import CheckpointOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
 from .tables import console, print_facts, show
 
 if TYPE_CHECKING:
+    from ..solvers.checkpoint import Checkpoint
     from ..validation.papers import Claim, Experiment, Reproduction
 
 
@@ -31,6 +32,8 @@ def reproduce(
         str | None,
         typer.Option(metavar="DIR", help="Write NAME.json, NAME.csv, NAME.svg and NAME.png to the folder DIR."),
     ] = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
     json: JsonOption = None,
 ) -> int:
     """Compute a figure or table of a paper, check it, and draw it.
@@ -43,23 +46,25 @@ def reproduce(
         from ..validation.papers import EXPERIMENTS
 
     if name is None or listed:
-        if name is not None or out is not None or full:
+        if name is not None or full or {out, checkpoint, resume} != {None}:
             raise CommandLineError("--list and no NAME list what can be reproduced: leave the other arguments out")
         check_files({}, json=json)
         _list(list(EXPERIMENTS.values()), json)
         return ExitStatus.SUCCESS
     if name not in EXPERIMENTS:
+        hint = nearest(name, EXPERIMENTS)
         known = ", ".join(EXPERIMENTS)
-        raise CommandLineError(f"unknown experiment {name!r}{nearest(name, EXPERIMENTS)}; expected one of {known}")
+        raise CommandLineError(f"unknown experiment {shown(name, 60)}{hint}; expected one of {known}")
     if out is not None:
         with deferring_interrupts():
             from ..seqform.interchange.pictures import require_matplotlib
 
             require_matplotlib()
         make_folder(out, "--out")
-    check_files({}, json=json)
+    check_files({}, json=json, checkpoint=checkpoint_path(checkpoint), resume=resume)
     kind = EXPERIMENTS[name]
-    found = _run(kind.full() if full else kind.quick(), shown=json != STANDARD_OUTPUT)
+    kept = checkpoint_of(checkpoint, resume)
+    found = _run(kind.full() if full else kind.quick(), kept, shown=json != STANDARD_OUTPUT)
     status = write_findings(found, json)
     if out is not None:
         written = found.write(out)
@@ -89,7 +94,7 @@ def _list(kinds: "list[type[Experiment[Any]]]", json: str | None) -> None:
         out.print(citation, style="dim", soft_wrap=True)
 
 
-def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
+def _run(experiment: "Experiment[Any]", checkpoint: "Checkpoint | None", *, shown: bool) -> "Reproduction":
     """Run an experiment, and print its rows, the paper's numbers beside ours, and the verdict if they are shown."""
     from ..validation.papers import Reproduction, reproduce
 
@@ -99,7 +104,7 @@ def _run(experiment: "Experiment[Any]", *, shown: bool) -> "Reproduction":
         kind = "" if experiment.figure.startswith("table") else "figure "
         out.print(f"{kind}{experiment.figure} of {experiment.paper.citation}", style="dim", soft_wrap=True)
     found = run_check(
-        lambda keep, advance: reproduce(experiment, keep, advance),
+        lambda keep, advance: reproduce(experiment, keep, advance, checkpoint),
         lambda rows, seconds: Reproduction(experiment, rows, seconds, interrupted=True),
         experiment.num_rows,
         shown=shown,

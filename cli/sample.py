@@ -1,15 +1,23 @@
 """``treeplex sample``: games too large to enumerate, run by walks over their rules."""
 
+import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
-from .files import STANDARD_OUTPUT, Record, check_files
+from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page
 from .options import (
+    CheckpointOption,
     GameArgument,
+    HtmlOption,
     IterationsOption,
     JsonOption,
+    ResumeOption,
+    checkpoint_of,
+    checkpoint_path,
+    choice_of,
     choose_method,
     declared,
     method_options,
@@ -22,10 +30,10 @@ from .tables import listed, print_facts
 if TYPE_CHECKING:
     from ..models.play import MeanResult
     from ..seqform.game import Game
+    from ..solvers.checkpoint import Checkpoint
     from ..solvers.methods import MCCFR
     from ..solvers.sampling.streamed import StreamedMCCFR, StreamedRun
 
-_METHODS = ("es-mccfr", "os-mccfr", "es-pref-cfr")
 #: How sure the intervals of payoffs and gains are.
 _CONFIDENCE = 0.95
 _KEYS = (
@@ -34,17 +42,21 @@ _KEYS = (
 )
 
 
-@declared(lambda: method_options(_METHODS))
+def _options() -> list[inspect.Parameter]:
+    from ..solvers.methods import sampling_methods
+
+    names = sampling_methods()
+    text = (
+        f"The method: {', '.join(names)}. es-mccfr follows all actions of one player in each sample; os-mccfr follows "
+        "one, for games with many decisions in a row; es-pref-cfr leans towards preferred actions."
+    )
+    return [choice_of("method", "es-mccfr", text), *method_options(names)]
+
+
+@declared(_options)
 def sample(
     game: GameArgument,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="M",
-            help="The method: es-mccfr follows all actions of one player in each sample; os-mccfr follows one, for "
-            "games with many decisions in a row; es-pref-cfr leans towards preferred actions.",
-        ),
-    ] = "es-mccfr",
+    method: str = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
@@ -57,26 +69,30 @@ def sample(
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Then learn a response of each player for S seconds; its gain is a lower bound on what the player "
-            "could gain.",
+            help="Then learn a response of each player for S seconds; on average its gain is no more than what the "
+            "player could gain.",
         ),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
+    html: HtmlOption = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
     """Run a sampling method on a game too large to enumerate.
 
     An infoset takes memory when a sample first reaches it. Nothing is proven about the strategies: payoffs are
-    estimated by playing games, and the gain of a response is a lower bound. After Ctrl-C the latest strategies are
-    kept.
+    estimated by playing games, and so is the gain of a response, which the best one exceeds. After Ctrl-C the latest
+    strategies are kept.
     """
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies go to a file; give a file name")
-    check_files({"GAME": game}, out=out, json=json)
+    html = html_file(html)
+    check_files({"GAME": game}, out=out, json=json, html=html, checkpoint=checkpoint_path(checkpoint), resume=resume)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run has no end without --max-iterations or --time-limit; give one of them")
     record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
@@ -89,7 +105,7 @@ def sample(
         chosen = _method(method, options)
         loaded = record.load(game)
         sampler = StreamedMCCFR(loaded, chosen, seed=seed)
-        run = _run(sampler, loaded, max_iterations, time_limit, shown)
+        run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpoint_of(checkpoint, resume))
         interrupted = run.stopped == "interrupted"
         profile = sampler.profile
         if out is not None:
@@ -103,7 +119,7 @@ def sample(
                 with waiting(f"a response of player {player}", shown=shown):
                     gain = streamed_gain(
                         loaded, profile, player, seconds=respond, games=max(games or 10_000, 2), seed=1,
-                        sampling="outcome" if method == "os-mccfr" else "external",
+                        sampling=chosen.sampling_rule(loaded.num_players).sampling,
                     ).gain  # fmt: skip
                     record["gains"].append(_interval(gain))
     record.write(
@@ -117,21 +133,32 @@ def sample(
         regret_estimates=list(sampler.regret_estimates()),
         unmatched=[str(preference) for preference in sampler.unmatched],
     )
+    if html is not None:
+        from .reports import sampled
+
+        write_page(html, sampled(loaded, record))
     if shown:
-        _print(record, {"strategies": out, "JSON": json})
+        _print(record, {"strategies": out, "report": html, "JSON": json})
     return ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS
 
 
 def _method(text: str, options: dict[str, Any]) -> "MCCFR":
     """Return a method that samples, with its options."""
-    if text.partition(":")[0] == "os-mccfr" and "baselines" not in text and options["baselines"] is None:
-        options = options | {"baselines": "infoset"}  # by history they take the whole game
-    method: Any = choose_method(text, options, _METHODS, "sample")
+    from ..solvers.methods import OutcomeSamplingMCCFR, sampling_methods
+
+    method: Any = choose_method(text, options, sampling_methods(), "sample")
+    if isinstance(method, OutcomeSamplingMCCFR) and "baselines" not in text and options["baselines"] is None:
+        method = replace(method, baselines="infoset")  # by history they take the whole game
     return method  # type: ignore[no-any-return]
 
 
 def _run(
-    sampler: "StreamedMCCFR", game: "Game", iterations: int | None, time_limit: float | None, shown: bool
+    sampler: "StreamedMCCFR",
+    game: "Game",
+    iterations: int | None,
+    time_limit: float | None,
+    shown: bool,
+    checkpoint: "Checkpoint | None",
 ) -> "StreamedRun":
     with filling(f"{sampler.method.name} on {game.spec}", "iterations", shown=shown) as progress:
 
@@ -143,7 +170,8 @@ def _run(
             ]
             progress(run.iterations, min(1.0, max(parts)))
 
-        return sampler.run(iterations, seconds=time_limit, progress=None if progress is None else update)
+        told = None if progress is None else update
+        return sampler.run(iterations, seconds=time_limit, progress=told, checkpoint=checkpoint)
 
 
 def _interval(result: "MeanResult") -> dict[str, float]:
@@ -167,5 +195,7 @@ def _print(record: dict[str, Any], files: dict[str, str | None]) -> None:
     for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player")):
         for player, found in enumerate(record[name] or []):
             rows[f"{heading} {player}"] = f"{found['mean']:.4g} in [{found['lower']:.4g}, {found['upper']:.4g}]"
+    if record["payoffs"] or record["gains"]:
+        rows["confidence"] = f"about {record['confidence']:g} for each interval, if games are many"
     rows["regret, estimated"] = ", ".join(f"{each:.3g}" for each in record["regret_estimates"])
     print_facts(rows, files)

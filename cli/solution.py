@@ -1,7 +1,8 @@
 """A solution as tables: what was asked, how it ended, what is proven, and what constraints cost."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..validation.table import magnitude
 from .tables import (
@@ -80,9 +81,10 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
             rows["value"] += ", at worst" if solution.opponent_value is None else ", against the model"
     if solution.player is not None and solution.objective is not None:
         rows["player"] = str(solution.player)
-        rows["objective"] = shown_exactly(solution.objective, exact.objective if exact else None) + _meaning(
-            solution.problem
-        )
+        rows["objective"] = shown_exactly(solution.objective, exact.objective if exact else None)
+        # A style's is no payoff.
+        rows["objective"] += f" to player {solution.player}" if solution.problem.name != "style" else ""
+        rows["objective"] += f", {solution.problem.meaning}" if solution.problem.meaning else ""
     if solution.gain is not None:
         gain = shown_exactly(solution.gain, exact.gain if exact else None)
         rows["gain"] = f"{gain} beyond the value of the game, {ten_decimals(solution.game_value or 0.0)}"
@@ -91,17 +93,18 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
     penalty = getattr(solution.problem, "penalty", None)
     if penalty is not None:
         rows["penalty"] = f"{penalty:g} per unit of violation"
-        rows["objective"] = f"{ten_decimals(solution.objective or 0.0)}, the value with penalties"
+        rows["objective"] = f"{ten_decimals(solution.objective or 0.0)} to player 0, the value with penalties"
     if solution.multiplier_bound is not None:
         rows["price bound"] = f"{solution.multiplier_bound:g} at the end"
     # A tolerance bounds the exploitability of an equilibrium, and the gap of everything else.
     judged, is_nash = _judged(solution), solution.problem.name == "nash"
     if solution.lower is not None and solution.upper is not None:
-        rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}"
-        rows["gap"] = f"{solution.gap:.3g}{'' if is_nash else judged}"
+        kept = ", with all decisions before the last step as they are" if solution.certificate.steps else ""
+        rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}{kept}"
+        rows["gap"] = f"{solution.gap:.3g}{'' if is_nash or solution.certificate.steps else judged}"
     rows["exploitability"] = _exploitability(solution) + (judged if is_nash else "")
     if solution.safety_bound is not None:
-        rows["safety bound"] = f"{ten_decimals(solution.safety_bound)}, the most that p and the gain allow"
+        rows["safety bound"] = f"{ten_decimals(solution.safety_bound)}, the most that p, the gain and proven gaps allow"
     if solution.certificate.steps:
         steps = solution.certificate.steps
         rows["steps"] = f"{len(steps)}, worth {listed_numbers([step.objective for step in steps])}"
@@ -132,8 +135,9 @@ def _preferences(solution: "Solution") -> dict[str, "str | Text"]:
         share = "never asked for" if each["share"] is None else f"{each['share']:.2%} of the time"
         rows[f"{each['preference']}, player {each['player']}"] = share
     if record["vulnerability_bounds"] is not None:
-        proven = "" if solution.method.rule == "rm" else ", proven for the rule rm alone"
-        rows["NashConv bound"] = f"{sum(record['vulnerability_bounds']):.3g} in the end{proven}"
+        now = record["nash_conv_bound"]
+        proven = "not proven for these options" if now is None else f"{now:.3g} after this many iterations"
+        rows["NashConv bound"] = f"{sum(record['vulnerability_bounds']):.3g} in the end, {proven}"
     return rows
 
 
@@ -145,23 +149,6 @@ def _exploitability(solution: "Solution") -> str:
         return f"{0 if exact == 0 else number + 0.0:.3g}{aside}"
     tiny = exact is None and abs(number) < 1e-9
     return f"{magnitude(number) if tiny else shown_exactly(number, exact)} of the value of the game may be lost"
-
-
-def _meaning(problem: Any) -> str:
-    """Return what the objective is."""
-    if problem.name in ("best-response", "epsilon-safe", "best-nash", "cdbr", "cdbr-ne", "lbr"):
-        return ", against the model"
-    if problem.name == "ses":
-        return ", margins over the equilibrium, summed over subgames"
-    if problem.name in ("rnr", "cdrnr"):
-        return f", against the model with probability {problem.p}, else at worst"
-    if problem.name == "data-biased":
-        return ", against a player who follows the model with probability p at each infoset, else at worst"
-    for sense, word in (("maximise", "largest"), ("minimise", "least")):
-        functional = getattr(problem, sense, None)
-        if functional is not None:
-            return f", the {word} that there is of {functional.description}"
-    return ""
 
 
 def _print_constraints(solution: "Solution") -> None:
@@ -179,10 +166,12 @@ def _print_constraints(solution: "Solution") -> None:
 
 
 def _judged(solution: "Solution") -> str:
-    """Return how the error stands to the tolerance; with a tolerance of 0 there is nothing that it could be."""
+    """Return how the error, violations aside, stands to the tolerance; with one of 0 there is nothing to say."""
     from ..solvers import Status
 
-    if solution.problem.error(solution.certificate) <= solution.tolerance:
+    # A violation has a row of its own.
+    met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
+    if solution.problem.error(met) <= solution.tolerance:
         return f", at most the tolerance of {solution.tolerance:.3g}"
     if solution.status is Status.OPTIMAL:
         return ", at round-off"

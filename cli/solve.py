@@ -1,22 +1,31 @@
 """``treeplex solve``: one problem on one game by one method."""
 
+import dataclasses
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import Record, check_files, write_json, writing
+from .errors import CommandLineError, deferring_interrupts, exit_status, print_note
+from .files import Record, check_files, command_line, html_file, write_json, write_page, writing
 from .options import (
+    AtOption,
+    ChartOption,
+    CheckpointOption,
     GameArgument,
+    HtmlOption,
     IterationsOption,
     JsonOption,
+    PotTolOption,
+    ResumeOption,
     SeedOption,
     TimeOption,
-    TolOption,
+    checkpoint_of,
+    checkpoint_path,
+    choice_of,
     choose_method,
     declared,
-    hyperparameters,
     method_options,
     problem_options,
     with_preferences,
@@ -38,36 +47,31 @@ KEYS = (
     *("objective", "value", "value_exact", "objective_exact", "gain_exact", "lower", "upper", "gap", "exploitability"),
     *("gain", "opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
     *("multipliers", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
-    *("safety_bound", "iterations", "seconds", "build_seconds", "sizes"),
+    *("safety_bound", "history", "iterations", "seconds", "build_seconds", "sizes"),
 )
 
 
-@declared(lambda: problem_options() + method_options())
+def _options() -> list[inspect.Parameter]:
+    from ..solvers.methods import METHODS
+
+    names = (
+        f"The method: {', '.join(METHODS)}; by default highs, and lp for depth-limited steps. Or NAME:key=value,…, "
+        "such as dcfr:alpha=1.5,beta=0,gamma=2."
+    )
+    return [*problem_options(), choice_of("method", None, names), *method_options()]
+
+
+@declared(_options)
 def solve(
     game: GameArgument,
-    problem: Annotated[
-        str,
-        typer.Option(
-            metavar="P",
-            help="The problem: nash, constrained, best-response, rnr, epsilon-safe, data-biased, best-nash or style; "
-            "with depth-limited steps cdbr, cdrnr, cdbr-ne, ses or lbr. Or NAME:key=value,…, such as "
-            "rnr:opponent=uniform,p=1/2.",
-        ),
-    ] = "nash",
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            help="The method: highs by default, lp for depth-limited steps. Exact: highs, highs-simplex, highs-ipm, "
-            "highs-ipm-crossover, highs-pdlp, cvxpy, rational (in fractions). Iterative: cfr, cfr+, dcfr, pcfr+, "
-            "cfvfp, pref-cfr for a style, ccfr for constraints. Sampling: es-mccfr, os-mccfr, es-pref-cfr for a style. "
-            "Or NAME:key=value,…, such as dcfr:alpha=1.5,beta=0,gamma=2.",
-        ),
-    ] = None,
-    tol: TolOption = None,
+    problem: str = "nash",
+    method: str | None = None,
+    tol: PotTolOption = None,
     max_iterations: IterationsOption = None,
     time_limit: TimeOption = None,
     seed: SeedOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
     start: Annotated[
         str | None, typer.Option(metavar="FILE", help="Start from a profile (.npz) written by --out.")
     ] = None,
@@ -89,11 +93,33 @@ def solve(
             help="Also show the optimum as a function of a constraint's bound; with epsilon-safe, NAME is safety.",
         ),
     ] = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the profile to FILE (.npz).")] = None,
+    hands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HANDS", help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em)."
+        ),
+    ] = None,
+    at: AtOption = None,
+    chart: ChartOption = None,
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LOCK",
+            help="What a player is known to do, or may do, in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
+            "repeated. Then also what it gains, and what that risks; with --frontier, one against the other.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the profile to FILE (.npz); of a spot what treeplex show reads."),
+    ] = None,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the result of --frontier or --sensitivity (.svg, .png or .pdf)."),
+        typer.Option(
+            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if one is given (.svg, .png or .pdf)."
+        ),
     ] = None,
+    html: HtmlOption = None,
     json: JsonOption = None,
     **options: Any,
 ) -> int:
@@ -103,28 +129,51 @@ def solve(
     is a valid result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims,
     or if the constraints cannot be met.
     """
-    if plot is not None and not frontier and sensitivity is None:
-        raise CommandLineError("--plot draws the result of --frontier or --sensitivity; give one of them")
-    check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
+    files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
+    check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
-    with record.interruptible():
+    with record.interruptible(time_limit):
         with deferring_interrupts():
-            from ..models.declarations import WORDS
+            from ..models.games.files import names_file
+            from ..models.problems import PROBLEMS
             from ..seqform.strategy import Profile
             from ..solvers import solve as run
-            from ..validation.questions import Question
-            from . import curves
+            from ..validation.questions import Question, question_parameters
+            from . import curves, spots
 
-        words = {name: options.pop(name) for name in WORDS}
+        names = {name for each in PROBLEMS for name in question_parameters(each)}
+        words = {name: options.pop(name, None) for name in names}
         options = with_preferences(options, _player(words["player"]))
         if options["prefer"] and problem == "nash":
             words["player"] = None  # it says whose actions are preferred
-        method = usual_method(problem) if method is None else method
+        loaded = None
+        if lock or names_file(
+            game, family=False
+        ):  # a spot says more of what is asked; other games are loaded when the question stands
+            loaded = spots.with_locks(record.load(game, constrained=True), lock)
+            if loaded.constraints and frontier and problem == "nash":
+                problem, words["opponent"] = "rnr", words["opponent"] or "locks"
+        if method is None:
+            free = loaded is not None and spots.spot_of(loaded) is not None and not loaded.constraints
+            method = "dcfr" if free and problem == "nash" else usual_method(problem)
+            if method == "dcfr":
+                options["precision"] = options.get("precision") or "auto"
         record["method"] = method
         if frontier:
-            others = {"p": words["p"], "sensitivity": sensitivity, "out": out, "start": start, **limits, **options}
+            others = {
+                "p": words["p"],
+                "sensitivity": sensitivity,
+                "out": out,
+                "start": start,
+                "hands": hands,
+                "at": at,
+                "chart": chart,
+                **limits,
+                **options,
+                **files,
+            }
             curves.check_frontier(problem, method, others)
             words["p"] = "0"
         question = Question(problem, **words)
@@ -135,9 +184,22 @@ def solve(
             curves.check_sensitivity(question.problem)
             moved = curves.read_sensitivity(sensitivity)
         chosen = choose_method(method, options)
+        if seed is not None and not chosen.draws:
+            print_note(f"--seed {seed} changes nothing: {chosen.name} draws no random numbers")
         _check_value(value, chosen.name, question.problem)
         _check_start(start, chosen)
-        loaded = record.load(game)
+        loaded = loaded or record.load(game, constrained=True)
+        spot, asked_hands = spots.spot_of(loaded), []
+        limits["tol"] = spots.tolerance_of(tol, loaded, chosen.keeps_runs)
+        if spot is not None:
+            record.update(dict.fromkeys(spots.KEYS))
+            asked_hands = spots.hands_of(hands, spot) if hands is not None else []
+            spots.check_line(at, chart, spot)
+        for name, given in (("hands", hands), ("at", at), ("chart", chart)):
+            if given is not None and spot is None:
+                raise CommandLineError(
+                    f"--{name} {given}: expected a spot of hold'em (.toml), and GAME is {loaded.spec}"
+                )
         with waiting(f"building {loaded.spec}", shown=shown):
             posed = question.pose(loaded)
             chosen = with_value(chosen, value, loaded)
@@ -145,24 +207,51 @@ def solve(
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
             with waiting(f"responses for all p on {loaded.spec}", shown=shown):
-                found = curves.find_frontier(posed, plot)
+                found = curves.find_frontier(posed, plot, html)
             record.write(**found)
             if shown:
-                curves.print_frontier(record, json)
+                curves.print_frontier(record, {"report": html, "JSON": json})
             return exit_status(record["status"])
-        first = None if start is None else Profile.load(start, loaded)
+        first = None if start is None else loaded.own_profile(start) or Profile.load(start, loaded)
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
-            solution = run(posed, chosen, start=first, progress=progress, **limits)
+            kept = checkpoint_of(checkpoint, resume)
+            solution = run(posed, chosen, start=first, progress=progress, checkpoint=kept, **limits)
         worth: dict[str, Any] = {}
         if moved is not None:
+            record.update(solution.to_dict())  # what stops the rest need not hide it
             with waiting(f"bounds of {moved[0]} on {loaded.spec}", shown=shown):
                 worth = {"sensitivity": curves.find_sensitivity(solution, *moved, plot)}
+    solved = None if spot is None else spots.read(solution, spot)
     if out is not None:
         with writing(out, "--out"):
-            solution.profile.save(out)
+            (solved or solution.profile).save(out)
+    if plot is not None and moved is None:
+        solution.plot(plot)
+    if html is not None:
+        from ..solvers.reports import solution_page
+
+        with waiting(f"a report on {loaded.spec}", shown=shown):
+            told = dataclasses.replace(solution, message=message_of(solution))
+            write_page(html, solution_page(told, command_line(), moved=moved))
+    if solved is not None:
+        spots.draw_chart(solved, at, chart)
+        with waiting(f"what is earned on {loaded.spec}", shown=shown):
+            worth |= spots.answer(solution, solved, asked_hands) | spots.node_of(solved, at)
+            worth |= spots.locked(solution, solved.spot)
     write_json(solution.to_dict() | {"question": asked, "message": message_of(solution)} | worth, json)
+    files = {
+        "profile" if solved is None else "solution": out,
+        "picture": plot,
+        "chart": chart,
+        "report": html,
+        "JSON": json,
+    }
+    if shown and solved is not None and solution.infeasibility is None:
+        spots.print_answer(solution, solved.spot, worth, asked, files)
+        spots.print_node(solved, at, hands)
+    elif shown:
+        print_solution(solution, asked, files)
     if shown:
-        print_solution(solution, asked, {"profile": out, "JSON": json})
         if worth.get("sensitivity"):
             curves.print_sensitivity(worth["sensitivity"], solution.player or 0)
         elif moved is not None and solution.infeasibility is not None:
@@ -191,10 +280,10 @@ def _check_start(path: str | None, method: "Method") -> None:
     if path is None:
         return
     from ..seqform.interchange.files import regular_size
-    from ..solvers.methods import MCCFR, RegretMethod, find_method
+    from ..solvers.methods import METHODS, class_of
 
-    if not isinstance(method, RegretMethod | MCCFR):
-        takers = [name for name in hyperparameters() if isinstance(find_method(name), RegretMethod | MCCFR)]
+    if not method.takes_start:
+        takers = [name for name, maker in METHODS.items() if class_of(maker).takes_start]
         raise CommandLineError(f"--start is for --method {', '.join(takers)}, and --method is {method.name}")
     try:
         regular_size(path)

@@ -1,5 +1,6 @@
 """``treeplex style``: a strategy in a style that is given as targets, and what the style costs."""
 
+import inspect
 import re
 import shlex
 import time
@@ -9,8 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import CommandLineError, deferring_interrupts, exit_status
-from .files import Record, check_files, writing
-from .options import OPPONENT_HELP, GameArgument, JsonOption, choose_method, reader, seat, whole
+from .files import Record, check_files, html_file, write_page, writing
+from .options import (
+    OPPONENT_HELP,
+    CheckpointOption,
+    GameArgument,
+    HtmlOption,
+    JsonOption,
+    ResumeOption,
+    checkpoint_of,
+    checkpoint_path,
+    choice_of,
+    choose_method,
+    declared,
+    flag_of,
+    reader,
+    seat,
+    whole,
+)
 from .progress import waiting
 from .tables import named, price_text, print_columns, print_facts, print_pieces, status_facts, ten_decimals
 
@@ -21,8 +38,8 @@ if TYPE_CHECKING:
     from ..solvers.style.answer import StyleAnswer
     from ..solvers.style.calibration import Calibration
 
-#: What targets can be met by: methods that solve linear programs, and one for games too large for these.
-_METHODS = ("highs-simplex", "highs", "highs-ipm-crossover", "cvxpy", "rational", "pref-cfr")
+#: The method for games too large for exact ones, which searches.
+_SEARCHES = "pref-cfr"
 #: The keys of the JSON.
 KEYS = (
     *("game", "parameters", "player", "max_loss", "reference", "method", "status", "message"),
@@ -32,6 +49,24 @@ KEYS = (
 )
 
 
+def _methods() -> list[str]:
+    """Return what targets can be met by: methods that solve all parts of an exact answer, and one that searches."""
+    from ..solvers.methods import methods_for
+    from ..solvers.style.targets import NEEDS
+
+    return [*methods_for(NEEDS), _SEARCHES]
+
+
+def _options() -> list[inspect.Parameter]:
+    *exact, search = _methods()
+    text = (
+        f"The method: {', '.join(exact)}; or {search}, for games too large for these, which searches for "
+        "vulnerabilities that meet the targets."
+    )
+    return [choice_of("method", "highs-simplex", text)]
+
+
+@declared(_options)
 def style(
     game: GameArgument,
     target: Annotated[
@@ -64,15 +99,7 @@ def style(
             f"{OPPONENT_HELP}",
         ),
     ] = "uniform",
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="M",
-            help=f"The method: {', '.join(_METHODS[:-2])}; rational, which computes in fractions; or pref-cfr, "
-            "for games "
-            "too large for linear programs, which searches for vulnerabilities that meet the targets.",
-        ),
-    ] = "highs-simplex",
+    method: str = "highs-simplex",
     degree: Annotated[
         Fraction | None,
         typer.Option(
@@ -100,6 +127,9 @@ def style(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a profile with the strategy to FILE (.npz).")
     ] = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
+    html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
     """Find a strategy in a given style that loses little to any opponent, or prove that there is none.
@@ -111,18 +141,20 @@ def style(
     """
     if not target:
         raise CommandLineError('style needs --target, such as --target "raise@first >= 0.6"')
-    check_files({"GAME": game}, out=out, plot=plot, json=json, profile=True)
+    files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
+    check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, profile=True, **files)
     whole_curve = "curve" if curve else "plot" if plot else None
     if whole_curve and len(target) > 1:
         raise CommandLineError(f"--{whole_curve} takes a single target, got {len(target)}")
-    choose_method(method, {}, _METHODS, "style")  # says what is wrong with it before anything is computed
-    iterative = method == "pref-cfr"
-    given = {"degree": degree, "max_iterations": max_iterations}
+    chosen = choose_method(method, {}, _methods(), "style")
+    iterative = chosen.name == _SEARCHES
+    given = {"degree": degree, "max_iterations": max_iterations, **files}
     tuning: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if tuning and not iterative:
-        raise CommandLineError(f"--{next(iter(tuning)).replace('_', '-')} is for --method pref-cfr alone; leave it out")
+        raise CommandLineError(f"{flag_of(next(iter(tuning)))} is for --method {_SEARCHES} alone; leave it out")
+    tuning = {name: value for name, value in tuning.items() if name not in files}
     if iterative and whole_curve:
-        raise CommandLineError(f"--{whole_curve} does not go with --method pref-cfr; leave --method out")
+        raise CommandLineError(f"--{whole_curve} does not go with --method {_SEARCHES}; leave --method out")
     player = 0 if player is None else player
     record = Record(json, KEYS, game=game, player=player, max_loss=float(max_loss), reference=reference, method=method)
     with record.interruptible():
@@ -141,9 +173,12 @@ def style(
         answer: StyleAnswer | Calibration
         with waiting(f"targets on {loaded.spec}", shown=record.shown):
             if iterative:
-                answer = calibrate_style(loaded, target, max_loss, player=player, others=others, **tuning)
+                how: dict[str, Any] = tuning | {"checkpoint": checkpoint_of(checkpoint, resume)}
+                # Without parameters it is the default of the search, which is another one than that of the method.
+                how |= {"method": chosen} if ":" in method else {}
+                answer = calibrate_style(loaded, target, max_loss, player=player, others=others, **how)
             else:
-                answer = reach_style(loaded, target, max_loss, player=player, others=others, method=method)
+                answer = reach_style(loaded, target, max_loss, player=player, others=others, method=chosen)
         record["seconds"] = time.perf_counter() - begun
         if whole_curve:
             with waiting(f"trade-off on {loaded.spec}", shown=record.shown):
@@ -155,8 +190,13 @@ def style(
         with writing(out, "--out"):
             answer.profile.save(out)
     record.write(**answer.to_dict(), sizes=sizes_of(loaded))
+    if html is not None:
+        from .reports import styled
+
+        with waiting(f"a report on {loaded.spec}", shown=record.shown):
+            write_page(html, styled(loaded, record, answer, found))
     if record.shown:
-        print_style(record, {"profile": out, "picture": plot, "JSON": json}, curve=curve)
+        print_style(record, {"profile": out, "picture": plot, "report": html, "JSON": json}, curve=curve)
     return exit_status(answer.status)
 
 

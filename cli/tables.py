@@ -92,7 +92,6 @@ def print_columns(
     Numbers are never cut: where the terminal is too narrow, lines are longer than it is. With `names` the first column
     holds words, which wrap.
     """
-    from rich.measure import Measurement
     from rich.table import Table
 
     out = console()
@@ -102,21 +101,29 @@ def print_columns(
             table.add_column(heading, overflow="fold")
         else:
             table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
+    lines = [list(row) for row in rows]
+    for row in lines:
         table.add_row(*row)
     out.print()
     if title is not None:
         out.print(title, style="bold", soft_wrap=True)
-    widths = Measurement.get(out, out.options.update(width=10_000), table)
-    out.width = max(out.width, widths.minimum + 2)  # the blanks after the last column
+    # Each column has two blanks behind it. Words need the room of the longest one.
+    columns = list(zip(headings, *lines, strict=True))
+    needed = [max(map(len, column)) for column in columns]
+    if names:
+        needed[0] = max(len(word) for cell in columns[0] for word in cell.split() or [""])
+    out.width = max(out.width, sum(needed) + 2 * len(needed))
     show(out, table)
 
 
 def print_pieces(pieces: Iterable[Mapping[str, float]], title: str | None = None) -> None:
-    """Print a function piece by piece: numbers by their names, the last of which, ``slope``, is shown as prices are."""
+    """Print a function piece by piece: numbers by their names, ``slope`` and ``price`` as prices are shown."""
     lines = list(pieces)
     headings = [name.replace("_", " ") for name in lines[0]] if lines else []
-    rows = [[price_text(one) if name == "slope" else ten_decimals(one) for name, one in line.items()] for line in lines]
+    rows = [
+        [price_text(one) if name in ("slope", "price") else ten_decimals(one) for name, one in line.items()]
+        for line in lines
+    ]
     print_columns(headings, rows, title)
 
 

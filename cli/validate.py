@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..seqform.errors import nearest
 from .checking import print_summary, run_check, write_findings
-from .errors import CommandLineError, deferring_interrupts
-from .files import STANDARD_OUTPUT, check_files, write_file
-from .options import JsonOption
+from .errors import deferring_interrupts
+from .files import STANDARD_OUTPUT, check_files, command_line, html_file, write_page
+from .options import CheckpointOption, HtmlOption, JsonOption, ResumeOption, checkpoint_of, checkpoint_path
 from .tables import console
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ..solvers.checkpoint import Checkpoint
     from ..validation import Report, Row, Suite
 
 
@@ -22,31 +22,30 @@ def validate(
         str, typer.Option(metavar="quick|full", help="Suite to run; quick takes under a minute.")
     ] = "quick",
     json: JsonOption = None,
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
+    html: HtmlOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = None,
 ) -> int:
     """Solve a suite of problems exactly and iteratively, and compare the answers.
 
     The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
     """
-    if html == STANDARD_OUTPUT:
-        html = "./-"
-    check_files({}, json=json, html=html)
+    html = html_file(html)
+    check_files({}, json=json, html=html, checkpoint=checkpoint_path(checkpoint), resume=resume)
     with deferring_interrupts():
-        from ..validation.bank import SUITES
+        from ..validation.bank import find_suite
 
-    if suite not in SUITES:
-        raise CommandLineError(f"unknown suite {suite!r}{nearest(suite, SUITES)}; expected one of {', '.join(SUITES)}")
-    chosen = SUITES[suite]
-    report = _run(chosen, shown=json != STANDARD_OUTPUT)
+    chosen = find_suite(suite)
+    report = _run(chosen, checkpoint_of(checkpoint, resume), shown=json != STANDARD_OUTPUT)
     status = write_findings(report, json)
     if html is not None:
         from ..validation.html_page import html_page
 
-        write_file(html, html_page(report), "--html")
+        write_page(html, html_page(report, command_line()))
     return status
 
 
-def _run(suite: "Suite", *, shown: bool) -> "Report":
+def _run(suite: "Suite", checkpoint: "Checkpoint | None", *, shown: bool) -> "Report":
     """Run a suite, and print its rows if they are to be shown."""
     from ..validation.suites import Report, run_suite
 
@@ -62,7 +61,10 @@ def _run(suite: "Suite", *, shown: bool) -> "Report":
 
     report = run_check(
         lambda keep, advance: run_suite(
-            suite, keep, advance and (lambda case: advance(f"{case.problem} by {case.label} on {case.game}"))
+            suite,
+            keep,
+            advance and (lambda case: advance(f"{case.problem} by {case.label} on {case.game}")),
+            checkpoint,
         ),
         lambda rows, seconds: Report(suite.name, rows, seconds, interrupted=True),
         len(suite.cases),

@@ -11,7 +11,7 @@ from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
 from ..seqform.names import quoted_label
-from ..seqform.polytope import Treeplex, is_hashable
+from ..seqform.polytope import Treeplex, check_one_text, is_hashable
 from ..seqform.strategy import Strategy, check_same_game
 from .constraints.tokens import Tokens, parse_number
 
@@ -233,7 +233,7 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     seat, infoset = player, None
     action = reader.take_label("an action, such as raise")
     if reader.take_if("/"):
-        if not action.text.isdecimal():
+        if not action.text.isdecimal() or len(action.text) > 9:
             raise reader.error(action.start, f"received the seat {action.shown}, expected a number, such as 0")
         seat = int(action.text)
         action = reader.take_label("an action, or the label of an infoset")
@@ -378,6 +378,14 @@ def preference_on(
                 f"the preference {preference} is player {preference.player}'s, expected a seat from 0 to "
                 f"{game.num_players - 1}"
             )
+    for player, treeplex in enumerate(game.sequence_form.treeplexes):
+        taken = [label for labels in treeplex.action_labels for label in labels]
+        for preference in stated:
+            if isinstance(preference, Prefer) and preference.player in (None, player):
+                owner = f"player {player} of {game.spec}"
+                check_one_text(preference.infosets, treeplex.infoset_labels, owner, InvalidPreferenceError)
+                for label in preference.labels:
+                    check_one_text(label, taken, owner, InvalidPreferenceError)
     degrees, betas, abouts = [], [], []
     used = [False] * len(stated)
     for player, treeplex in enumerate(game.sequence_form.treeplexes):

@@ -13,6 +13,7 @@ from .errors import InvalidStrategyError as InvalidStrategyError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import PlayLogError as PlayLogError
 from .errors import SolverError as SolverError
+from .errors import TimeLimitError as TimeLimitError
 from .errors import TreeplexError as TreeplexError
 from .errors import UnknownGameError as UnknownGameError
 from .errors import UnknownMethodError as UnknownMethodError
@@ -34,6 +35,7 @@ from .game import Game as Game
 from .game_tree import GameTree as GameTree
 from .observer import ObserverTree as ObserverTree
 from .observer import observer_tree as observer_tree
+from .parameters import About as About
 from .polytope import Treeplex as Treeplex
 from .public_tree import PublicTree as PublicTree
 from .rules import CHANCE as CHANCE

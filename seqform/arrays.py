@@ -10,6 +10,8 @@ from .errors import InvalidGameError, TreeplexError, one_line
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
+#: What numpy numbers places with.
+Indices = npt.NDArray[np.signedinteger[Any]]
 T = TypeVar("T")
 
 

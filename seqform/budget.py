@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from .checks import is_whole
 from .errors import GameTooLargeError, InvalidMemoryError, one_line, shown
+from .limits import check_time
 from .rules import GameSize, size_of
 
 #: The environment variable that sets the memory for building a game.
@@ -44,6 +45,12 @@ def memory_budget(memory: int | str | None = None) -> int:
     ------
     InvalidMemoryError
         If `memory` or the environment variable is not an amount of memory.
+
+    Examples
+    --------
+    >>> from treeplex.seqform import memory_budget
+    >>> memory_budget("8GB")
+    8000000000
     """
     return Budget(memory).limit
 
@@ -85,11 +92,22 @@ def read_memory(amount: Any, name: str) -> int:
     return number
 
 
+def available_cores() -> int:
+    """Return how many cores the process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def available_memory() -> int:
     """Return how many bytes the process can still take.
 
     That is the least of what the machine has available, what the control groups of the process leave (Linux), and what
     its limit on address space leaves (``ulimit -v``).
+
+    Examples
+    --------
+    >>> from treeplex.seqform import available_memory
+    >>> available_memory() > 10**6
+    True
     """
     import psutil
 
@@ -217,7 +235,7 @@ _MANY = 10_000
 #: How long a history may become without any leaf beside it. Endless ones need not take memory.
 _LONGEST = 1_000_000
 
-_ADVICE = f"choose smaller parameters, or allow more memory by {ENVIRONMENT_VARIABLE}"
+_ADVICE = f"choose smaller parameters, or allow more memory by {ENVIRONMENT_VARIABLE} or --memory"
 
 
 def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
@@ -248,7 +266,15 @@ def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
 
 
 def tree_bytes(size: GameSize) -> int:
-    """Estimate the peak of building a networkx tree and its sequence form, in bytes."""
+    """Estimate the peak of building a networkx tree and its sequence form, in bytes.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform import tree_bytes
+    >>> tree_bytes(load_game("leduc").rules.size()) > 10**6
+    True
+    """
     return TREE_NODE * size.nodes
 
 
@@ -398,6 +424,7 @@ class Watch:
             self._leaves, self._at_leaf = leaves, histories
         elif histories - self._at_leaf > _LONGEST:  # without a leaf on the way, a depth-first walk only goes down
             self._stop(histories, f"has a history of more than {_LONGEST:,} moves: every one must end")
+        check_time(f"the game was built, after {histories:,} histories")
         seen, now = histories + waiting, time.monotonic()
         quick, self._glanced = now - self._glanced < _SECONDS / 5, now
         self._stride = min(_LARGEST_STRIDE, 2 * self._stride) if quick else max(1, self._stride // 2)

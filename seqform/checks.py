@@ -31,6 +31,50 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+class TooSmallError(ValueError):
+    """A number that is not zero, though the float nearest to it is."""
+
+    def __init__(self) -> None:
+        super().__init__("too small for a float")
+
+
+def read_float(text: str) -> float:
+    """Return a number given as text as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number; a :class:`TooSmallError` if its float would be zero, and it is not.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.checks import read_float
+    >>> read_float("1e-300"), read_float("0e-999")
+    (1e-300, 0.0)
+    >>> read_float("1e-999")
+    Traceback (most recent call last):
+    treeplex.seqform.checks.TooSmallError: too small for a float
+    """
+    number = float(text)
+    if number == 0.0 and any(digit in text.lower().partition("e")[0] for digit in "123456789"):
+        raise TooSmallError
+    return number
+
+
+def exact_float(number: float | Fraction | Decimal) -> float:
+    """Return an exact number as a float.
+
+    Raises
+    ------
+    TooSmallError, OverflowError
+        If its float would be zero, and it is not, or infinite.
+    """
+    nearest = float(number)
+    if number and not nearest:
+        raise TooSmallError
+    return nearest
+
+
 def check_number(
     value: Any, name: str, error: type[TreeplexError], interval: str = "(-inf, inf)", such_as: str = ""
 ) -> float:
@@ -92,7 +136,7 @@ def check_exact_number(
     allowed = _interval(interval)
     try:
         number = _read(value)
-        sound = float(number) in allowed and allowed.low <= number <= allowed.high
+        sound = exact_float(number) in allowed and allowed.low <= number <= allowed.high
     except (TypeError, ValueError, OverflowError, ArithmeticError):
         sound = False
     if not sound:

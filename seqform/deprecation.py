@@ -1,8 +1,11 @@
 """Names that have moved, found at their old place for one more minor version."""
 
+import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -47,7 +50,22 @@ def deprecated_names(
             )
             return getattr(import_module(place), new)
         if otherwise is not None:
-            return otherwise(name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            try:
+                return otherwise(name)
+            except AttributeError:
+                if name.startswith("_"):
+                    raise
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{_whereabouts(module, name)}")
 
     return find
+
+
+def _whereabouts(module: str, name: str) -> str:
+    """Return in which package below a module a name is, or what there is of nearly that name."""
+    from .errors import nearest  # not before it is needed: the top module is to be imported in no time
+
+    here = Path(str(sys.modules[module].__file__)).parent
+    for file in sorted(here.glob("*/__init__.py*")) + sorted(here.glob("*/*/__init__.py")):
+        if re.search(rf'"{re.escape(name)}"| as {re.escape(name)}$', file.read_text(encoding="utf-8"), re.MULTILINE):
+            return f": it is in {'.'.join((module, *file.parent.relative_to(here).parts))}"
+    return nearest(name, getattr(sys.modules[module], "__all__", ()))

@@ -16,9 +16,9 @@ from .budget import Budget, Watch, sequence_form_bytes
 from .checks import check_whole, is_whole
 from .errors import ImperfectRecallError, InvalidGameError, one_line, shown
 from .histories import name_history, name_leaf
-from .polytope import Treeplex, is_hashable
+from .polytope import Treeplex, check_one_label, is_hashable, is_same_label
 from .rationals import to_fraction
-from .rules import CHANCE, TERMINAL, GameSize, Rules, check_rules
+from .rules import CHANCE, MAX_PLAYERS, TERMINAL, GameSize, Rules, check_rules, outcomes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,13 +201,16 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
         If `memory`, or the environment variable, is not an amount of memory.
     """
     check_rules(rules)
-    num_players = check_whole(rules.num_players, "num_players", InvalidGameError, "[1, inf)")
+    num_players = check_whole(rules.num_players, "num_players", InvalidGameError, f"[1, {MAX_PLAYERS}]")
     budget = Budget(memory)
     budget.admit(rules, exact)
     player, actions_at, child, infoset_of = rules.player, rules.actions, rules.child, rules.infoset
-    payoffs_at, outcomes_at = rules.payoffs, rules.chance_outcomes
+    payoffs_at, outcomes_at = rules.payoffs, outcomes_of(rules)
 
-    infosets: list[dict[Hashable, tuple[int, int, tuple[Hashable, ...], int]]] = [{} for _ in range(num_players)]
+    # Of each infoset: first sequence, parent, actions, whether they are texts alone, its first history, and its label.
+    infosets: list[dict[Hashable, tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]]] = [
+        {} for _ in range(num_players)
+    ]
     next_sequence = [1] * num_players
     leaf_sequences, leaf_chance, leaf_payoffs = array("i"), array("d"), array("d")
     exact_chance: list[Fraction] = []
@@ -274,17 +277,25 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
                 if known is None:
                     actions = _checked_actions(label, actions, watch, number)
                     sequence = next_sequence[who]
-                    infosets[who][label] = (sequence, parent, actions, number)
+                    texts = all(action.__class__ is str for action in actions)
+                    infosets[who][label] = (sequence, parent, actions, texts, number, label)
                     next_sequence[who] = sequence + len(actions)
                 else:
                     sequence = known[0]
+                    if label.__class__ is not str:
+                        check_one_label(label, known[5], f"two infosets of player {who}")
                     if parent != known[1]:
-                        first, second = name_history(rules, known[3]), name_history(rules, number)
+                        first, second = name_history(rules, known[4]), name_history(rules, number)
                         raise ImperfectRecallError(
                             f"infoset {shown(label)} of player {who} has imperfect recall: {first} and {second} are "
-                            "in it, but the player's own past differs; give them different infosets"
+                            "in it, but the player's own past differs; give them different infosets, or state plans as "
+                            "a flow (Treeplex.from_inflow)"
                         )
-                    if actions is not known[2] and (actions.__class__ is not tuple or actions != known[2]):
+                    if actions is not known[2] and (
+                        actions.__class__ is not tuple
+                        or actions != known[2]
+                        or not (known[3] or is_same_label(actions, known[2]))
+                    ):
                         _check_agreement(who, label, actions, known[2])
                         actions = known[2]
                 visited += 1
@@ -378,7 +389,7 @@ def _check_agreement(player: int, label: Hashable, actions: Sequence[Hashable], 
     given = actions
     try:
         actions = tuple(islice(actions, len(known) + 1))
-        agree = actions == known
+        agree = actions == known and is_same_label(actions, known)
     except (TypeError, ValueError):  # not iterable, or labels that cannot be compared
         actions, agree = given, False
     if not agree:

@@ -9,6 +9,7 @@ from .arrays import Floats
 from .checks import check_number, check_type
 from .errors import InvalidGameError, InvalidStrategyError
 from .game import Game, sequence_form_of
+from .hints import explained
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
 from .strategy import Profile, Strategy, check_same_game, checked_player
@@ -120,6 +121,7 @@ def infoset_values(treeplex: Treeplex, gradient: Floats) -> Floats:
     return np.maximum.reduceat(values, treeplex.offsets[:-1] - 1) if treeplex.num_infosets else values
 
 
+@explained
 def expected_payoffs(game: Game | SequenceForm, profile: Profile) -> Floats:
     """Return each player's expected payoff when all play a profile.
 
@@ -137,10 +139,18 @@ def expected_payoffs(game: Game | SequenceForm, profile: Profile) -> Floats:
     ------
     InvalidStrategyError
         If the profile is of another game.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, expected_payoffs, load_game
+    >>> game = load_game("kuhn")
+    >>> expected_payoffs(game, Profile.uniform(game))
+    array([ 0.125, -0.125])
     """
     return sequence_form_of(game).expected_payoffs(_plans(game, profile))
 
 
+@explained
 def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> Strategy:
     """Return a pure best response of one player to the others' strategies in a profile.
 
@@ -172,6 +182,7 @@ def best_response(game: Game | SequenceForm, profile: Profile, player: int) -> S
     return Strategy(game, player, found.behaviour)
 
 
+@explained
 def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
     """Return what each player could get at best if the others played their part of a profile.
 
@@ -179,6 +190,14 @@ def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
     -------
     ndarray of float64, shape (num_players,)
         Payoff units.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.seqform import best_response_values
+    >>> game = load_game("kuhn")
+    >>> best_response_values(game, Profile.uniform(game)).round(6)
+    array([0.5     , 0.416667])
     """
     form = sequence_form_of(game)
     plans = _plans(game, profile)
@@ -187,6 +206,7 @@ def best_response_values(game: Game | SequenceForm, profile: Profile) -> Floats:
     )
 
 
+@explained
 def nash_conv(game: Game | SequenceForm, profile: Profile) -> float:
     """Return NashConv: the sum over players of what a best response would gain over the profile.
 
@@ -217,6 +237,7 @@ def nash_conv(game: Game | SequenceForm, profile: Profile) -> float:
     return float(np.sum(best_response_values(game, profile) - expected_payoffs(game, profile)))
 
 
+@explained
 def exploitability(game: Game | SequenceForm, profile: Profile) -> float:
     """Return the exploitability of a profile: NashConv divided by the number of players.
 
@@ -229,10 +250,18 @@ def exploitability(game: Game | SequenceForm, profile: Profile) -> float:
     -------
     float
         Payoff units.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, exploitability, load_game
+    >>> game = load_game("kuhn")
+    >>> round(exploitability(game, Profile.uniform(game)), 6)
+    0.458333
     """
     return nash_conv(game, profile) / len(profile)
 
 
+@explained
 def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
     """Return what a strategy guarantees its player in a two-player zero-sum game.
 
@@ -246,6 +275,13 @@ def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
     -------
     float
         The player's payoff against the opponent's best response, in payoff units.
+
+    Examples
+    --------
+    >>> from treeplex import Strategy, load_game, worst_case
+    >>> game = load_game("kuhn")
+    >>> round(worst_case(game, Strategy.uniform(game, player=0)), 6)
+    -0.416667
     """
     form = sequence_form_of(game)
     check_same_game(strategy, game)
@@ -256,6 +292,7 @@ def worst_case(game: Game | SequenceForm, strategy: Strategy) -> float:
     return -best_response_value(form.treeplexes[other], form.gradient(other, plans))
 
 
+@explained
 def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game_value: float) -> float:
     """Return what a strategy wins against an opponent beyond the value of the game.
 
@@ -272,6 +309,14 @@ def gain(game: Game | SequenceForm, strategy: Strategy, opponent: Strategy, game
     -------
     float
         Payoff units.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, best_response, gain, load_game
+    >>> game = load_game("kuhn")
+    >>> uniform = Profile.uniform(game)
+    >>> round(gain(game, best_response(game, uniform, 0), uniform[1], game_value=-1 / 18), 6)
+    0.555556
     """
     for one in (strategy, opponent):
         check_same_game(one, game)

@@ -204,7 +204,8 @@ def game_on_faces(form: SequenceForm, faces: Sequence[Face]) -> SequenceForm:
         return SequenceForm(treeplexes, _leaves_on_faces(form.leaves, faces))
     rows, columns = (face.sequences for face in faces)
     if form.factored is not None:
-        factored = FactoredPayoff(form.factored.left[rows], form.factored.right[:, columns])
+        whole = form.factored
+        factored = FactoredPayoff(whole.left[rows], whole.right[:, columns], whole.chained, whole.scale)
         return SequenceForm(treeplexes, factored=factored)
     matrices = [form.payoff_matrix(player)[rows][:, columns] for player in (0, 1)]
     return SequenceForm(treeplexes, payoff_matrices=matrices)

@@ -1,36 +1,50 @@
-"""Payoffs as a product of two sparse matrices, for games whose payoff matrix is large and of low structure."""
+"""Payoffs as a product of sparse factors, for games whose payoff matrix is large and of low structure."""
 
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, canonical, frozen
-from .errors import InvalidGameError
+from .budget import Budget
+from .errors import InvalidGameError, shown
 
 # Products of entries that are taken at once where only a summary of A is asked for: some tens of megabytes.
 _BLOCK = 2**20
 
 
 class FactoredPayoff(ReadOnly):
-    """A payoff xᵀ A y with A = left · right, kept as the two factors.
+    """A payoff xᵀ A y with A = left · right, or left · sums · right, kept as its factors.
 
     Where players meet only through few quantities (who is where at what time), A has a non-zero for every pair of
     actions that may meet, but its factors only a few an action. Products with A go through the factors; A itself is
     made when it is asked for.
+
+    Where players compare what they hold, as in a showdown, A has a non-zero for every pair again. What one of them is
+    paid follows from how much of the other's is weaker, a running sum: quantities are then *chained*, each a part of
+    the sum of those before it in its chain. A = left · D⁻¹ · right, with D = I − N and N[k, k − 1] = 1 where k is
+    chained to k − 1, and needs a few non-zeros an action once more.
 
     Parameters
     ----------
     left : array_like or sparse, shape (num_sequences of player 0, num_factors)
         How much of each quantity each of player 0's sequences brings, with what it pays.
     right : array_like or sparse, shape (num_factors, num_sequences of player 1)
+    chained : array_like of bool, shape (num_factors,), optional
+        Whether each quantity is added to the sum of those before it in its chain. The first begins one.
+    scale : float, optional
+        The largest absolute payoff of the game, where its entries in A are products with probabilities; by default the
+        largest entry of A stands for it.
 
     Attributes
     ----------
     left, right : csr_array of float64
+    chained : ndarray of bool or None
         Read-only arrays.
+    scale : float
 
     Raises
     ------
@@ -49,9 +63,16 @@ class FactoredPayoff(ReadOnly):
     array([ 0. , -0.5, -0.5,  0. ])
     >>> meeting.nnz, meeting.matrix.nnz
     (6, 3)
+
+    Both hold one of three cards, and player 0 is paid 1 if its card is higher:
+
+    >>> cards = np.eye(3, 4, k=1)
+    >>> higher = FactoredPayoff(np.eye(4, 3, k=-2), cards, chained=[False, True, True])
+    >>> higher.times(np.array([1.0, 0.2, 0.3, 0.5])).tolist()
+    [0.0, 0.0, 0.2, 0.5]
     """
 
-    def __init__(self, left: Any, right: Any) -> None:
+    def __init__(self, left: Any, right: Any, chained: Any = None, scale: float | None = None) -> None:
         self.left = frozen(canonical(left, "the left factor"))
         self.right = frozen(canonical(right, "the right factor"))
         if self.left.shape[1] != self.right.shape[0]:
@@ -62,15 +83,28 @@ class FactoredPayoff(ReadOnly):
         for name, factor in (("left", self.left), ("right", self.right)):
             if not np.isfinite(factor.data).all():
                 raise InvalidGameError(f"the {name} factor holds a number that is not finite")
+        self.chained: npt.NDArray[np.bool_] | None = None
+        if scale is not None and not 0.0 < scale < np.inf:
+            raise InvalidGameError(f"the scale of the payoffs is {shown(scale)}, expected a positive finite number")
+        self._scale = scale
+        if chained is not None:
+            self.chained = np.array(chained, dtype=bool)
+            if self.chained.shape != (self.num_factors,) or self.chained[:1].any():
+                raise InvalidGameError(
+                    f"what is chained has shape {self.chained.shape}, expected ({self.num_factors},): one number per "
+                    "factor, of which the first begins a chain"
+                )
+            self.chained.flags.writeable = False
         with np.errstate(over="ignore"):
-            most = float(abs(self.left).sum(axis=1).max(initial=0.0) * np.abs(self.right.data).max(initial=0.0))
+            sums = abs(self.right) if chained is None else sp.csr_array(abs(self.right).sum(axis=0)[None])
+            most = float(abs(self.left).sum(axis=1).max(initial=0.0) * sums.data.max(initial=0.0))
         if not np.isfinite(most):
             raise InvalidGameError(
                 "the product of the factors may hold a number that is not finite: they are too large"
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"left": self.left, "right": self.right}
+        return {"left": self.left, "right": self.right, "chained": self.chained, "_scale": self._scale}
 
     def __repr__(self) -> str:
         return f"FactoredPayoff(shape={self.shape}, num_factors={self.num_factors}, nnz={self.nnz})"
@@ -90,29 +124,94 @@ class FactoredPayoff(ReadOnly):
         """Number of non-zeros of both factors."""
         return int(self.left.nnz + self.right.nnz)
 
+    @property
+    def scale(self) -> float:
+        """The largest absolute payoff; 1 if all are zero."""
+        return self._scale or self.largest or 1.0
+
     def times(self, y: Floats) -> Floats:
         """Return A y, shape (num_sequences of player 0,)."""
-        product: Floats = self.left @ (self.right @ y)
+        product: Floats = self.left @ self.summed(self.right @ y)
         return product
 
     def transposed_times(self, x: Floats) -> Floats:
         """Return Aᵀ x, shape (num_sequences of player 1,)."""
-        product: Floats = self.right.T @ (self.left.T @ x)
+        product: Floats = self.right.T @ self.summed(self.left.T @ x, backwards=True)
         return product
+
+    def summed(self, quantities: npt.NDArray[Any], backwards: bool = False) -> npt.NDArray[Any]:
+        """Return D⁻¹ q, or D⁻ᵀ q: the running sums of quantities, floats or fractions, along their chains."""
+        if self.chained is None:
+            return quantities
+        sums = quantities.copy()
+        for places in self._chains:
+            chains = sums[places[:, ::-1] if backwards else places]
+            sums[places[:, ::-1] if backwards else places] = np.cumsum(chains, axis=1)
+        return sums
+
+    @cached_property
+    def _chains(self) -> list[npt.NDArray[np.int64]]:
+        """The places of the quantities of each chain, chains of the same length in one array."""
+        if self.chained is None:
+            return []
+        starts = np.flatnonzero(~self.chained)
+        lengths = np.diff(np.append(starts, self.num_factors))
+        return [
+            starts[lengths == length][:, None] + np.arange(length)
+            for length in np.unique(lengths[lengths > 1]).tolist()
+        ]
+
+    @cached_property
+    def links(self) -> sp.csr_array:
+        """D, shape (num_factors, num_factors): A = left · D⁻¹ · right. The identity where nothing is chained."""
+        count = self.num_factors
+        places = np.zeros(0, dtype=np.int64) if self.chained is None else np.flatnonzero(self.chained)
+        rows = np.append(np.arange(count), places)
+        columns = np.append(np.arange(count), places - 1)
+        values = np.append(np.ones(count), -np.ones(len(places)))
+        return frozen(sp.csr_array((values, (rows, columns)), shape=(count, count)))
+
+    @cached_property
+    def transposed(self) -> "FactoredPayoff":
+        """The factors of −Aᵀ, which are player 1's payoffs: chains go the other way."""
+        left, right = self.right.T.tocsr(), -self.left.T.tocsr()
+        if self.chained is None:
+            return FactoredPayoff(left, right, scale=self._scale)
+        return FactoredPayoff(left[:, ::-1], right[::-1], np.append(False, self.chained[:0:-1]), self._scale)
 
     @cached_property
     def matrix(self) -> sp.csr_array:
         """A itself, columns sorted, no stored zeros, read-only arrays."""
-        return frozen(canonical(self.left @ self.right, "the payoff matrix"))
+        return frozen(canonical(self.left @ self._summed_right, "the payoff matrix"))
+
+    @cached_property
+    def _summed_right(self) -> sp.csr_array:
+        """D⁻¹ · right, whose rows may be full where they are sums of many."""
+        if self.chained is None:
+            return self.right
+        entries = sum(count * (count + 1) // 2 * len(places) for places in self._chains for count in places.shape[1:])
+        Budget().require(16 * entries, f"sums along chains have {entries:,} entries: they, in place of factors,")
+        alone = np.ones(self.num_factors, dtype=bool)
+        rows, columns = [], []
+        for places in self._chains:
+            alone[places] = False
+            below = np.tril_indices(places.shape[1])
+            rows.append(places[:, below[0]].ravel())
+            columns.append(places[:, below[1]].ravel())
+        rest = np.flatnonzero(alone)
+        coordinates = np.concatenate([*rows, rest]), np.concatenate([*columns, rest])
+        sums = sp.csr_array((np.ones(len(coordinates[0])), coordinates), shape=(self.num_factors,) * 2)
+        return sp.csr_array(sums @ self.right)
 
     def blocks(self) -> Iterator[tuple[int, sp.csr_array]]:
         """Yield A some rows at a time, with the number of the first of them, so that A need not be kept."""
-        works = np.diff(self.right.indptr)[self.left.indices]  # products of each entry
+        right = self._summed_right
+        works = np.diff(right.indptr)[self.left.indices]  # products of each entry
         done = np.append(0, np.cumsum(works, dtype=np.int64))[self.left.indptr]
         first = 0
         while first < self.shape[0]:
             last = max(first + 1, int(np.searchsorted(done, done[first] + _BLOCK, side="right")) - 1)
-            yield first, canonical(self.left[first:last] @ self.right, "the payoff matrix")
+            yield first, canonical(self.left[first:last] @ right, "the payoff matrix")
             first = last
 
     @cached_property
@@ -121,14 +220,17 @@ class FactoredPayoff(ReadOnly):
         return max((float(np.abs(block.data).max(initial=0.0)) for _, block in self.blocks()), default=0.0)
 
     @cached_property
-    def balanced(self) -> tuple[sp.csr_array, sp.csr_array]:
-        """Factors with the same product, the largest entry of each row of the right one being 1, for solvers.
+    def balanced(self) -> "FactoredPayoff":
+        """Factors with the same product, the largest entry of each chain's rows of the right one being 1, for solvers.
 
         Their tolerances are absolute, and the same payoff may be written with factors of any scale.
         """
         rows = abs(self.right).max(axis=1).toarray().ravel() if self.num_factors else np.zeros(0)
+        if self.chained is not None:
+            starts = np.flatnonzero(~self.chained)
+            rows = np.repeat(np.maximum.reduceat(rows, starts), np.diff(np.append(starts, self.num_factors)))
         scales = np.where(rows > 0.0, rows, 1.0)
         left, right = self.left.copy(), self.right.copy()
         left.data = left.data * scales[left.indices]
         right.data = right.data / np.repeat(scales, np.diff(right.indptr))
-        return frozen(left), frozen(right)
+        return FactoredPayoff(left, right, self.chained, self._scale)

@@ -73,7 +73,15 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
 
 
 def factored_entries(payoff: FactoredPayoff) -> Iterator[tuple[Entries, Entries]]:
-    """Yield what :func:`matrix_entries` says of the product and of its negative, without making it as a whole."""
+    """Yield what :func:`matrix_entries` says of the product and of its negative, without making it as a whole.
+
+    Of chained factors the product would be too large: it is the factors that are told apart.
+    """
+    if payoff.chained is not None:
+        yield matrix_entries(payoff.left), matrix_entries(payoff.right)
+        places = np.flatnonzero(payoff.chained)
+        yield (((places, places), np.ones(len(places))),) * 2
+        return
     largest = np.zeros(payoff.shape[1])
     for _, block in payoff.blocks():
         np.maximum.at(largest, block.indices, np.abs(block.data))
@@ -124,6 +132,25 @@ def leaf_entries(sequences: npt.NDArray[Any], weighted: Floats) -> list[Entries]
         kept = np.abs(sums[:, player]) > _ROUND_OFF * sizes[:, player]
         entries.append((tuple(sequences[firsts[kept]].T), sums[kept, player]))
     return entries
+
+
+def digest_of(parts: Iterable[Any]) -> str:
+    """Return sixteen hexadecimal digits that tell such sequences of labels and arrays apart.
+
+    Raises
+    ------
+    InvalidGameError
+        If a label's ``repr`` holds an address in memory.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.shape}".encode())
+            for array in _digits(part) if part.dtype.kind == "f" else (part,):
+                digest.update(array.astype("<i8").tobytes())
+        else:
+            digest.update(_label_text(part).encode())
+    return digest.hexdigest()[:16]
 
 
 def _digits(values: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

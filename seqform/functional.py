@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from .arrays import Floats, ReadOnly, floats, frozen
 from .enumeration import LeafTable
-from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, nearest, one_of, shown
 from .game import Game
+from .hints import explained
 from .polytope import Treeplex, is_hashable
 from .strategy import Profile, Strategy, check_same_game, checked_player
 
@@ -228,6 +229,7 @@ def leaves_below(game: Game, player: int, infosets: Any = None) -> tuple[Any, An
     return np.concatenate(rows_found), np.concatenate(leaves_found)
 
 
+@explained
 def frequency(
     game: Game,
     player: int,
@@ -244,7 +246,8 @@ def frequency(
     game : Game
     player : int
     actions : label, or collection of labels
-        A label of a single action, or a list, set or tuple of several.
+        A label of a single action, or a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a
+        list, set or tuple of several.
     infosets : collection of labels, optional
         Where it counts; by default wherever one of the actions is there.
     first : bool
@@ -278,10 +281,16 @@ def frequency(
     weights = reach_of_others(game, player, others)
     treeplex = game.sequence_form.treeplexes[player]
     names = [label for labels in treeplex.action_labels for label in labels]
-    wanted = _labels(actions, set(names))
+    words = treeplex.action_words
+    wanted = _labels(actions, {*names, *words})
+    wanted = [words.get(each, each) if is_hashable(each) and each not in names else each for each in wanted]
     for action in wanted:
         if not is_hashable(action) or action not in names:
-            raise InvalidGameError(f"player {player} of {game.spec} has no action {shown(action)} anywhere")
+            known = treeplex.actions_by_name()
+            raise InvalidGameError(
+                f"player {player} of {game.spec} has no action {shown(action)}{nearest(str(action), known)}; expected "
+                f"{one_of(known)}"
+            )
     counted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else _chosen(game, player, infosets)
     if first:
         counted &= treeplex.parents == 0
@@ -352,7 +361,7 @@ def _chosen(game: Game, player: int, infosets: Any) -> Any:
     for label in _labels(infosets, treeplex.infoset_numbers):
         number = treeplex.find_infoset(label)
         if number is None:
-            raise InvalidGameError(f"player {player} of {game.spec} has no infoset {shown(label)}")
+            raise InvalidGameError(f"{game.spec}: {treeplex.unknown_infoset(player, label)}")
         mask[number] = True
     return mask
 

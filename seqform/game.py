@@ -6,13 +6,17 @@ from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from .checks import check_player, check_type
 from .errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, shown
 from .game_tree import GameTree
+from .hints import Named, hinting
 from .histories import walk
 from .interchange.drawing import Drawable, refuse_to_draw
+from .interchange.page import Content, code, emphasis, facts, prose
+from .public_form import PublicForm
 from .public_from_tree import public_tree_from_infosets
 from .public_tree import PublicTree, public_tree_from_rules
 from .rules import Rules, check_rules, public_labels, size_of
@@ -22,10 +26,28 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
     from .functional import Functional
+    from .strategy import Profile
 
 # Strategy modules import this one, so nothing here imports them.
 
 
+@hinting(
+    players="num_players, or range(game.num_players)",
+    infosets="sequence_form.treeplexes[player].infoset_labels",
+    information_sets="sequence_form.treeplexes[player].infoset_labels",
+    actions="sequence_form.treeplexes[player].action_labels",
+    payoffs="tree for those of its leaves, or expected_payoffs(game, profile)",
+    payoff_matrix="sequence_form.payoff",
+    root="tree, which is a networkx.DiGraph",
+    new_initial_state="tree, which is a networkx.DiGraph, or rules",
+    title="name",
+    solve="solve(Nash(game))",
+    value="solve(Nash(game)).value, or reference_value",
+    nash="solve(Nash(game))",
+    load="load_game(…)",
+    from_rules="Game(name, rules=rules)",
+    from_file="load_game(path)",
+)
 class Game(Drawable):
     """An extensive-form game, by name and parameters, by tree or by sequence form.
 
@@ -43,6 +65,8 @@ class Game(Drawable):
     sequence_form : SequenceForm, or callable that returns one, optional
         At least one of the three; the others follow from it where they can. A callable is called when the sequence form
         is needed.
+    public_form : PublicForm, or callable that returns one, optional
+        The game in public form, where there is one: regret minimisation then finds equilibria on that.
     functionals : callable, optional
         From this game to its named linear functionals of a player's plan; called when they are needed.
     without_histories : str
@@ -78,14 +102,20 @@ class Game(Drawable):
         rules: Rules | None = None,
         tree: GameTree | None = None,
         sequence_form: SequenceForm | Callable[[], SequenceForm] | None = None,
+        public_form: PublicForm | Callable[[], PublicForm] | None = None,
         functionals: "Callable[[Game], Mapping[str, Functional]] | None" = None,
         without_histories: str = "it was given as a sequence form, not as rules or a tree",
         reference_value: Fraction | float | None = None,
         reference_source: str = "",
         citation: str = "",
     ) -> None:
+        if sequence_form is None and public_form is not None:
+            sequence_form = self._form_of_public_form
         if rules is None and tree is None and sequence_form is None:
-            raise InvalidGameError(f"game {shown(name)} needs rules, a tree or a sequence form")
+            raise InvalidGameError(
+                f"game {shown(name)} needs rules, a tree or a sequence form; "
+                f"load_game({shown(name)}) loads one by its name"
+            )
         if rules is not None:
             check_rules(rules)
         if tree is not None:
@@ -107,6 +137,7 @@ class Game(Drawable):
         self.citation = citation
         self._plans: dict[int, Any] = {}
         self._make_form = sequence_form if callable(sequence_form) else None
+        self._make_public_form = public_form
         self._make_functionals = functionals
         self._without_histories = without_histories
         if tree is not None:
@@ -120,6 +151,26 @@ class Game(Drawable):
 
     def __repr__(self) -> str:
         return f"Game({self.spec!r})"
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield prose(emphasis(self.name), " ", code(self.spec) if self.spec != self.name else None)
+        known: dict[str, Content] = {"players": self.num_players}
+        # Nothing is built for the sake of its sizes.
+        size: Any = self.__dict__.get("sequence_form") or (None if self.rules is None else size_of(self.rules))
+        if isinstance(size, SequenceForm):
+            known["infosets"] = ", ".join(f"{treeplex.num_infosets:,}" for treeplex in size.treeplexes)
+            known["sequences"] = ", ".join(f"{treeplex.num_sequences:,}" for treeplex in size.treeplexes)
+            known["leaves"] = None if size.num_leaves is None else f"{size.num_leaves:,}"
+        elif size is not None:
+            known["infosets"] = ", ".join(f"{number:,}" for number in size.infosets)
+            known["sequences"] = ", ".join(f"{number:,}" for number in size.sequences)
+            known["leaves"] = f"{size.leaves:,}"
+        known["parameters"] = ", ".join(f"{name} = {value}" for name, value in self.parameters.items()) or None
+        known["actions"] = ", ".join(f"{word}: {label}" for word, label in self.action_words.items()) or None
+        known["value"] = None if self.reference_value is None else f"{self.reference_value} to player 0"
+        known["from"] = self.citation or None
+        yield facts({name: content for name, content in known.items() if content is not None})
+        yield from super()._html_blocks()
 
     def tree_to_draw(self, most: float = math.inf) -> GameTree:
         """Return the tree, or refuse one that is too large; see :func:`~treeplex.seqform.interchange.draw`."""
@@ -148,6 +199,39 @@ class Game(Drawable):
         """Make a game of a sequence form, which has no histories to walk."""
         return cls(name, sequence_form=sequence_form)
 
+    def own_profile(self, path: str | PathLike[str]) -> "Profile | None":
+        """Return the strategies of a file of a kind that only games such as this one have; ``None`` for other files.
+
+        Raises
+        ------
+        TreeplexError
+            If the file is of that kind and damaged, or of another game.
+        """
+        return None
+
+    @classmethod
+    def from_public_form(cls, public_form: PublicForm, name: str = "public form") -> "Game":
+        """Make a game of a public form; its sequence form is made when something asks for it."""
+        return cls(name, public_form=public_form)
+
+    @cached_property
+    def public_form(self) -> PublicForm | None:
+        """The public form that the game was made with, if it was."""
+        made = self._make_public_form
+        if made is None or isinstance(made, PublicForm):
+            return made
+        with self._naming():
+            return check_type(made(), f"the public form of {self.spec}", InvalidGameError, PublicForm)
+
+    def _form_of_public_form(self) -> SequenceForm:
+        assert self.public_form is not None
+        return self.public_form.sequence_form()
+
+    @property
+    def payoff_scale(self) -> float:
+        """The largest absolute payoff; 1 if all are zero."""
+        return (self.sequence_form if self.public_form is None else self.public_form).payoff_scale
+
     @cached_property
     def tree(self) -> GameTree:
         """The game as a networkx tree; about a kilobyte a node."""
@@ -159,11 +243,16 @@ class Game(Drawable):
         """The sequence form, streamed from the rules if there are any, in floats."""
         with self._naming():
             if self._make_form is not None:
-                made = self._make_form()
-                return check_type(made, f"the sequence form of {self.spec}", InvalidGameError, SequenceForm)
-            if "tree" in self.__dict__:
-                return SequenceForm.from_tree(self.tree)
-            return SequenceForm.from_rules(self._walkable())
+                form = check_type(
+                    self._make_form(), f"the sequence form of {self.spec}", InvalidGameError, SequenceForm
+                )
+            elif "tree" in self.__dict__:
+                form = SequenceForm.from_tree(self.tree)
+            else:
+                form = SequenceForm.from_rules(self._walkable())
+        for treeplex in form.treeplexes:
+            treeplex.action_words = self.action_words
+        return form
 
     @cached_property
     def exact_sequence_form(self) -> SequenceForm:
@@ -174,7 +263,8 @@ class Game(Drawable):
     @cached_property
     def functionals(self) -> "Mapping[str, Functional]":
         """Linear functionals of a player's plan that the game names, such as a risk."""
-        return {} if self._make_functionals is None else dict(self._make_functionals(self))
+        made = {} if self._make_functionals is None else self._make_functionals(self)
+        return Named(made, f"{self.spec} names no functional")
 
     @cached_property
     def public_tree(self) -> PublicTree:
@@ -216,14 +306,21 @@ class Game(Drawable):
         return dict(words)
 
     @property
+    def constraints(self) -> tuple[Any, ...]:
+        """Constraints on players' plans that its file states beside the rules, such as the locks of a hold'em spot."""
+        return ()
+
+    @property
     def num_players(self) -> int:
         """Number of players, chance not counted."""
-        return self.rules.num_players if self.rules is not None else self.sequence_form.num_players
+        if self.rules is not None:
+            return self.rules.num_players
+        return self.sequence_form.num_players if self.public_form is None else 2
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the sequence form."""
-        return self.sequence_form.fingerprint
+        """The fingerprint of the sequence form, or of the public form that the game was made with."""
+        return (self.sequence_form if self.public_form is None else self.public_form).fingerprint
 
     def plan(self, player: int) -> "cp.Variable":
         """Return the cvxpy variable that stands for a player's realization plan; always the same one.

@@ -13,7 +13,7 @@ from .enumeration import Enumeration, enumerate_game, in_order
 from .errors import InvalidGameError, shown
 from .histories import describe_path, walk
 from .interchange.drawing import Drawable, refuse_to_draw
-from .rules import CHANCE, TERMINAL, Number, Rules, check_rules, public_labels
+from .rules import CHANCE, MAX_PLAYERS, TERMINAL, Number, Rules, check_rules, public_labels
 
 if TYPE_CHECKING:
     DiGraph = nx.DiGraph[Any]
@@ -216,6 +216,10 @@ class GameTree(Drawable):
                 payoffs = self._checked_payoffs(node, attributes)
                 if num_players is None:
                     num_players = len(payoffs)
+                    if num_players > MAX_PLAYERS:
+                        self._refuse(
+                            node, f"has {num_players:,} payoffs, expected those of {MAX_PLAYERS} players at most"
+                        )
                 elif len(payoffs) != num_players:
                     self._refuse(
                         node, f"has {len(payoffs)} payoffs, but other leaves have {num_players}: one per player"

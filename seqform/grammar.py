@@ -122,7 +122,9 @@ class Grammar:
                 given[known] = value
             else:
                 received = shown(item.strip(), 60)
-                raise self.invalid(f"{self.prefix}{name}: expected key=value at character {start + 1}, got {received}")
+                form = f"write {usage(name, parameters)}" if parameters else "it takes no parameters"
+                where = f"at character {start + 1}"
+                raise self.invalid(f"{self.prefix}{name}: expected key=value {where}, got {received}; {form}")
             start += len(item) + 1
         return given
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from .budget import Watch
 from .errors import one_line
-from .rules import CHANCE, TERMINAL, Number, Rules
+from .rules import CHANCE, TERMINAL, Number, Rules, outcomes_of
 
 
 class History:
@@ -73,7 +73,7 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
     History
         Its actions are asked for once the next one is wanted.
     """
-    player_at, child = rules.player, rules.child
+    player_at, child, outcomes_at = rules.player, rules.child, outcomes_of(rules)
     root = rules.initial_state()
     stack = [History(root, player_at(root), None, None, 0, 1)]
     number, leaves = 0, 0
@@ -88,7 +88,7 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
             leaves += 1
             continue
         state, chance = history.state, history.player == CHANCE
-        moves: Any = rules.chance_outcomes(state) if chance else rules.actions(state)
+        moves: Any = outcomes_at(state) if chance else rules.actions(state)
         moves = list(moves if watch is None else watch.held(moves, history.number))
         place = len(moves)
         for move in reversed(moves):

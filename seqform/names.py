@@ -1,9 +1,7 @@
 """Names of infosets, sequences and actions in text, ``SEAT/INFOSET:ACTION``; see "Spellings of a label" in the docs."""
 
 import json
-from collections.abc import Hashable, Iterable
 
-from .game import Game
 from .polytope import Treeplex
 
 #: Characters that have a meaning around a label.
@@ -39,37 +37,3 @@ def sequence_name(player: int, treeplex: Treeplex, sequence: int) -> str | None:
     """
     labels = treeplex.sequence_label(sequence)
     return None if labels is None else f"{player}/{quoted_label(labels[0])}:{quoted_label(labels[1])}"
-
-
-def actions_by_name(game: Game, player: int, infoset: int | None = None) -> dict[str, list[Hashable]]:
-    """Return a player's actions by what text may call them.
-
-    Parameters
-    ----------
-    game : Game
-    player : int
-    infoset : int, optional
-        The number of an infoset, for its actions only; by default those of all infosets.
-
-    Returns
-    -------
-    dict of str to list of labels
-        By the text of each label first, then by each word of :attr:`Game.action_words <treeplex.Game.action_words>`
-        whose label the player has; a word that is also the text of a label means that label. Several labels have one
-        name where their texts are equal.
-
-    Examples
-    --------
-    >>> from treeplex import load_game
-    >>> from treeplex.seqform.names import actions_by_name
-    >>> actions_by_name(load_game("kuhn"), player=0)
-    {'p': ['p'], 'b': ['b'], 'pass': ['p'], 'bet': ['b']}
-    """
-    labels = game.sequence_form.treeplexes[player].action_labels
-    here: Iterable[Hashable] = (label for each in labels for label in each) if infoset is None else labels[infoset]
-    known = dict.fromkeys(here)
-    names: dict[str, list[Hashable]] = {}
-    for label in known:
-        names.setdefault(str(label), []).append(label)
-    words = game.action_words.items()
-    return names | {word: [label] for word, label in words if label in known and word not in names}

@@ -15,6 +15,7 @@ import typing
 from fractions import Fraction
 from typing import Any
 
+from .checks import TooSmallError, exact_float, read_float
 from .errors import InvalidGameError, TreeplexError, nearest, one_line, shown
 
 
@@ -50,6 +51,8 @@ class About:
         Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
     option : bool
         Whether the command line has an option for it; if not, it can only be given in the text.
+    expected : str, optional
+        What a value has to be, where its type, its bounds and `choices` do not say it.
     """
 
     description: str
@@ -65,6 +68,7 @@ class About:
     many: bool = False
     first: bool = False
     option: bool = True
+    expected: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +80,8 @@ class Parameter:
     name : str
         As in ``name=value``.
     kind : type
-        ``int``, ``bool``, ``float``, ``Fraction``, ``str`` (one of `choices`, if there are any), or ``object`` if
-        whoever declares it checks it.
+        ``int``, ``bool``, ``float``, ``Fraction``, ``str`` (one of `choices`, if there are any), or another if whoever
+        declares it reads and checks it.
     default : object
         ``None`` where it depends on the other parameters, or there is none; `shown` then says how.
     about : About
@@ -111,12 +115,24 @@ class Parameter:
     @property
     def expected(self) -> str:
         """What a value has to be, for error messages and help."""
+        if self.about.expected is not None:
+            return self.about.expected
         if self.kind is bool:
             return "true or false"
-        if self.kind in (str, object):
+        if self.kind is str or self.is_read_elsewhere:
             return f"one of {', '.join(self.choices)}" if self.choices else self.about.form or "text"
         number = f"{'an integer' if self.kind is int else 'a number'}{self._range}"
         return f"one of {', '.join(self.choices)}, or {number}" if self.choices else number
+
+    @property
+    def is_read_elsewhere(self) -> bool:
+        """Whether text is taken as it is: its kind is not one that is read here."""
+        return self.kind not in (bool, int, float, Fraction, str)
+
+    @property
+    def word(self) -> str:
+        """The name by which the command line knows it: its alias, if it has one."""
+        return self.about.alias or self.name
 
     @property
     def _range(self) -> str:
@@ -135,7 +151,7 @@ class Parameter:
         ValueError, OverflowError, ZeroDivisionError
             If it is not what is expected; nothing is said about what was.
         """
-        if self.kind is object:
+        if self.is_read_elsewhere:
             return _parts(value) if self.about.many else value
         if self.choices and isinstance(value, str) and value in self.choices:
             return value
@@ -151,8 +167,10 @@ class Parameter:
         if self.kind is int:
             number = _integer(value)
         elif isinstance(value, Fraction):
-            float(value)  # raises OverflowError where there is no such float
+            exact_float(value)  # raises an error where there is no such float
             number = value
+        elif self.kind is float and isinstance(value, int | float) and math.isfinite(value):
+            number = float(value)
         elif isinstance(value, int | float) and math.isfinite(value):
             # 0.05 means one twentieth, not the binary number nearest to it.
             number = Fraction(value) if isinstance(value, int) else Fraction(repr(float(value)))
@@ -178,28 +196,33 @@ class Parameter:
         if self.kind in (float, Fraction):
             # With an exponent through float, which bounds it; no digit that a float keeps is lost.
             exact = "/" in text or (len(text) <= 40 and "e" not in text.lower())
-            return Fraction(text) if exact else float(text)
+            return Fraction(text) if exact else read_float(text)
         return text
 
-    def failure(self, owner: str, value: object, error: type[TreeplexError]) -> TreeplexError:
+    def failure(self, owner: str, value: object, error: type[TreeplexError], reason: str = "") -> TreeplexError:
         """Return the error that says which value was received for the parameter, and what is expected."""
         received = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
-        return error(f"{owner}: {self.name} = {_shortened(received)}; expected {self.expected}")
+        return error(f"{owner}: {self.name} = {_shortened(received)}{reason}; expected {self.expected}")
 
     def checked(self, owner: str, value: object, error: type[TreeplexError]) -> object:
         """Return :meth:`convert` of a value, and raise :meth:`failure` if it is not what is expected."""
         try:
             return self.convert(value)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            raise self.failure(owner, value, error) from None
+        except (ValueError, OverflowError, ZeroDivisionError) as wrong:
+            raise self.failure(owner, value, error, reason_of(wrong)) from None
 
     def from_option(self, flag: str, text: object, error: type[Exception]) -> Any:
         """Return :meth:`convert` of what an option of the command line says, and name its flag if that is wrong."""
         try:
             return self.convert(text)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            hint = nearest(str(text), self.choices)
+        except (ValueError, OverflowError, ZeroDivisionError) as wrong:
+            hint = nearest(str(text), self.choices) + reason_of(wrong)
             raise error(f"{flag} {as_typed(str(text))}{hint}: expected {self.expected}") from None
+
+
+def reason_of(error: Exception) -> str:
+    """Return in parentheses why a number was refused, where what is expected does not say it."""
+    return f" ({error})" if isinstance(error, TooSmallError) else ""
 
 
 def as_typed(text: str) -> str:

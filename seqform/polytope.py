@@ -1,10 +1,12 @@
 """One player's strategy polytope in sequence form."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from itertools import filterfalse
+from itertools import chain, filterfalse
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, Integers, ReadOnly, canonical, floats, frozen
-from .errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from .errors import (
+    InvalidGameError,
+    InvalidStrategyError,
+    TreeplexError,
+    UnsupportedProblemError,
+    nearest,
+    one_of,
+    shown,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +153,9 @@ class Treeplex(ReadOnly):
         Infoset ``i`` owns the sequences ``offsets[i]:offsets[i + 1]``; ``offsets[0]`` is 1.
     infoset_labels : tuple of hashable
     action_labels : tuple of tuple of hashable
+    action_words : mapping of str to hashable
+        Words that labels of actions may be called by too, such as ``raise`` for ``r``; a game gives its own
+        (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
     Raises
     ------
@@ -171,6 +184,8 @@ class Treeplex(ReadOnly):
     >>> polytope.uniform_plan()
     array([1.  , 0.5 , 0.5 , 0.25, 0.25])
     """
+
+    action_words: Mapping[str, Hashable] = MappingProxyType({})
 
     def __init__(
         self,
@@ -320,6 +335,7 @@ class Treeplex(ReadOnly):
 
     def _check_labels(self) -> None:
         count = self.num_infosets
+        known: dict[Hashable, Hashable] = {}
         if len(self.infoset_labels) != count or len(self.action_labels) != count:
             raise InvalidGameError(
                 f"{len(self.infoset_labels)} infoset labels and {len(self.action_labels)} rows of action labels for "
@@ -332,6 +348,9 @@ class Treeplex(ReadOnly):
                 raise InvalidGameError(f"infoset {shown(label)} has {len(actions)} action labels for {arity} actions")
             if len(set(actions)) != arity:
                 raise InvalidGameError(f"infoset {shown(label)} has an action label twice: {shown(actions)}")
+            for action in actions:
+                if action.__class__ is not str:
+                    check_one_label(action, known.setdefault(action, action), "two actions of a player")
         if len(set(self.infoset_labels)) != count:
             twice = next(label for label, times in Counter(self.infoset_labels).items() if times > 1)
             raise InvalidGameError(f"infoset label {shown(twice)} occurs twice: labels must be distinct")
@@ -349,7 +368,7 @@ class Treeplex(ReadOnly):
     def __getstate__(self) -> dict[str, Any]:
         # What follows from these is not stored.
         names = ("_parents", "_inflow", "num_actions", "offsets", "infoset_labels", "action_labels")
-        return {name: self.__dict__[name] for name in names}
+        return {name: self.__dict__[name] for name in names} | {"action_words": dict(self.action_words)}
 
     def __repr__(self) -> str:
         flow = "" if self.single_parent else ", single_parent=False"
@@ -521,6 +540,8 @@ class Treeplex(ReadOnly):
     def sequence(self, infoset: Hashable, action: Hashable) -> int:
         """Return the number of the sequence of an action at an infoset, both by their labels.
 
+        The action may also be called by one of the :attr:`action_words`.
+
         Raises
         ------
         InvalidStrategyError
@@ -534,13 +555,46 @@ class Treeplex(ReadOnly):
         """
         number = self.find_infoset(infoset)
         if number is None:
-            raise InvalidStrategyError(f"there is no infoset {shown(infoset)}")
+            hint = nearest(str(infoset), map(str, self.infoset_labels))
+            raise InvalidStrategyError(f"there is no infoset {shown(infoset)}{hint}")
         actions = self.action_labels[number]
-        if action not in actions:
-            raise InvalidStrategyError(
-                f"infoset {shown(infoset)} has no action {shown(action)}: it has {shown(actions)}"
-            )
-        return int(self.offsets[number]) + actions.index(action)
+        for label in (action, self.action_words.get(action) if action.__class__ is str else None):
+            place = actions.index(label) if label in actions else -1
+            if place >= 0 and is_same_label(label, actions[place]):
+                return int(self.offsets[number]) + place
+        known = self.actions_by_name(number)
+        raise InvalidStrategyError(
+            f"infoset {shown(infoset)} has no action {shown(action)}{nearest(str(action), known)}; expected "
+            f"{one_of(known)}"
+        )
+
+    def actions_by_name(self, infoset: int | None = None) -> dict[str, list[Hashable]]:
+        """Return the player's actions by what text may call them.
+
+        Parameters
+        ----------
+        infoset : int, optional
+            The number of an infoset, for its actions only; by default those of all infosets.
+
+        Returns
+        -------
+        dict of str to list of labels
+            By the text of each label first, then by each of the :attr:`action_words` whose label is among them; a word
+            that is also the text of a label means that label. Several labels have one name where their texts are equal.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> load_game("kuhn").sequence_form.treeplexes[0].actions_by_name()
+        {'p': ['p'], 'b': ['b'], 'pass': ['p'], 'bet': ['b']}
+        """
+        labels = self.action_labels
+        known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
+        names: dict[str, list[Hashable]] = {}
+        for label in known:
+            names.setdefault(str(label), []).append(label)
+        words = self.action_words.items()
+        return names | {word: [label] for word, label in words if label in known and word not in names}
 
     @cached_property
     def infoset_numbers(self) -> dict[Hashable, int]:
@@ -549,7 +603,15 @@ class Treeplex(ReadOnly):
 
     def find_infoset(self, label: Any) -> int | None:
         """Return the number of the infoset with a label; ``None`` if there is none, or the label cannot be one."""
-        return self.infoset_numbers.get(label) if is_hashable(label) else None
+        number = self.infoset_numbers.get(label) if is_hashable(label) else None
+        if number is None or label.__class__ is str or is_same_label(label, self.infoset_labels[number]):
+            return number
+        return None
+
+    def unknown_infoset(self, player: int, label: Any) -> InvalidStrategyError:
+        """Return the error that says that a player does not have an infoset."""
+        hint = nearest(str(label), map(str, self.infoset_labels))
+        return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")
 
     def checked_vector(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return a copy of a vector over the sequences, in floats.
@@ -575,6 +637,72 @@ def is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def is_same_label(first: Any, second: Any) -> bool:
+    """Return whether two labels that Python holds equal are one: ``1``, ``1.0`` and ``True`` are three.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.polytope import is_same_label
+    >>> is_same_label(("bet", 1), ("bet", 1)), is_same_label(("bet", 1), ("bet", True))
+    (True, False)
+    """
+    if first.__class__ is not second.__class__:  # numpy's numbers and texts, and enumerations, count as Python's
+        first, second = (each.item() if isinstance(each, np.generic) else each for each in (first, second))
+        kinds = {first.__class__, second.__class__}
+        if len(kinds) > 1 and (
+            bool in kinds or not (isinstance(first, type(second)) or isinstance(second, type(first)))
+        ):
+            return False
+    if isinstance(first, tuple):
+        return all(map(is_same_label, first, second))
+    if isinstance(first, frozenset):
+        known = {part: part for part in second}
+        return all(is_same_label(part, known[part]) for part in first)
+    return not isinstance(first, float | Decimal) or str(first) == str(second)  # 0.0 and -0.0, 0.1 and 0.10
+
+
+def check_one_label(label: Any, known: Any, what: str) -> None:
+    """Refuse a label that Python holds equal to a known one though it is another.
+
+    Parameters
+    ----------
+    label, known : hashable
+        Equal to each other.
+    what : str
+        What they are labels of, to begin the message with.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    if not is_same_label(label, known):
+        raise InvalidGameError(
+            f"{what} have the labels {shown(known, 60)} and {shown(label, 60)}, which are equal in Python: expected "
+            "labels that differ, such as texts"
+        )
+
+
+def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: type[TreeplexError]) -> None:
+    """Refuse a text that stands for several labels, such as ``"1"`` and ``1``.
+
+    Parameters
+    ----------
+    text : object
+        Nothing is checked unless it is a text.
+    labels : iterable of hashable
+        Those that it may stand for.
+    where : str
+        Whose labels they are, to begin the message with.
+    error : type of exception
+    """
+    alike = [label for label in dict.fromkeys(labels) if str(label) == text] if isinstance(text, str) else []
+    if len(alike) > 1:
+        listed = " and ".join(shown(label, 40) for label in alike[:3])
+        raise error(
+            f"{where} has {len(alike)} labels that read {shown(text, 40)}, {listed}: expected texts that differ"
+        )
 
 
 def _int32(values: npt.ArrayLike, name: str) -> Integers:

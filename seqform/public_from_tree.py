@@ -16,6 +16,7 @@ from .arrays import Integers
 from .budget import Budget
 from .errors import UnsupportedProblemError, shown
 from .histories import walk
+from .polytope import check_one_label
 from .public_tree import PublicTree, check_order, contracted
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
@@ -89,13 +90,15 @@ def collect_histories(rules: Rules) -> Histories:
     """Walk a game once, in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`."""
     found = Histories([], [], [], [], [], [[] for _ in range(rules.num_players)], array("i"))
     numbers: list[dict[Hashable, int]] = [{} for _ in range(rules.num_players)]
-    event_numbers: dict[tuple[int, Hashable], int] = {}
+    event_numbers: dict[tuple[int, Hashable], tuple[int, Hashable]] = {}
     for history in walk(rules):
         before, event = -1, NO_EVENT
         if history.before is not None:
             before = history.before.data
             if history.player != TERMINAL:
-                event = event_numbers.setdefault((history.before.player, history.action), len(event_numbers))
+                key, numbered = (history.before.player, history.action), (len(event_numbers), history.action)
+                event, action = event_numbers.setdefault(key, numbered)
+                check_one_label(history.action, action, "two outcomes of chance")
         if history.player == TERMINAL:
             found.leaf_parents.append(before)
             continue

@@ -13,7 +13,7 @@ from .arrays import Integers, ReadOnly, frozen
 from .checks import check_player, check_whole
 from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .histories import name_history, walk
-from .polytope import is_hashable
+from .polytope import check_one_label, is_hashable
 from .rules import CHANCE, TERMINAL, Rules, public_labels
 from .sequence_form import SequenceForm
 
@@ -267,6 +267,7 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     if label_of is None:
         raise InvalidGameError(f"{shown(rules)} has no method public_state: its public states follow from infosets")
     numbers: dict[Hashable, int] = {}  # of each label's public state
+    labels: list[Hashable] = []
     parents: list[int] = []
     first_met: list[int] = []  # the number of a history of each state
     players: list[set[int]] = []
@@ -288,9 +289,12 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
                     f"{history} has the public state {shown(label)}, expected a hashable label"
                 ) from None
             raise
+        if here >= 0:
+            check_one_label(label, labels[here], "two public states")
         if here < 0:
             here = len(parents)
             numbers[label] = here
+            labels.append(label)
             parents.append(before)
             players.append(set())
             first_met.append(history.number)
@@ -309,7 +313,7 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
             changes.append(here != before)
             if changes[0] != changes[-1]:
                 raise InvalidGameError(
-                    f"{history} is an outcome of a chance node with the public state {shown(list(numbers)[before])}, "
+                    f"{history} is an outcome of a chance node with the public state {shown(labels[before])}, "
                     "which some outcomes change and others do not: expected all, or none where the event is private"
                 )
         if history.player == CHANCE:
@@ -320,7 +324,6 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         infoset = rules.infoset(history.state)
         state, first = infosets[history.player].setdefault(infoset, (here, history.number))
         if state != here:
-            labels = list(numbers)
             raise InvalidGameError(
                 f"infoset {shown(infoset)} of player {history.player} lies in two public states: "
                 f"{name_history(rules, first)} has {shown(labels[state])} and {history} has {shown(labels[here])}, "
@@ -332,5 +335,5 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
         players,
         [[state for state, _ in found.values()] for found in infosets],
         leaf_states,
-        list(numbers),
+        labels,
     )

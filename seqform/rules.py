@@ -1,11 +1,11 @@
 """The protocol in which games are written: states, who moves, what follows, and how large the game is."""
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from .checks import is_whole
 from .errors import InvalidGameError, shown
@@ -14,6 +14,8 @@ from .errors import InvalidGameError, shown
 CHANCE = -1
 #: What :meth:`Rules.player` answers where the game has ended.
 TERMINAL = -2
+#: The most players that a game may have: a fingerprint takes time and memory by their square.
+MAX_PLAYERS = 100
 
 #: What a payoff or a probability may be written as.
 Number = int | float | Fraction | Decimal
@@ -23,17 +25,20 @@ class Rules(Protocol):
     """The rules of an extensive-form game, walked one state at a time.
 
     A state is any immutable object that the rules choose (a tuple, a string); nothing but these methods looks into
-    it. The order of ``actions`` and ``chance_outcomes`` fixes the order of children, and with it the order of infosets
+    it. The order of ``actions`` and of chance's outcomes fixes the order of children, and with it the order of infosets
     and sequences: a depth-first walk in that order numbers an infoset when it first meets it.
 
     Notes
     -----
-    Rules may have one more method, ``public_state(state)``: a hashable label, at every state but leaves, of what
+    Rules with chance have one more method, ``chance_outcomes(state)``: pairs of a label and its probability, which sum
+    to one; a ``Fraction`` stays exact.
+
+    Rules may have a method ``public_state(state)``: a hashable label, at every state but leaves, of what
     everybody knows there. Labels change with every action (if only by who has moved), stay as they are at a private
     deal, and agree all over an infoset; :func:`~treeplex.seqform.public_tree.public_tree_from_rules` says what
     else they have to keep. Without it, or with ``public_state = None``, public states are derived from the infosets.
 
-    Three more methods, all or none, say what an observer sees, and with it what a log of play holds:
+    Three others, all or none, say what an observer sees, and with it what a log of play holds:
 
     - ``private_information(state, player)``, a text: what a player knows that is hidden from others; empty before there
       is any. What a player has done in secret is part of it.
@@ -50,6 +55,14 @@ class Rules(Protocol):
     Rules that know how large their game is may say so in a method ``size()`` that returns a
     :class:`~treeplex.seqform.rules.GameSize`: a game that is too large for the memory is then refused before it is
     walked.
+
+    Examples
+    --------
+    >>> from treeplex import Rules, load_game
+    >>> rules: Rules = load_game("kuhn").rules
+    >>> state = rules.initial_state()
+    >>> rules.player(state), rules.chance_outcomes(state)[0]
+    (-1, ('J', Fraction(1, 3)))
     """
 
     @property
@@ -69,10 +82,6 @@ class Rules(Protocol):
         """Return the labels of the moving player's actions: distinct, and the same all over an infoset."""
         ...
 
-    def chance_outcomes(self, state: Any) -> Sequence[tuple[Hashable, Number]]:
-        """Return chance's outcomes with their probabilities, which sum to one; a ``Fraction`` stays exact."""
-        ...
-
     def child(self, state: Any, action: Hashable) -> Any:
         """Return the state after an action or a chance outcome."""
         ...
@@ -86,7 +95,7 @@ class Rules(Protocol):
         ...
 
 
-_MEMBERS = ("num_players", "initial_state", "player", "actions", "chance_outcomes", "child", "infoset", "payoffs")
+_MEMBERS = ("num_players", "initial_state", "player", "actions", "child", "infoset", "payoffs")
 
 
 def check_rules(rules: Any) -> None:
@@ -98,9 +107,29 @@ def check_rules(rules: Any) -> None:
     """
     if isinstance(rules, type):
         raise InvalidGameError(f"{rules.__name__} is a class, expected an object of it, such as {rules.__name__}()")
+    check_members(rules, shown(rules))
+
+
+def check_members(rules: Any, name: str, fields: Container[str] = ()) -> None:
+    """Refuse an object, or a class with its fields, that lacks a member of :class:`Rules`.
+
+    Raises
+    ------
+    InvalidGameError
+    """
     for member in _MEMBERS:
-        if not hasattr(rules, member):
-            raise InvalidGameError(f"{shown(rules)} does not have the rules of a game: it has no {member}")
+        if not hasattr(rules, member) and member not in fields:
+            raise InvalidGameError(f"{name} does not have the rules of a game: it has no {member}")
+
+
+def outcomes_of(rules: Any) -> Callable[[Any], Sequence[tuple[Hashable, Number]]]:
+    """Return the method ``chance_outcomes`` of rules; if they have none, one that refuses a chance node."""
+
+    def refuse(state: Any) -> NoReturn:
+        raise InvalidGameError(f"{shown(rules)} has a chance node, and no method chance_outcomes; expected one")
+
+    found: Callable[[Any], Sequence[tuple[Hashable, Number]]] = getattr(rules, "chance_outcomes", refuse)
+    return found
 
 
 _OBSERVING = ("private_information", "public_history", "shows")

@@ -38,6 +38,8 @@ class SequenceForm(ReadOnly):
         For two players in a zero-sum game, in place of the matrices: player 0's payoffs as a product of two factors.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
+    known_as : str, optional
+        The fingerprint of what it was made of, where that has one of its own.
 
     Attributes
     ----------
@@ -76,7 +78,9 @@ class SequenceForm(ReadOnly):
         num_nodes: int | None = None,
         *,
         factored: FactoredPayoff | None = None,
+        known_as: str | None = None,
     ) -> None:
+        self._known_as = known_as
         try:
             self.treeplexes = tuple(treeplexes)
         except TypeError:
@@ -340,7 +344,7 @@ class SequenceForm(ReadOnly):
         if self.leaves is not None:
             return self.leaves.payoff_scale
         if self.factored is not None:
-            return self.factored.largest or 1.0
+            return self.factored.scale
         return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
@@ -379,6 +383,11 @@ class SequenceForm(ReadOnly):
         if self._given_matrices is not None:
             return self._given_matrices[1]
         return frozen(-self._first_matrix) if self.is_zero_sum else self._assemble(1)
+
+    @cached_property
+    def _second_transposed(self) -> sp.csc_array:
+        """Bᵀ, sharing the arrays of B: making such a view takes longer than a product of small matrices."""
+        return self._second_matrix.T
 
     def _assemble(self, player: int) -> sp.csr_array:
         assert self.leaves is not None
@@ -432,8 +441,7 @@ class SequenceForm(ReadOnly):
         if self.factored is not None:
             return self.factored.times(plans[1]) if player == 0 else -self.factored.transposed_times(plans[0])
         if self.num_players == 2:
-            matrix = self.payoff_matrix(player)
-            product: Floats = matrix @ plans[1] if player == 0 else matrix.T @ plans[0]
+            product: Floats = self._first_matrix @ plans[1] if player == 0 else self._second_transposed @ plans[0]
             return product
         assert self.leaves is not None
         return self.leaves.gradient(player, plans, self.treeplexes[player].num_sequences)
@@ -486,6 +494,8 @@ class SequenceForm(ReadOnly):
         InvalidGameError
             If a label's ``repr`` holds an address in memory, as Python's default one does: it differs in every process.
         """
+        if self._known_as is not None:
+            return self._known_as
         if self._given_matrices is not None:
             return fingerprint(self.treeplexes, [[matrix_entries(matrix) for matrix in self._given_matrices]])
         if self.factored is not None:

@@ -1,6 +1,7 @@
 """Strategies and profiles: realization plans that know their game."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -9,22 +10,45 @@ import numpy.typing as npt
 
 from .arrays import Floats, ReadOnly, frozen
 from .checks import check_player, check_type, is_whole
-from .errors import InvalidStrategyError, MissingExtraError, one_line, shown
+from .errors import InvalidStrategyError, needing, one_line, shown
 from .game import Game, sequence_form_of
-from .interchange.files import read_archive, reason_of, refusing_damaged, write_archive
+from .hints import Named, explained, hinting
+from .interchange.page import Content, Displayed, code, emphasis, first_rows, prose, share
+from .interchange.pictures import Drawn, draw_shares, name_bars, panels
 from .polytope import Treeplex
 from .sequence_form import SequenceForm
+from .strategy_files import format_json, parse_json, read_strategies, write_strategies
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 #: How far a vector may be from the polytope to count as a realization plan.
 PLAN_TOLERANCE = 1e-6
-_FILE_FORMAT = "treeplex strategies"
-_FILE_VERSION = 1
+#: How many infosets a picture shows.
+_DRAWN = 30
+#: Tables on pages have a column for each action where there are at most so many.
+_COLUMNS = 8
 
 
-class Strategy(ReadOnly):
+@hinting(
+    policy="strategy[infoset], or to_dict()",
+    probabilities="strategy[infoset], or behaviour",
+    probability="strategy[infoset][action]",
+    action_probabilities="strategy[infoset]",
+    behavior="behaviour",
+    realization="plan",
+    realization_plan="plan",
+    sequence_weights="plan",
+    game="game_name, or sequence_form",
+    value="worst_case(game, strategy)",
+    exploitability="worst_case(game, strategy)",
+    to_dataframe="to_frame()",
+    to_pandas="to_frame()",
+    to_csv="save('strategy.csv')",
+    to_json="save('strategy.json')",
+)
+class Strategy(ReadOnly, Drawn, Displayed):
     """One player's strategy in a game: a realization plan, with a behaviour at every infoset.
 
     Use :meth:`from_plan`, :meth:`from_behaviour`, :meth:`from_dict`, :meth:`uniform` or :meth:`load` to make one.
@@ -59,6 +83,7 @@ class Strategy(ReadOnly):
     {'p': 0.5, 'b': 0.5}
     """
 
+    @explained
     def __init__(self, game: Game | SequenceForm, player: int, behaviour: npt.ArrayLike) -> None:
         self.sequence_form = sequence_form_of(game)
         self.player = checked_player(game, player)
@@ -72,6 +97,11 @@ class Strategy(ReadOnly):
         return self.sequence_form.treeplexes[self.player]
 
     @property
+    def actions(self) -> list[str]:
+        """The texts of the player's actions, each once."""
+        return list(dict.fromkeys(map(str, chain.from_iterable(self.treeplex.action_labels))))
+
+    @property
     def fingerprint(self) -> str:
         """The fingerprint of the game that the strategy is for."""
         return self.sequence_form.fingerprint
@@ -81,6 +111,7 @@ class Strategy(ReadOnly):
         return f"Strategy({name}player={self.player}, num_infosets={self.treeplex.num_infosets})"
 
     @classmethod
+    @explained
     def uniform(cls, game: Game | SequenceForm, player: int) -> "Strategy":
         """Return the strategy that plays every action of an infoset alike."""
         player = checked_player(game, player)
@@ -92,6 +123,7 @@ class Strategy(ReadOnly):
         return cls(game, player, behaviour)
 
     @classmethod
+    @explained
     def from_plan(
         cls, game: Game | SequenceForm, player: int, plan: npt.ArrayLike, tolerance: float = PLAN_TOLERANCE
     ) -> "Strategy":
@@ -127,10 +159,14 @@ class Strategy(ReadOnly):
         return cls(game, player, treeplex.behaviour(np.maximum(vector, 0.0)))
 
     @classmethod
+    @explained
     def from_dict(
         cls, game: Game | SequenceForm, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
     ) -> "Strategy":
         """Make a strategy from ``{infoset: {action: probability}}``; infosets left out play uniformly.
+
+        Actions are named by their labels, or by the game's words for them
+        (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
         Raises
         ------
@@ -147,12 +183,16 @@ class Strategy(ReadOnly):
         for label, probabilities in behaviour.items():
             infoset = treeplex.find_infoset(label)
             if infoset is None:
-                raise InvalidStrategyError(f"player {player} has no infoset {shown(label)}")
+                raise treeplex.unknown_infoset(player, label)
             if not isinstance(probabilities, Mapping):
                 raise InvalidStrategyError(
                     f"infoset {shown(label)} has {shown(probabilities)}, expected a mapping of actions to probabilities"
                 )
             sequences = [treeplex.sequence(label, action) for action in probabilities]
+            if len(set(sequences)) < len(sequences):
+                raise InvalidStrategyError(
+                    f"infoset {shown(label)} has {shown(dict(probabilities))}: two names of one action"
+                )
             first, last = treeplex.offsets[infoset : infoset + 2].tolist()
             vector[first:last] = 0.0
             try:
@@ -172,8 +212,8 @@ class Strategy(ReadOnly):
     def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
         number = self.treeplex.find_infoset(infoset)
         if number is None:
-            raise InvalidStrategyError(f"player {self.player} has no infoset {shown(infoset)}")
-        return self._distribution(number)
+            raise self.treeplex.unknown_infoset(self.player, infoset)
+        return Named(self._distribution(number), f"infoset {shown(infoset)} has no action")
 
     def _distribution(self, infoset: int) -> dict[Hashable, float]:
         first, last = self.treeplex.offsets[infoset : infoset + 2].tolist()
@@ -199,7 +239,7 @@ class Strategy(ReadOnly):
         _         1.00  0.50  0.50
         """
         treeplex = self.treeplex
-        actions: dict[Hashable, None] = {a: None for labels in treeplex.action_labels for a in labels}
+        actions = dict.fromkeys(chain.from_iterable(treeplex.action_labels))
         rows = [["infoset", "reach", *map(str, actions)]]
         reach = treeplex.reach(self.plan)
         for number, label in enumerate(treeplex.infoset_labels):
@@ -215,6 +255,12 @@ class Strategy(ReadOnly):
             for row in rows
         )
 
+    def _html_blocks(self) -> Iterator[Content]:
+        name = code(self.game_name) if self.game_name else None
+        yield prose(emphasis(f"Strategy of player {self.player}"), " in " if self.game_name else None, name)
+        headings, rows, words, total = strategy_rows(self)
+        yield first_rows(headings, rows, total, "table() prints all, to_frame() holds them", words=words)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return the strategy as a DataFrame, a row a sequence: infoset, action, probability, realization.
 
@@ -223,10 +269,8 @@ class Strategy(ReadOnly):
         MissingExtraError
             If pandas is not installed.
         """
-        try:
+        with needing("a DataFrame needs pandas", "frames"):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError("a DataFrame needs pandas: pip install 'treeplex[frames]'") from None
         treeplex = self.treeplex
         infosets = [treeplex.infoset_labels[i] for i in treeplex.sequence_infosets[1:].tolist()]
         return pd.DataFrame(
@@ -238,13 +282,48 @@ class Strategy(ReadOnly):
             }
         )
 
+    def figure(
+        self,
+        infosets: Collection[Hashable] | None = None,
+        *,
+        against: "Strategy | None" = None,
+        most: int = _DRAWN,
+    ) -> "Figure":
+        """Draw how often each action is taken, a bar an infoset.
+
+        Parameters
+        ----------
+        infosets : collection of labels, optional
+            Which to show; by default all.
+        against : Strategy, optional
+            Another strategy of the player, drawn below each bar.
+        most : int
+            How many infosets to show at most: those that the strategy itself reaches most.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return strategies_figure([self], infosets, {} if against is None else {self.player: against}, most)
+
     def save(self, path: str | Path) -> None:
-        """Write the strategy to one ``.npz`` file: arrays, and the metadata as JSON; nothing is pickled.
+        """Write the strategy to a file, in the format that its suffix names.
+
+        Parameters
+        ----------
+        path : path-like
+            ``.npz``, or no suffix, for an archive of arrays, with the metadata as JSON (nothing is pickled); ``.json``
+            or ``.csv`` for text.
 
         Raises
         ------
         InvalidStrategyError
-            If the file cannot be written; the message names the path and the reason.
+            If the file cannot be written, or the suffix is another one; the message names the path and the reason.
         InvalidGameError
             If the game has no fingerprint; see :attr:`SequenceForm.fingerprint
             <treeplex.seqform.sequence_form.SequenceForm.fingerprint>`.
@@ -252,8 +331,12 @@ class Strategy(ReadOnly):
         _save(path, [self])
 
     @classmethod
+    @explained
     def load(cls, path: str | Path, game: Game | SequenceForm, player: int | None = None) -> "Strategy":
-        """Read a strategy that :meth:`save` or :meth:`Profile.save` wrote.
+        """Read a strategy that :meth:`save`, :meth:`Profile.save` or another program wrote.
+
+        The formats are those of :func:`~treeplex.seqform.strategy_files.read_strategies`, OpenSpiel's and Gambit's
+        among them; at infosets that the file leaves out play is uniform.
 
         Parameters
         ----------
@@ -284,7 +367,79 @@ class Strategy(ReadOnly):
         return found[wanted]
 
 
-class Profile(Sequence[Strategy]):
+def strategy_rows(
+    strategy: Strategy, cell: Callable[[int, int], Content] | None = None
+) -> tuple[list[str], Iterator[list[Content]], tuple[int, ...], int]:
+    """Return a strategy as rows of a table on a page: one an infoset where there are few actions, else one a sequence.
+
+    Parameters
+    ----------
+    strategy : Strategy
+    cell : callable, optional
+        What stands for a sequence of an infoset, both by number; by default the probability, after the infoset's reach.
+
+    Returns
+    -------
+    headings : list of str
+    rows : iterator of lists
+    words : tuple of int
+        Columns of words.
+    total : int
+        Number of rows.
+    """
+    treeplex = strategy.treeplex
+    behaviour, reach = strategy.behaviour, treeplex.reach(strategy.plan).tolist()
+    kinds = [list(map(str, labels)) for labels in dict.fromkeys(map(tuple, treeplex.action_labels))]
+    actions = list(dict.fromkeys(name for labels in kinds for name in labels))
+    wide = len(actions) <= _COLUMNS and all(len(set(labels)) == len(labels) for labels in kinds)
+
+    def rows() -> Iterator[list[Content]]:
+        for infoset, given in enumerate(treeplex.action_labels):
+            labels = list(map(str, given))
+            start = int(treeplex.offsets[infoset])
+            cells = [
+                share(behaviour[place]) if cell is None else cell(infoset, place)
+                for place in range(start, start + len(labels))
+            ]
+            begun: list[Content] = [str(treeplex.infoset_labels[infoset])]
+            if cell is None:
+                begun.append(f"{reach[infoset]:.4f}")
+            if wide:
+                by_name = dict(zip(labels, cells, strict=True))
+                yield [*begun, *(by_name.get(action) for action in actions)]
+            else:
+                for label, one in zip(labels, cells, strict=True):
+                    yield [*begun, label, one]
+
+    reached = ["reach"] if cell is None else []
+    headings = ["infoset", *reached, *(actions if wide else ["action", "probability"])]
+    words = (0,) if wide else (0, 1 + len(reached))
+    return headings, rows(), words, treeplex.num_infosets if wide else treeplex.num_sequences - 1
+
+
+@hinting(
+    players="profile[player], or len(profile)",
+    strategy="profile[player]",
+    strategies="profile[player], or list(profile)",
+    policy="profile[player][infoset], or to_dict()",
+    probabilities="profile[player][infoset], or to_dict()",
+    action_probabilities="profile[player][infoset]",
+    behaviour="profile[player].behaviour",
+    behavior="profile[player].behaviour",
+    plan="profile[player].plan, or plans",
+    value="expected_payoffs(game, profile)",
+    values="expected_payoffs(game, profile)",
+    payoff="expected_payoffs(game, profile)",
+    payoffs="expected_payoffs(game, profile)",
+    exploitability="exploitability(game, profile)",
+    nash_conv="nash_conv(game, profile)",
+    best_response="best_response(game, profile, player)",
+    to_dataframe="to_frame()",
+    to_pandas="to_frame()",
+    to_csv="save('profile.csv')",
+    write="save(path)",
+)
+class Profile(Sequence[Strategy], Drawn, Displayed):
     """One strategy a player, all of the same game.
 
     Parameters
@@ -305,6 +460,7 @@ class Profile(Sequence[Strategy]):
     array([ 0.125, -0.125])
     """
 
+    @explained
     def __init__(self, strategies: Sequence[Strategy]) -> None:
         try:
             self._strategies = tuple(strategies)
@@ -323,9 +479,43 @@ class Profile(Sequence[Strategy]):
             check_same_game(strategy, form)
 
     @classmethod
+    @explained
     def uniform(cls, game: Game | SequenceForm) -> "Profile":
         """Return the profile in which everyone plays uniformly."""
         return cls([Strategy.uniform(game, player) for player in range(sequence_form_of(game).num_players)])
+
+    @classmethod
+    @explained
+    def from_dict(
+        cls,
+        game: Game | SequenceForm,
+        behaviours: Mapping[int, Mapping[Hashable, Mapping[Hashable, float]]] | Sequence[Mapping[Hashable, Any]],
+    ) -> "Profile":
+        """Make a profile of each player's ``{infoset: {action: probability}}``; what is left out is played uniformly.
+
+        Parameters
+        ----------
+        game : Game or SequenceForm
+        behaviours : mapping of int to mapping, or sequence of mappings
+            By player, as :meth:`Strategy.from_dict` takes them.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If a player, an infoset or an action is unknown, or probabilities do not sum to one.
+        """
+        if not isinstance(behaviours, Mapping):
+            behaviours = dict(enumerate(behaviours))
+        given = {checked_player(game, player): behaviour for player, behaviour in behaviours.items()}
+        players = range(sequence_form_of(game).num_players)
+        return cls([Strategy.from_dict(game, player, given.get(player, {})) for player in players])
+
+    @classmethod
+    @explained
+    def from_json(cls, game: Game | SequenceForm, text: str) -> "Profile":
+        """Read a profile from the JSON that :meth:`to_json` wrote, or from another that :meth:`load` takes."""
+        vectors = parse_json(text, sequence_form_of(game)).vectors
+        return cls([Strategy(game, player, vector) for player, vector in vectors.items()])
 
     @property
     def plans(self) -> tuple[Floats, ...]:
@@ -342,7 +532,14 @@ class Profile(Sequence[Strategy]):
     def __getitem__(self, player: slice) -> tuple[Strategy, ...]: ...
 
     def __getitem__(self, player: Any) -> Any:
-        return self._strategies[player]
+        try:
+            return self._strategies[player]
+        except IndexError:
+            raise IndexError(f"player is {shown(player)}, expected one from 0 to {len(self) - 1}") from None
+        except TypeError:
+            raise TypeError(
+                f"a profile is indexed by player, got {shown(player, 60)}: write profile[0][{shown(player, 60)}]"
+            ) from None
 
     def __iter__(self) -> Iterator[Strategy]:
         return iter(self._strategies)
@@ -351,13 +548,65 @@ class Profile(Sequence[Strategy]):
         name = self._strategies[0].game_name
         return f"Profile({f'game={name!r}, ' if name else ''}num_players={len(self)})"
 
+    def _html_blocks(self) -> Iterator[Content]:
+        for strategy in self:
+            yield from strategy._html_blocks()
+
+    def to_dict(self) -> dict[int, dict[Hashable, dict[Hashable, float]]]:
+        """Return ``{player: {infoset: {action: probability}}}``."""
+        return {strategy.player: strategy.to_dict() for strategy in self}
+
+    def to_json(self) -> str:
+        """Return the profile as JSON: what :meth:`save` writes to a file that ends with ``.json``.
+
+        Examples
+        --------
+        >>> from treeplex import Profile, load_game
+        >>> print(Profile.uniform(load_game("matching_pennies")).to_json(), end="")
+        {"format": "treeplex strategies", "version": 1, "game": "matching_pennies", "fingerprint": "...",
+         "strategies": {
+          "0": {
+           "_": {"H": 0.5, "T": 0.5}
+          },
+          "1": {
+           "_": {"H": 0.5, "T": 0.5}
+          }
+         }}
+        """
+        first = self[0]
+        return format_json(first.game_name, first.sequence_form, _behaviours(self))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the profile as a DataFrame, a row a sequence: player, then as :meth:`Strategy.to_frame`.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        frames = {strategy.player: strategy.to_frame() for strategy in self}
+        import pandas as pd
+
+        return pd.concat(frames, names=["player"]).reset_index("player").reset_index(drop=True)
+
+    def figure(
+        self,
+        infosets: Collection[Hashable] | None = None,
+        *,
+        against: "Profile | None" = None,
+        most: int = _DRAWN,
+    ) -> "Figure":
+        """Draw the strategies side by side; see :meth:`Strategy.figure`."""
+        return strategies_figure(self._strategies, infosets, dict(enumerate(against or ())), most)
+
     def save(self, path: str | Path) -> None:
-        """Write the profile to one ``.npz`` file; see :meth:`Strategy.save`."""
+        """Write the profile to one file; see :meth:`Strategy.save`."""
         _save(path, self._strategies)
 
     @classmethod
+    @explained
     def load(cls, path: str | Path, game: Game | SequenceForm) -> "Profile":
-        """Read a profile that :meth:`save` wrote; errors as :meth:`Strategy.load`."""
+        """Read a profile that :meth:`save` or another program wrote; as :meth:`Strategy.load`."""
         found = _load(path, game)
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
@@ -365,6 +614,70 @@ class Profile(Sequence[Strategy]):
                 f"{one_line(str(path))} is half a profile: it holds no strategy of player {missing[0]}"
             )
         return cls([found[player] for player in sorted(found)])
+
+
+def strategies_figure(
+    strategies: Sequence[Strategy],
+    infosets: Collection[Hashable] | None = None,
+    others: Mapping[int, Strategy] | None = None,
+    most: int = _DRAWN,
+    names: tuple[str, str] = ("this strategy", "the other"),
+) -> "Figure":
+    """Draw strategies side by side, and below each bar that of the same player among the others; `names` tell which."""
+    others = others or {}
+    shown = [_infosets_to_draw(strategy, infosets, most) for strategy in strategies]
+    columns = [pair for pair in zip(strategies, shown, strict=True) if pair[1]] or [(strategies[0], [])]
+    tallest = max(len(numbers) for _, numbers in columns)
+    height = 1.1 + 0.24 * max(tallest, 1) * (1.5 if others else 1.0)
+    figure, axes = panels(1, len(columns), (4.6 * len(columns), height), squeeze=False)
+    actions = [action for strategy in strategies for action in strategy.actions]
+    for pane, (strategy, numbers) in zip(axes[0], columns, strict=True):
+        draw_strategy(pane, strategy, numbers, others.get(strategy.player), actions=actions)
+    if others:
+        name_bars(figure, *names)
+    return figure
+
+
+def _infosets_to_draw(strategy: Strategy, infosets: Collection[Hashable] | None, most: int) -> list[int]:
+    """Return the numbers of the infosets that a picture shows: those that are reached most, in their order."""
+    treeplex = strategy.treeplex
+    numbers = np.arange(treeplex.num_infosets)
+    if infosets is not None:
+        found = map(treeplex.find_infoset, dict.fromkeys(infosets))
+        numbers = np.array([number for number in found if number is not None], dtype=int)
+    reach = treeplex.reach(strategy.plan)[numbers]
+    return sorted(numbers[np.argsort(-reach, kind="stable")[:most]].tolist())
+
+
+def draw_strategy(
+    axes: Any,
+    strategy: Strategy,
+    infosets: Sequence[int] | None = None,
+    other: Strategy | None = None,
+    *,
+    actions: Sequence[str] = (),
+    most: int = _DRAWN,
+) -> None:
+    """Draw a strategy on axes, at infosets given by number; by default at those that it reaches most.
+
+    Colours follow the order of `actions`, by default that of the strategy's own.
+    """
+    treeplex = strategy.treeplex
+    numbers = _infosets_to_draw(strategy, None, most) if infosets is None else infosets
+    both = [strategy] if other is None else [strategy, other]
+    rows = [
+        (
+            str(treeplex.infoset_labels[number]),
+            [{str(action): share for action, share in each._distribution(number).items()} for each in both],
+        )
+        for number in numbers
+    ]
+    reach = treeplex.reach(strategy.plan)
+    notes = ["reach", *(f"{reach[number]:.2f}" for number in numbers)]
+    count, total = len(rows), treeplex.num_infosets
+    part = f": {count:,} of {total:,} infosets" if count < total else ""
+    named = list(dict.fromkeys(actions or strategy.actions))
+    draw_shares(axes, rows, named, notes, f"player {strategy.player}{part}")
 
 
 def checked_player(game: Game | SequenceForm, player: int) -> int:
@@ -424,39 +737,15 @@ def _checked_behaviour(treeplex: Treeplex, behaviour: npt.ArrayLike) -> Floats:
     return vector
 
 
+def _behaviours(strategies: Iterable[Strategy]) -> dict[int, Floats]:
+    return {strategy.player: strategy.behaviour for strategy in strategies}
+
+
 def _save(path: str | Path, strategies: Sequence[Strategy]) -> None:
     first = strategies[0]
-    metadata = {
-        "format": _FILE_FORMAT,
-        "version": _FILE_VERSION,
-        "game": first.game_name,
-        "fingerprint": first.fingerprint,
-        "players": [strategy.player for strategy in strategies],
-    }
-    arrays = {f"behaviour_{strategy.player}": strategy.behaviour for strategy in strategies}
-    try:
-        write_archive(path, metadata, arrays)
-    except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
-        raise InvalidStrategyError(f"{one_line(str(path))} cannot be written: {reason_of(error)}") from None
+    write_strategies(path, first.game_name, first.sequence_form, _behaviours(strategies))
 
 
 def _load(path: str | Path, game: Game | SequenceForm) -> dict[int, Strategy]:
-    form = sequence_form_of(game)
-    named = one_line(str(path))
-    with refusing_damaged(path, "is not a strategy file, or a damaged one", InvalidStrategyError):
-        metadata, vectors = read_archive(path)
-        if metadata["format"] != _FILE_FORMAT or metadata["version"] != _FILE_VERSION:
-            raise InvalidStrategyError(
-                f"{named} is a file of format {shown(metadata['format'])} version {shown(metadata['version'])}, "
-                f"expected {_FILE_FORMAT!r} version {_FILE_VERSION}"
-            )
-        name, fingerprint = str(metadata["game"]), str(metadata["fingerprint"])
-        found = {int(player): vectors[f"behaviour_{player}"] for player in metadata["players"]}
-    if fingerprint != form.fingerprint:
-        raise InvalidStrategyError(
-            f"{named} holds strategies of another game ({one_line(name) or 'unnamed'}): its fingerprint is "
-            f"{one_line(fingerprint)}, expected {form.fingerprint}"
-        )
-    if not found:
-        raise InvalidStrategyError(f"{named} holds no strategy")
-    return {player: Strategy(game, player, vector) for player, vector in sorted(found.items())}
+    vectors = read_strategies(path, sequence_form_of(game)).vectors
+    return {player: Strategy(game, player, vector) for player, vector in vectors.items()}

@@ -1,3 +1,4 @@
+from .checkpoint import Checkpoint as Checkpoint
 from .depth_limited.agent import Agent as Agent
 from .depth_limited.agent import encounter as encounter
 from .depth_limited.cfr_value import CFRValue as CFRValue
@@ -5,6 +6,8 @@ from .depth_limited.learned_values import LinearValue as LinearValue
 from .depth_limited.learned_values import NetworkValue as NetworkValue
 from .depth_limited.method import DepthLimitedCFR as DepthLimitedCFR
 from .empirical_run import EmpiricalRun as EmpiricalRun
+from .iteration import Stepper as Stepper
+from .iteration import iterate as iterate
 from .methods import CCFR as CCFR
 from .methods import CFR as CFR
 from .methods import CFVFP as CFVFP
@@ -15,17 +18,22 @@ from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
+from .methods import Method as Method
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
 from .methods import PCFRPlus as PCFRPlus
 from .methods import PrefCFR as PrefCFR
 from .methods import Rational as Rational
 from .methods import find_method as find_method
 from .methods import method_names as method_names
+from .methods import register_method as register_method
 from .opponents.counter_strategies import counter_profile as counter_profile
 from .opponents.counter_strategies import counter_strategy as counter_strategy
+from .outcome import Options as Options
+from .outcome import Outcome as Outcome
 from .parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
 from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
+from .reports import solution_page as solution_page
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .sampling.streamed_play import StreamedProfile as StreamedProfile
 from .sampling.streamed_play import StreamedStrategy as StreamedStrategy

@@ -9,13 +9,14 @@ from ..models.constraints import Constraint
 from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.errors import SolverError
+from ..seqform.hints import Named
 from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
 from .solution import Solution
 from .status import Status
 
-#: What counts as zero in a certificate of an exact method, relative to the game's largest payoff.
+#: What counts as zero in a certificate of an exact method, relative to the game's largest payoff or penalty paid.
 ROUND_OFF = 1e-12
 #: How far plans may be from their polytopes.
 RESIDUAL = 1e-9
@@ -65,9 +66,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         )
     error = certified_error(problem, certificate, options)
     status = outcome.stopped
-    # An exact method is not asked for more than arithmetic can give.
-    floor = ROUND_OFF * problem.game.sequence_form.payoff_scale if status is Status.OPTIMAL else 0.0
-    proven = error <= max(options.tol, floor) and certificate.residual <= RESIDUAL
+    asked = enough(problem, certificate, options) if status is Status.OPTIMAL else options.tol
+    proven = error <= asked and certificate.residual <= RESIDUAL
     if status is Status.OPTIMAL and not proven and exact is None:
         status = Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
@@ -97,10 +97,21 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         build_seconds=outcome.build_seconds,
         history=outcome.history,
         # A row that states an objective is not a constraint, and has no price.
-        multipliers={name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
+        multipliers=Named(
+            {name: outcome.multipliers[name] for name in certificate.violations if name in outcome.multipliers},
+            f"{problem.name} has no constraint",
+        ),
         state=outcome.state,
         exact=exact,
     )
+
+
+def enough(problem: Problem, certificate: Certificate, options: Options) -> float:
+    """Return what is asked of an exact method: the tolerance, but not more than arithmetic can give."""
+    largest = problem.game.payoff_scale
+    if problem.penalty is not None and certificate.objective is not None:
+        largest = max(largest, abs(certificate.objective))  # what violations cost may be far beyond payoffs
+    return max(options.tol, ROUND_OFF * largest)
 
 
 def certified_error(problem: Problem, certificate: Certificate, options: Options) -> float:

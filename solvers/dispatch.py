@@ -1,4 +1,4 @@
-"""Who runs which method: backends by name, loaded when first asked, for numba, HiGHS and cvxpy take their time."""
+"""Runs a method on a problem: its backend is loaded when first asked, for numba, HiGHS and cvxpy take their time."""
 
 import math
 from importlib import import_module
@@ -6,26 +6,20 @@ from typing import Any
 
 from ..models.problems import Feature, Problem
 from ..seqform.checks import check_number
-from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
+from ..seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError, shown
+from ..seqform.limits import seconds_left, uncounted
 from .certification import certified
 from .methods import Method, check_served, find_method
+from .methods.base import check_method
 from .outcome import Options, Outcome
 from .solution import Solution
+from .status import Status
 
 #: What conic solvers are held to by default, relative to the game's largest payoff.
 CONIC = 1e-5
 
-#: Each backend's module, whose function ``run`` takes a method, a problem and options, and returns an outcome.
-_BACKENDS = {
-    "highs": ".exact.highs",
-    "cvxpy": ".exact.through_cvxpy",
-    "rational": ".exact.rational",
-    "regret": ".regret.driver",
-    "sampling": ".sampling.sampler",
-    "step-programs": ".depth_limited.linear_programs",
-    "step-regrets": ".depth_limited.regret_steps",
-    "step-values": ".depth_limited.value_steps",
-}
+#: Seconds by which the clocks of solvers may differ.
+_CLOCKS = 0.01
 
 
 def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
@@ -33,8 +27,10 @@ def run_method(method: Method, problem: Problem, options: Options) -> Outcome:
     if callable(method.backend):
         found: Outcome = method.backend(problem, options)
         return found
-    backend = "step-regrets" if method.backend == "regret" and Feature.STEPS in problem.needs else method.backend
-    outcome: Outcome = import_module(_BACKENDS[backend], __package__).run(method, problem, options)
+    in_steps = method.backend_of_steps if Feature.STEPS in problem.needs else None
+    with uncounted():
+        module = import_module(in_steps or method.backend)
+    outcome: Outcome = module.run(method, problem, options)
     return outcome
 
 
@@ -55,6 +51,7 @@ def chosen_method(method: Any, problem: Any) -> Method:
     chosen = find_method(method) if isinstance(method, str) else method
     if not isinstance(chosen, Method):
         raise UnknownMethodError(f"expected a method's name or hyper-parameters, such as CFR(), got {shown(method)}")
+    check_method(type(chosen))
     check_served(chosen, problem)
     return chosen
 
@@ -75,6 +72,9 @@ def options_of(
     UnknownMethodError
         If a number makes no sense.
     """
+    for name in ("progress", "callback"):
+        if not (others.get(name) is None or callable(others[name])):
+            raise UnknownMethodError(f"{name} is {shown(others[name])}, expected a function of one argument")
     # Violations are not payoffs, and neither is the least violation.
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
@@ -100,6 +100,20 @@ def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
     chosen = chosen_method(method, problem)
     options = options_of(chosen, problem, **limits)
     return certified(problem, chosen, options, run_method(chosen, problem, options))
+
+
+def refuse_unfinished(solution: Solution, needed: str = "") -> None:
+    """Pass on what ended a solve on the way to something else: Ctrl-C, or the time limit of the whole.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+    """
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.status is Status.TIME_LIMIT and seconds_left() < _CLOCKS:
+        sought = needed or f"{solution.problem.name} was solved on {solution.problem.game.spec}"
+        raise TimeLimitError(f"the time limit came while {sought}; raise it")
 
 
 def _checked_count(number: Any) -> int:

@@ -1,5 +1,6 @@
 """Why constraints cannot be met: the least violation, and constraints that exclude each other."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +9,11 @@ import numpy as np
 
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.problems import FeasibilityRelaxation
-from ..seqform.errors import SolverError
+from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
 from .certification import EXCLUDED, excluded, proof_weights
-from .dispatch import solved
+from .dispatch import refuse_unfinished, solved
 from .solution import Infeasibility
-from .status import Status
 
 #: How far apart the sizes of linear constraints may be before they are divided by them.
 _SPREAD = 1e3
@@ -31,7 +31,8 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     exact : bool
         Whether violations are found in fractions, and so is the infeasible subsystem where floats do not prove one.
     conflict : bool
-        Whether an irreducible infeasible subsystem (IIS) is sought, which takes longer than all the rest.
+        Whether an irreducible infeasible subsystem (IIS) is sought, which takes longer than all the rest; there is none
+        where a time limit comes first.
 
     Returns
     -------
@@ -79,7 +80,9 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
             least, largest = proof, _least(game, player, own, "largest")
         else:
             least, largest = (_certified_least(game, player, own, measure) for measure in ("sum", "largest"))
-        excluding = _irreducible(game, player, judged, proof, decided_exactly) if conflict else []
+        excluding: list[Constraint] = []
+        with contextlib.suppress(TimeLimitError):
+            excluding = _irreducible(game, player, judged, proof, decided_exactly) if conflict else []
         return Infeasibility(
             player=player,
             least_violation=least.exact.objective if exact else least.objective,
@@ -97,8 +100,7 @@ def _least(
 ) -> Any:
     problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
     solution = solved(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    refuse_unfinished(solution, "constraints that cannot be met were looked at")
     if exact and solution.exact is None:
         raise SolverError(f"how far constraints are from being met was not found exactly: {solution.message}")
     return solution

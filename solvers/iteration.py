@@ -1,4 +1,4 @@
-"""The one loop of iterative methods: limits, checks, history, progress, Ctrl-C.
+"""The one loop of iterative methods: limits, checks, history, progress, checkpoints, Ctrl-C.
 
 A :class:`Stepper` knows an algorithm and nothing of this; :func:`iterate` knows nothing of algorithms.
 """
@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..seqform.arrays import Floats
+from ..seqform.errors import CheckpointError, one_line
+from ..seqform.limits import finishing, seconds_left
+from .checkpoint import Saved, Slot
 from .outcome import Options, reported
 from .solution import History
 from .status import Status
@@ -24,6 +27,9 @@ CALL_SECONDS = 0.05
 CHECK_GROWTH = 1.2
 #: More iterations than anybody does.
 NEVER = 2**62
+#: What is known of each check, and as which numbers.
+_COLUMNS = ("iterations", "seconds", "errors", "clocks")
+_CHECKED = np.dtype(list(zip(_COLUMNS, (np.int64, np.float64, np.float64, np.int64), strict=True)))
 
 
 class Checks(NamedTuple):
@@ -46,10 +52,13 @@ class Stepper(ABC):
     next_check : int or None
         From which reading of :attr:`clock` on the certificate is due; ``None`` for a stepper that computes it within
         its steps.
+    begins_with_check : bool
+        Whether the answer may be good enough before the first step.
     """
 
     first_step: int = 32
     next_check: int | None = 1
+    begins_with_check: bool = False
 
     @property
     @abstractmethod
@@ -86,6 +95,23 @@ class Stepper(ABC):
         """Look at what the last step has found; a status ends the run."""
         return None
 
+    def saved(self) -> Saved:
+        """Return all that iterations, checks and looks change, by name, for a checkpoint; it may change later.
+
+        Methods whose steppers have it say so by ``keeps_runs``.
+        """
+        raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from what :meth:`saved` returned in another run.
+
+        Raises
+        ------
+        CheckpointError
+            If that does not fit.
+        """
+        raise CheckpointError(f"a {type(self).__name__} keeps no checkpoint")
+
 
 @dataclass(eq=False)
 class Run:
@@ -112,32 +138,80 @@ class Run:
 def iterate(stepper: Stepper, options: Options) -> Run:
     """Step until the certificate meets the tolerance or a limit comes; at least once, if an iteration is asked for.
 
-    Ctrl-C ends it with what has been reached. The history ends with the answer that is returned.
+    Ctrl-C ends it with what has been reached. The history ends with the answer that is returned. With a checkpoint it
+    goes on where that stands: iterations count from the beginning of the run, and the time limit is that of this part.
 
     Parameters
     ----------
     stepper : Stepper
     options : Options
         The tolerance, the limits of this run, and who listens. With a tolerance of 0 all iterations are done.
+
+    Examples
+    --------
+    >>> import math
+    >>> from treeplex.solvers import Options, Stepper, iterate
+    >>> class Halving(Stepper):
+    ...     iterations = 0
+    ...
+    ...     def step(self, iterations):
+    ...         self.iterations += iterations
+    ...
+    ...     def check(self):
+    ...         return 0.5**self.iterations
+    >>> run = iterate(Halving(), Options(tol=1e-3, violation=0.0, max_iterations=1000, time_limit=math.inf))
+    >>> str(run.stopped), run.iterations >= 10
+    ('converged', True)
     """
-    begun = time.perf_counter()
+    resumed = time.perf_counter()
+    limit = seconds_left(options.time_limit)
     first, chunk, stopped = stepper.iterations, stepper.first_step, Status.ITERATION_LIMIT
     checked: list[tuple[int, float, float, int]] = []  # after how many iterations, when, the error, and the clock
+    is_met, is_extra, begun = False, False, resumed
+    slot = None if options.checkpoint is None else options.checkpoint.slot()
+    kept = None if slot is None else slot.saved
+    if kept is not None:
+        try:
+            stepper.restore(kept)
+            first, begun = int(kept["first"]), resumed - float(kept["seconds"])
+            is_met = kept["is_met"] is True and kept["tol"] == repr(options.tol)
+            checked = [tuple(row) for row in zip(*(kept[f"checked_{name}"].tolist() for name in _COLUMNS), strict=True)]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
 
     def check() -> float:
         error = stepper.check()
         checked.append((stepper.iterations, time.perf_counter() - begun, error, stepper.clock))
         return error
 
+    def keep(slot: Slot, stopped: Status | None = None) -> None:
+        # A check that the end alone asked for is not kept: it is not one of the run that goes on.
+        rows = np.array(checked[:-1] if is_extra else checked, dtype=_CHECKED)
+        slot.keep(
+            {f"checked_{name}": rows[name] for name in _COLUMNS}
+            | {"first": first, "seconds": time.perf_counter() - begun, "tol": repr(options.tol)}
+            | {"is_met": is_met and not is_extra, "stopped": None if stopped is None else str(stopped)}
+            | dict(stepper.saved()),
+            is_finished=stopped not in (None, Status.INTERRUPTED),
+        )
+
     try:
-        is_met = False
+        if kept is None and stepper.begins_with_check:
+            is_met = check() <= options.tol and options.tol > 0.0
         while True:
+            if slot is not None and slot.is_due:
+                keep(slot)
+            if kept is not None and slot is not None and slot.is_finished:
+                stopped = Status(kept["stopped"])
+                break
             done = stepper.iterations - first
             if stepper.next_check is not None and (
                 stepper.clock >= stepper.next_check or done >= options.max_iterations
             ):
+                is_extra = stepper.clock < stepper.next_check
                 is_met = check() <= options.tol and options.tol > 0.0
-                stepper.next_check = stepper.check_after(stepper.clock)
+                if not is_extra:
+                    stepper.next_check = stepper.check_after(stepper.clock)
             if is_met and stepper.confirms():
                 stopped = Status.CONVERGED
                 break
@@ -149,7 +223,7 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 break
             started, before = time.perf_counter(), stepper.iterations
             if done:
-                if started - begun >= options.time_limit:
+                if started - resumed >= limit:
                     stopped = Status.TIME_LIMIT
                     break
                 if reported(options, before, started - begun, checked[-1][2] if checked else None):
@@ -164,12 +238,18 @@ def iterate(stepper: Stepper, options: Options) -> Run:
                 columns = checks.iterations, seconds, checks.errors, checks.iterations
                 checked.extend(zip(*(column.tolist() for column in columns), strict=True))
                 is_met = checks.is_met
-            chunk = _next_chunk(chunk, stepped, now - started, options.time_limit - (now - begun))
+            chunk = _next_chunk(chunk, stepped, now - started, limit - (now - resumed))
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     ended = time.perf_counter() - begun
+    if slot is not None and not slot.is_finished:
+        keep(slot, stopped)
     if not checked or checked[-1][0] != stepper.iterations:
-        check()
+        with finishing():
+            check()
+    elif kept is not None:
+        with finishing():
+            stepper.check()  # what it knows of the answer is not kept
     iterations, times, errors, clocks = zip(*checked, strict=True)
     history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
     return Run(stopped, stepper.iterations, ended, history, np.array(clocks, dtype=np.int64))

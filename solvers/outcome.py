@@ -12,6 +12,7 @@ from ..seqform.checks import check_whole
 from ..seqform.errors import UnknownMethodError
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy
+from .checkpoint import Keeper, Saved
 from .solution import ExactAnswer, History
 from .status import Status
 
@@ -49,6 +50,7 @@ class Options:
     progress: Callable[[Progress], None] | None = None
     callback: Callable[[Progress], bool | None] | None = None
     seed: int | None = None
+    checkpoint: Keeper | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,8 @@ class Outcome:
     Attributes
     ----------
     plans : sequence of ndarray of float64 or None
-        One a player, near the polytopes; ``None`` if there is no answer.
+        One a player, near the polytopes; ``None`` if there is no answer. Empty where the proof has the strategies, and
+        plans of a large game would only be made for nothing.
     stopped : Status
         ``OPTIMAL`` if the method finished by its own account; the certificate decides what becomes of it.
     detail : str
@@ -81,6 +84,38 @@ class Outcome:
     state: Any = None
     exact: ExactAnswer | None = None
     proof: tuple[Profile, Certificate] | None = None
+
+    def saved(self) -> Saved:
+        """Return it as a checkpoint keeps it: what the plans prove is computed anew, and no run goes on from them."""
+        history = {name: value for name, value in vars(self.history).items() if value is not None}
+        plans = self.plans if self.plans or self.proof is None else self.proof[0].plans
+        return {
+            "stopped": str(self.stopped),
+            **{name: getattr(self, name) for name in ("detail", "iterations", "seconds", "build_seconds")},
+            "names": [list(self.multipliers), list(self.dual_certificate)],
+            "prices": np.array(list(self.multipliers.values()), dtype=np.float64),
+            **{f"plan {number}": plan for number, plan in enumerate(plans or ())},
+            **{f"dual {number}": each for number, each in enumerate(self.dual_certificate.values())},
+            **{f"history {name}": value for name, value in history.items()},
+        }
+
+    @classmethod
+    def of(cls, saved: Saved) -> "Outcome":
+        """Return what was saved."""
+        parts: dict[str, dict[str, Any]] = {"plan": {}, "dual": {}, "history": {}}
+        for name, value in saved.items():
+            kind, _, rest = name.partition(" ")
+            if rest:
+                parts[kind][rest] = value
+        constraints, certificates = saved["names"]
+        return cls(
+            plans=list(parts["plan"].values()) or None,
+            stopped=Status(saved["stopped"]),
+            **{name: saved[name] for name in ("detail", "iterations", "seconds", "build_seconds")},
+            history=History(**parts["history"]),
+            multipliers=dict(zip(constraints, saved["prices"].tolist(), strict=True)),
+            dual_certificate=dict(zip(certificates, parts["dual"].values(), strict=True)),
+        )
 
 
 def reported(options: Options, iterations: int, seconds: float, error: float | None) -> bool:

@@ -3,10 +3,10 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,19 @@ from ..models.problems import Certificate, Problem
 from ..seqform.arrays import Floats
 from ..seqform.errors import UnsupportedProblemError
 from ..seqform.game import Game
+from ..seqform.hints import hinting
+from ..seqform.interchange.encoding import json_ready
+from ..seqform.interchange.page import Content, Displayed, emphasis, facts, first_rows, folded, prose
+from ..seqform.interchange.pictures import Drawn
 from ..seqform.rationals import Fractions, fraction_text, to_fraction
 from ..seqform.strategy import Profile, Strategy
+from .pictures import solution_figure
 from .status import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..seqform.interchange.page import Page
 
 #: How many digits of a numerator or denominator are printed.
 SHOWN_DIGITS = 24
@@ -51,6 +61,10 @@ class History:
     def __len__(self) -> int:
         return len(self.iterations)
 
+    def to_dict(self) -> dict[str, list[int] | list[float]]:
+        """Return the columns as lists, by name; those that the method has."""
+        return {name: column.tolist() for name, column in vars(self).items() if column is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class ExactAnswer:
@@ -71,9 +85,9 @@ class ExactAnswer:
     certificate: Certificate
 
     @property
-    def value(self) -> Fraction:
-        """Player 0's expected payoff."""
-        return to_fraction(self.certificate.value[0])
+    def value(self) -> Fraction | None:
+        """Player 0's expected payoff; ``None`` where the problem is not about payoffs."""
+        return to_fraction(self.certificate.value[0]) if self.certificate.value else None
 
     @property
     def objective(self) -> Fraction:
@@ -126,7 +140,7 @@ class Infeasibility:
     violations: Mapping[str, float] = field(repr=False)
 
     def __str__(self) -> str:
-        names = ", ".join(self.conflict)
+        names = ", ".join(self.conflict) or "the constraints"
         what = "excludes all strategies" if len(self.conflict) == 1 else "exclude each other"
         return f"{names} {what}; the least sum of violations is {shown_number(self.least_violation, 6)}"
 
@@ -149,8 +163,39 @@ class RunState:
         return None
 
 
+@hinting(
+    x="profile[0].plan",
+    y="profile[1].plan",
+    strategies="profile, or strategy where it is one player's",
+    policy="profile[player][infoset]",
+    average_policy="profile",
+    solution="profile",
+    values="value, or certificate.value for every player's payoff",
+    payoffs="certificate.value",
+    objective_value="objective",
+    optimal_value="objective",
+    fun="objective",
+    nash_value="value",
+    nash_conv="exploitability",
+    duals="multipliers",
+    dual_value="multipliers",
+    dual_values="multipliers",
+    shadow_prices="multipliers",
+    shadow_price="multipliers[name]",
+    prices="multipliers",
+    price="multipliers[name]",
+    multiplier="multipliers[name]",
+    success="status.is_success",
+    converged="status.is_success",
+    is_optimal="status.is_success",
+    time="seconds",
+    runtime="seconds",
+    nit="iterations",
+    save="profile.save(path)",
+    to_frame="profile.to_frame()",
+)
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Drawn, Displayed):
     """Strategies with the bounds that they prove.
 
     Every bound is recomputed from the strategies by best responses; none is read back from the solver. A result whose
@@ -183,6 +228,15 @@ class Solution:
     infeasibility : Infeasibility, optional
         Why constraints cannot be met, if the status is ``infeasible``: then the profile is the one that comes nearest,
         and there is no value.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")))
+    >>> solution.status.is_success, solution.lower <= -1 / 18 <= solution.upper
+    (True, True)
+    >>> round(solution.value, 6), round(solution.profile[1]["J_p"]["b"], 6)
+    (-0.055556, 0.333333)
     """
 
     problem: Problem
@@ -214,19 +268,22 @@ class Solution:
         """
         if self.infeasibility is not None:
             return None
-        if self.exact is not None:
+        if self.exact is not None and self.exact.value is not None:
             return self.exact.value
         value = self.certificate.value
         return value[0] if len(value) == 2 else value
 
     @property
     def lower(self) -> float | None:
-        """Proven lower bound on the optimal objective."""
+        """Proven lower bound on the optimal objective; see :attr:`upper`."""
         return self.certificate.lower
 
     @property
     def upper(self) -> float | None:
-        """Proven upper bound on the optimal objective."""
+        """Proven upper bound on the optimal objective.
+
+        Of a response in steps: among the strategies that agree with its decisions before the last step.
+        """
         return self.certificate.upper
 
     @property
@@ -283,11 +340,11 @@ class Solution:
 
     @property
     def safety_bound(self) -> float | None:
-        """What exploitability is at most by the problem and the gain alone: p / (1 − p) times the gain.
+        """What exploitability is at most by the gain and proven gaps: (p gain + gaps) / (1 − p).
 
-        ``None`` where there is no such bound; see :meth:`CDRNR.safety_bound <treeplex.CDRNR.safety_bound>`.
+        Of restricted Nash responses and :class:`~treeplex.CDRNR`; ``None`` where there is no such bound.
         """
-        return None if self.gain is None else self.problem.safety_bound(self.gain)
+        return self.problem.safety_bound(self.certificate)
 
     @property
     def slack(self) -> float | None:
@@ -330,13 +387,34 @@ class Solution:
         )
 
     def __str__(self) -> str:
-        value = self.value
         if self.infeasibility is not None:
             return f"{self.problem.name} on {self.problem.game.spec}: {self.status}: {self.message}"
+        rows = self._rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+    def _html_blocks(self) -> Iterator[Content]:
+        found = dict(self._rows()) if self.infeasibility is None else {}
+        prices = {name: found.pop(f"price of {name}", None) for name in self.multipliers}
+        title = f"{self.problem.name} on {self.problem.game.spec} by {self.method.name}"
+        verdict = "good" if self.status.is_success else "bad" if self.infeasibility else "warn"
+        yield prose(emphasis(title), ": ", emphasis(str(self.status), verdict))
+        yield prose(self.message, cls="dim")
+        for name in ("problem", "method", "status"):
+            found.pop(name, None)
+        yield facts(found)
+        if prices and self.infeasibility is None:
+            rows = ([name, f"{self.multipliers[name] + 0.0:.10g}"] for name in prices)
+            yield first_rows(["constraint", "price"], rows, len(prices), "solution.multipliers holds all")
+        asked = self.profile if self.player is None else self.strategy
+        yield folded("strategies" if self.player is None else "strategy", *asked._html_blocks())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        value = self.value
         # Adding zero turns the zero that prints a minus sign into the other one.
         payoff = ", ".join(f"{float(one) + 0.0:.10g}" for one in (value if isinstance(value, tuple) else (value,)))
-        if self.exact is not None:
-            payoff = f"{fraction_text(self.exact.value, SHOWN_DIGITS)} = {payoff}"
+        if isinstance(value, Fraction):
+            payoff = f"{fraction_text(value, SHOWN_DIGITS)} = {payoff}"
         rows = [
             ("problem", f"{self.problem.name} on {self.problem.game.spec}"),
             ("method", self.method.name),
@@ -348,7 +426,8 @@ class Solution:
         if self.gain is not None:
             rows.append(("gain", f"{self.gain + 0.0:.10g} against the model of player {1 - (self.player or 0)}"))
         if self.lower is not None and self.upper is not None:
-            rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]"))
+            kept = ", with all decisions before the last step as they are" if self.certificate.steps else ""
+            rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]{kept}"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
         if self.certificate.violations:
             rows.append(("violation", f"{self.violation:.3g}"))
@@ -356,8 +435,7 @@ class Solution:
             rows.append((f"price of {name}", f"{multiplier + 0.0:.10g}"))
         rows.append(("iterations", f"{self.iterations:,}"))
         rows.append(("seconds", f"{self.seconds:.3g} solving, {self.build_seconds:.3g} building"))
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return the solution as plain numbers and strings, ready for JSON.
@@ -385,7 +463,7 @@ class Solution:
             "message": self.message,
             "objective": self.objective,
             "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
-            "value_exact": None if self.exact is None else fraction_text(self.exact.value),
+            "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
             "objective_exact": None if self.exact is None else fraction_text(self.exact.objective),
             "gain_exact": None if self.exact is None else _exact_text(self.exact.certificate.gain),
             "lower": self.lower,
@@ -408,12 +486,70 @@ class Solution:
             "step_gaps": [step.gap for step in self.certificate.steps] or None,
             "value_errors": None if self.value_errors is None else list(self.value_errors),
             "safety_bound": self.safety_bound,
+            "history": self.history.to_dict() if len(self.history) else None,
             "iterations": self.iterations,
             "seconds": self.seconds,
             "build_seconds": self.build_seconds,
             "sizes": sizes_of(game),
         }
-        return json_ready(record)  # type: ignore[no-any-return]
+        return dict(json_ready(record))
+
+    def report(self, *, again: str = "", explore: bool | None = None) -> "Page":
+        """Return a page that explains the solution: the answer, its proof, prices, strategies and what would change it.
+
+        Parameters
+        ----------
+        again : str
+            The command that makes it again; by default Python that does.
+        explore : bool, optional
+            Whether to solve for other values of p, of ε or of a bound too, and show them by a slider; by default where
+            the game is small.
+
+        Returns
+        -------
+        Page
+            Notebooks show it; ``report().save("report.html")`` writes one file that needs no other.
+
+        Examples
+        --------
+        >>> from treeplex import Nash, load_game, solve
+        >>> solve(Nash(load_game("kuhn"))).report()
+        Page('nash on kuhn')
+        """
+        from .. import solvers  # by its lazy names: a page solves for more, so that its module imports this one
+
+        return solvers.solution_page(self, again, explore)
+
+    def figure(self, *shown: str) -> "Figure":
+        """Draw the solution, a panel for each thing that there is to see.
+
+        Parameters
+        ----------
+        *shown : str
+            Which panels: ``convergence``, how the error fell while an iterative method ran; ``frontier``, what a
+            response gains against the model and what it may lose, with the line above which no strategy is proven to
+            lie; ``prices`` of constraints, or how far they are missed if they cannot be met; ``strategy``, how often
+            each action is taken. By default those of the first three that there are, and without them the last.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the solution has no such panel.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from treeplex import Nash, load_game, solve
+        >>> solution = solve(Nash(load_game("kuhn")), "cfr+")
+        >>> solution.plot("kuhn.svg")
+        >>> solution.plot("strategies.png", "strategy")
+        """
+        return solution_figure(self, *shown)
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as one JSON object."""
@@ -426,6 +562,10 @@ def _exact_text(number: Any) -> str | None:
 
 def sizes_of(game: Game) -> dict[str, Any]:
     """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
+    public = game.public_form
+    if public is not None and "sequence_form" not in vars(game):  # nothing is built for the sake of its sizes
+        sequences, infosets = list(public.num_sequences), list(public.num_infosets)
+        return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
     form = game.sequence_form
     return {
         "sequences": [treeplex.num_sequences for treeplex in form.treeplexes],
@@ -433,18 +573,3 @@ def sizes_of(game: Game) -> dict[str, Any]:
         "leaves": form.num_leaves,
         "nnz": form.nnz,
     }
-
-
-def json_ready(value: Any) -> Any:
-    """Return a value made of plain JSON types: fractions as text, whole ones as integers; ``None`` for not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_ready(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return value.numerator
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

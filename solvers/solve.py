@@ -2,20 +2,27 @@
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
+from os import PathLike
 from typing import Any
 
-from ..models.problems import Nash, Problem
-from ..seqform.errors import SolverError
+from ..models.problems import Feature, Nash, Problem
+from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
+from ..seqform.hints import explained
+from ..seqform.limits import finishing, seconds_left, time_limited
 from ..seqform.strategy import Profile
 from .certification import LIMITS, certified
-from .dispatch import chosen_method, options_of, run_method
+from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
+from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
 from .infeasibility import find_infeasibility
 from .methods import Method
-from .outcome import Options, Outcome, Progress
+from .outcome import Options, Outcome, Progress, nearest_profile
+from .progress import watched
 from .solution import Infeasibility, Solution
 from .status import Status
 
 
+@explained
 def solve(
     problem: Problem,
     method: str | Method | None = None,
@@ -24,9 +31,10 @@ def solve(
     max_iterations: int | None = None,
     time_limit: float | None = None,
     start: Solution | Profile | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     seed: int | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> Solution:
     """Solve a problem and prove how good the answer is.
 
@@ -42,18 +50,23 @@ def solve(
     max_iterations : int, optional
         One iteration updates every player once.
     time_limit : float, optional
-        Seconds of solving.
+        Seconds for all that is done here, such as building a game that has not been built and compiling at first use.
     start : Solution or Profile, optional
         Strategies to start from. A solution of the same problem by the same iterative method goes on exactly where it
         stopped, and its iterations count on. Any other profile is the first iterate, with regrets that lean towards it;
         how much that saves depends on the game. The simplex method goes on from the basis of a solution by simplex or
         crossover whose linear program has as many rows and columns, such as that for another bound or p.
-    progress : callable, optional
-        Called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
+    progress : bool or callable, optional
+        With ``True`` a bar shows where the solve stands, on a terminal's standard error or in a notebook. A callable is
+        called about twenty times a second, by iterative methods, with a :class:`~treeplex.solvers.outcome.Progress`.
     callback : callable, optional
         The same, and stops the solve by returning ``True``.
     seed : int, optional
         For methods that draw random numbers.
+    checkpoint : Checkpoint or path-like, optional
+        A file in which the run is kept every minute, and at its end, for iterative methods. With
+        ``Checkpoint(path, resume=True)`` a run goes on from there, bit for bit as if it had never stopped; its
+        iterations count from the beginning, and the time limit from here.
 
     Returns
     -------
@@ -66,6 +79,8 @@ def solve(
         If the method or one of its options does not exist.
     UnsupportedProblemError
         If the method does not serve the problem.
+    CheckpointError
+        If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
     SolverError
         If the method broke down without strategies.
 
@@ -79,27 +94,89 @@ def solve(
     True
     """
     chosen = chosen_method(method, problem)
-    options = options_of(
-        chosen,
-        problem,
-        tol=tol,
-        max_iterations=max_iterations,
-        time_limit=time_limit,
-        start=start,
-        progress=progress,
-        callback=callback,
-        seed=seed,
-    )
-    if problem.needs_game_value and problem.game_value is None:
-        problem = with_game_value(problem, chosen)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
+    title = f"{problem.name} on {problem.game.spec} by {chosen.name}"
+    with watched(title, time_limit) if progress is True else nullcontext(progress or None) as listener:
+        options = options_of(
+            chosen,
+            problem,
+            tol=tol,
+            max_iterations=max_iterations,
+            time_limit=time_limit,
+            start=start,
+            progress=listener,
+            callback=callback,
+            seed=seed,
+        )
+        if checkpoint is None:
+            return _solved(problem, chosen, options)
+        part = ""
+        if isinstance(checkpoint, Keeper):  # a part of something
+            begun = (start.profile, start.iterations) if isinstance(start, Solution) else start
+            limits = options.tol, options.max_iterations, options.time_limit, seed, begun
+            part = f"{problem.name} by {chosen.name} {digest((problem, chosen, limits))}"
+            return _solved(problem, chosen, dataclasses.replace(options, checkpoint=checkpoint), part)
+        asked: dict[str, Any] = {"seed": seed}
+        if Feature.STEPS in problem.needs:  # a step follows from where limits have ended those before it
+            part, asked["limits"] = "steps", digest((options.tol, options.max_iterations))
+        with Checkpoint.of(checkpoint).kept(asked_of(problem, chosen, **asked)) as keeper:
+            return _solved(problem, chosen, dataclasses.replace(options, checkpoint=keeper), part)
+
+
+def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> Solution:
+    """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
+    with time_limited(options.time_limit):
+        if problem.needs_game_value and problem.game_value is None:
+            problem = with_game_value(problem, chosen)
+        outcome = _outcome(problem, chosen, options, part)
+        if outcome.stopped is Status.INTERRUPTED and not seconds_left():
+            outcome = dataclasses.replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
+        if (
+            outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED)
+            or (outcome.plans is None and outcome.stopped not in LIMITS)
+            or (outcome.stopped is Status.ITERATION_LIMIT and _bounds_cross(problem, options, outcome))
+        ):
+            try:
+                # Constraints at a penalty can always be met: whoever says otherwise is at the end of its digits.
+                found = None if problem.penalty is not None else find_infeasibility(problem, exact=chosen.is_exact)
+            except TimeLimitError:
+                found, outcome = None, dataclasses.replace(outcome, plans=None, stopped=Status.TIME_LIMIT)
+            if found is not None:
+                return _infeasible(problem, chosen, options, outcome, found)
+    with finishing():
+        return certified(problem, chosen, options, outcome)
+
+
+def _outcome(problem: Any, chosen: Method, options: Options, part: str) -> Outcome:
+    """Run a method, or take from a checkpoint what it came to as a part of something."""
+    keeper = options.checkpoint
+    if keeper is None or not part or chosen.is_exact:
+        return run_method(chosen, problem, options)
+    if chosen.keeps_runs and keeper.keeps_loops:
+        with keeper.within(part):
+            return run_method(chosen, problem, options)
+    return Outcome.of(keeper.part(part, lambda: _part(problem, chosen, options)))
+
+
+def _part(problem: Any, chosen: Method, options: Options) -> Saved:
+    """Return what a checkpoint keeps of a solve that is a part of something; Ctrl-C ends both."""
     outcome = run_method(chosen, problem, options)
-    if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED) or (
-        outcome.plans is None and outcome.stopped not in LIMITS
-    ):
-        found = find_infeasibility(problem, exact=chosen.is_exact)
-        if found is not None:
-            return _infeasible(problem, chosen, options, outcome, found)
-    return certified(problem, chosen, options, outcome)
+    if outcome.stopped is Status.INTERRUPTED and seconds_left():
+        raise KeyboardInterrupt
+    return outcome.saved()
+
+
+def _bounds_cross(problem: Problem, options: Options, outcome: Outcome) -> bool:
+    """Whether hard constraints are missed and bounds cross by more than is asked: perhaps they cannot be met.
+
+    Multipliers that learn prove that late where constraints miss each other by little.
+    """
+    if not problem.constraints or problem.penalty is not None or not options.tol or outcome.plans is None:
+        return False
+    profile = nearest_profile(problem.game, outcome.plans)
+    certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
+    return certificate.violation > options.violation and -(certificate.gap or 0.0) > options.tol
 
 
 def _infeasible(problem: Problem, method: Method, options: Options, outcome: Outcome, found: Infeasibility) -> Solution:
@@ -138,10 +215,11 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     ------
     SolverError
         If it is needed and was not found.
+    TimeLimitError
+        If a time limit of what is computed came first.
     """
     solution = solve(problem, method, **limits)
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    refuse_unfinished(solution, needed and f"{needed} was sought")
     if needed and not solution.status.is_success:
         raise SolverError(f"{needed} was not found: {solution.message}")
     return solution
@@ -166,7 +244,7 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
     needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
     solution = solve_part(Nash(problem.game), method if exact else problem.value_method, needed=needed)
     if solution.exact is not None:
-        return problem.with_game_value(solution.exact.value if problem.player == 0 else -solution.exact.value)
+        return problem.with_game_value(solution.value if problem.player == 0 else -solution.value)
     assert solution.lower is not None
     assert solution.upper is not None
     value = (solution.lower + solution.upper) / 2.0

@@ -30,6 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(config.cache.mkdir(f"numba-{version()}"))
 
 
+@pytest.hookimpl(trylast=True)  # once slow tests are left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Try a few cases of some tests, unless the profile says all."""
+    from effort import run_few
+
+    run_few(config, items)
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the thousands of objects that stay to the end."""
     gc.collect()

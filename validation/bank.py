@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..models.constraints import distance_bound
 from ..models.distances import L2Distance
+from ..seqform.checks import check_type
 from ..seqform.errors import UnsupportedProblemError
+from ..seqform.grammar import Grammar
+from ..seqform.registry import Registry
 from ..seqform.strategy import Strategy
 from .questions import Question, Words
 
@@ -147,10 +150,10 @@ def ask(
     [('highs', 1e-09, 'exact'), ('cfr simultaneous', 0.001, 'compared')]
     """
     problem, *words = shlex.split(question)
-    said: dict[str, str | tuple[str, ...]] = {}
+    said: dict[str, tuple[str, ...]] = {}
     for option, value in zip(words[::2], words[1::2], strict=True):
         name = option.removeprefix("--")
-        said[name] = (*said.get(name, ()), value) if name == "constrain" else value
+        said[name] = (*said.get(name, ()), value)
     digits = 0.0 if "/" in known else 0.5 * 10.0 ** -len(known.partition(".")[2])
     cases = []
     for number, text in enumerate(methods.split()):
@@ -208,6 +211,7 @@ QUICK = Suite(
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
         *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
         *ask("kuhn", "rnr --opponent uniform --p 1/4 --player 1", "highs-simplex cvxpy rational"),
+        *ask("kuhn", "robust --opponent uniform --opponent random:seed=1 --p 1/2", "highs-simplex rational pcfr+"),
         *ask("kuhn", "data-biased --opponent uniform --p 1/2", "highs-simplex cvxpy"),
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
@@ -307,8 +311,19 @@ FULL = Suite(
     ),
 )
 
-#: The suites by name.
-SUITES: Mapping[str, Suite] = {suite.name: suite for suite in (QUICK, FULL)}
+
+def _accept(suite: Any) -> tuple[str, Suite, str]:
+    """Return the name of a suite, the suite, and where it comes from."""
+    check_type(suite, "a suite", UnsupportedProblemError, Suite)
+    return suite.name, suite, suite.name
+
+
+#: The suites by name: those of the library, and those of entry points of the group ``treeplex.suites``.
+SUITES: Registry[Suite] = Registry(
+    Grammar("suite", UnsupportedProblemError, UnsupportedProblemError), "treeplex.suites", _accept
+)
+for _suite in (QUICK, FULL):
+    SUITES.register(_suite, "treeplex")
 
 
 def find_suite(name: str) -> Suite:
@@ -318,7 +333,11 @@ def find_suite(name: str) -> Suite:
     ------
     UnsupportedProblemError
         If there is no such suite.
+
+    Examples
+    --------
+    >>> from treeplex.validation import find_suite
+    >>> find_suite("quick").name
+    'quick'
     """
-    if name not in SUITES:
-        raise UnsupportedProblemError(f"unknown suite {name!r}; expected one of {', '.join(SUITES)}")
-    return SUITES[name]
+    return SUITES.find(name)

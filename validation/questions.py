@@ -1,15 +1,18 @@
 """Poses problems from words: those of the command line's options, which suites use too."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..models.constraints import parse_constraint, parse_term
-from ..models.declarations import WORDS
-from ..models.problems import PROBLEMS, find_problem
-from ..seqform.errors import UnsupportedProblemError
-from ..seqform.grammar import Grammar
+from ..models.constraints import Constraint, parse_constraint, parse_term
+from ..models.declarations import PLAYER
+from ..models.problems import PROBLEMS, ConstrainedNash, Nash, find_problem
+from ..models.saddle import check_two_players
+from ..seqform.errors import UnsupportedProblemError, one_line
+from ..seqform.functional import Functional
 from ..seqform.parameters import Parameter, parameters_of
+from ..seqform.strategy import Strategy
 
 if TYPE_CHECKING:
     from ..seqform.game import Game
@@ -17,14 +20,38 @@ if TYPE_CHECKING:
 #: What is said of a question: one text, or several where an option may be repeated.
 Words = Mapping[str, str | tuple[str, ...]]
 
-_GRAMMAR = Grammar("problem", UnsupportedProblemError, UnsupportedProblemError)
-_PREFERENCES = ("maximise", "minimise")
-#: Whose strategy is sought follows from the model of the opponent, where a problem has one.
-_PLAYER = Parameter("player", object, 0, WORDS["player"])
-#: What words that a problem needs are like, as is said where they are missing.
-_EXAMPLES = {
-    "constrain": ' "TERM <= NUMBER", such as "risk <= 1/10" or "0/K_:b >= 1/2"',
-    "opponent": ": uniform, random:seed=S, nash, cfr:iterations=N, another text of an opponent or a strategy file",
+
+def _as_it_is(text: str, game: "Game", player: int) -> Sequence[Any]:
+    return [text]
+
+
+#: The opponent who does whatever the game's own constraints allow.
+LOCKS = "locks"
+
+
+def _opponents(text: str, game: "Game", player: int) -> Sequence[Any]:
+    from ..solvers.opponents.strategies import opponent_strategy
+
+    if text == LOCKS:
+        kept = [one for one in game.constraints if one.player != player]
+        if not kept:
+            has = f"locks of player {player} alone" if game.constraints else "no locks; --lock gives a spot some"
+            raise UnsupportedProblemError(f"--opponent {LOCKS}: {game.spec} has {has}")
+        if len(kept) < len(game.constraints):
+            raise UnsupportedProblemError(
+                f"--opponent {LOCKS}: {game.spec} has locks of player {player} too, and a response keeps to none; "
+                "expected locks of one player, or --problem nash"
+            )
+        return [kept]
+    return [opponent_strategy(text, game, 1 - player)]
+
+
+_Reader = Callable[[str, "Game", int], Sequence[Any]]
+#: How a text becomes what a field takes that is about a game: the objects that it stands for, by the field's kind.
+_READERS: Mapping[Any, _Reader] = {
+    Constraint: lambda text, game, player: parse_constraint(text, game),
+    Functional: lambda text, game, player: [parse_term(text, game, player=player)],
+    Strategy: _opponents,
 }
 
 
@@ -40,14 +67,13 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
     --------
     >>> from treeplex.validation.questions import question_parameters
     >>> {name: each.required for name, each in question_parameters("cdrnr").items()}
-    {'opponent': True, 'p': True, 'lookahead': True, 'gadget': False, 'player': False}
+    {'opponent': True, 'lookahead': True, 'p': True, 'gadget': False, 'player': False}
     """
-    declared = {
-        each.about.alias or each.name: each for each in parameters_of(find_problem(problem)) if each.about.option
-    }
-    if "opponent" in declared:
-        declared["player"] = _PLAYER
-    return {name: declared[name] for name in sorted(declared, key=list(WORDS).index)}
+    declared = {each.word: each for each in parameters_of(find_problem(problem)) if each.about.option}
+    if any(each.kind is Strategy for each in declared.values()):
+        # Whose strategy is sought follows from the model of the opponent.
+        declared.setdefault("player", Parameter("player", int, 0, PLAYER))
+    return declared
 
 
 class Question:
@@ -58,9 +84,8 @@ class Question:
     problem : str
         ``name`` or ``name:key=value,key=value``, such as ``rnr:opponent=uniform,p=1/2``.
     **words : str, int, sequence of str or None
-        What the options of ``treeplex solve`` take, by their names: ``player``, ``opponent``, ``p``, ``epsilon``,
-        ``constrain`` (a sequence), ``penalty``, ``maximise``, ``minimise``, ``lookahead``, ``gadget``, ``level``.
-        Nothing is said by ``None``. They take precedence over those in `problem`.
+        What the options of ``treeplex solve`` take, by their names; a sequence where one may be repeated. Nothing is
+        said by ``None``. They take precedence over those in `problem`.
 
     Attributes
     ----------
@@ -88,43 +113,53 @@ class Question:
     """
 
     def __init__(self, problem: str, **words: Any) -> None:
-        self.problem, text = _GRAMMAR.split(problem)
-        parameters = question_parameters(self.problem)
-        written = _GRAMMAR.texts(self.problem, text, list(parameters.values()))
-        said: dict[str, Any] = {name: written[each.name] for name, each in parameters.items() if each.name in written}
-        if "constrain" in said:
-            said["constrain"] = parameters["constrain"].convert(said["constrain"])
-        said |= {name: word for name, word in words.items() if word is not None and word != () and word != []}
-        self._check_known(said, parameters)
-        for name, each in parameters.items():
-            if each.required and name not in said:
-                example = _EXAMPLES.get(name, f", {each.expected}")
-                raise UnsupportedProblemError(f"{self.problem} needs --{name}{example}")
-        preferences = [name for name in _PREFERENCES if name in said]
-        if "maximise" in parameters and len(preferences) != 1:
-            received = "both" if preferences else "none"
-            raise UnsupportedProblemError(f"{self.problem} needs one of --maximise and --minimise, got {received}")
-        self.words: dict[str, str | tuple[str, ...]] = {name: _texts(said[name]) for name in parameters if name in said}
-        self._values: dict[str, Any] = {
-            name: parameters[name].from_option(f"--{name}", str(word), UnsupportedProblemError)
-            for name, word in self.words.items()
-            if parameters[name].kind is not object
+        self.problem, text = PROBLEMS.grammar.split(problem)
+        self._kind, self._parameters = find_problem(self.problem), question_parameters(self.problem)
+        written = PROBLEMS.grammar.texts(self.problem, text, list(self._parameters.values()))
+        said: dict[str, Any] = {
+            name: each.convert(written[each.name]) if each.about.many else written[each.name]
+            for name, each in self._parameters.items()
+            if each.name in written
         }
+        said |= {name: word for name, word in words.items() if word is not None and word != () and word != []}
+        self._check_known(said)
+        self.words: dict[str, str | tuple[str, ...]] = {
+            name: self._texts(each, said[name]) for name, each in self._parameters.items() if name in said
+        }
+        self._values: dict[str, Any] = {
+            name: each.from_option(f"--{name}", str(self.words[name]), UnsupportedProblemError)
+            for name, each in self._parameters.items()
+            if name in self.words and not each.is_read_elsewhere
+        }
+        self._check_complete()
 
-    def _check_known(self, said: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> None:
+    def _check_known(self, said: Mapping[str, Any]) -> None:
         """Refuse words that the problem does not take."""
-        if "player" in said and "player" not in parameters:
-            raise UnsupportedProblemError(
-                f"--player {said['player']}: {self.problem} solves for all players at once, so leave it out"
-            )
-        if str(said.get("player", 0)) not in ("0", "1"):
-            raise UnsupportedProblemError(f"--player {said['player']}: expected 0 or 1")
         for name in said:
-            if name not in parameters:
+            if name not in self._parameters:
                 takers = ", ".join(other for other in PROBLEMS if name in question_parameters(other))
                 raise UnsupportedProblemError(
                     f"--{name} is not for {self.problem}; leave it out, or give a --problem that takes it: {takers}"
                 )
+
+    def _check_complete(self) -> None:
+        """Refuse the lack of words that the problem needs."""
+        for name, each in self._parameters.items():
+            if each.required and name not in self.words:
+                raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {each.expected}")
+        rivals = [name for name, each in self._parameters.items() if each.name in self._kind.one_of]
+        given = [f"--{name}" for name in rivals if name in self.words]
+        if rivals and len(given) != 1:
+            listed, received = " and ".join(f"--{name}" for name in rivals), " and ".join(given) or "none"
+            raise UnsupportedProblemError(f"{self.problem} needs one of {listed}, got {received}")
+
+    def _texts(self, parameter: Parameter, said: Any) -> str | tuple[str, ...]:
+        """Return what is said as text, or as several where that may be."""
+        texts = (str(said),) if isinstance(said, int | str) else tuple(map(str, said))
+        if not parameter.about.many and len(texts) > 1:
+            received = one_line(", ".join(texts))
+            raise UnsupportedProblemError(f"{self.problem} takes --{parameter.word} once, got {received}")
+        return texts if parameter.about.many else texts[0]
 
     def __repr__(self) -> str:
         return f"Question({self.text!r})"
@@ -150,25 +185,30 @@ class Question:
         TreeplexError
             If the game has no such constraint, functional or opponent, or the problem is not for it.
         """
-        make = find_problem(self.problem)
-        named: dict[str, Any] = dict(self._values)
-        if "constrain" in self.words:
-            # The penalty is the price of a unit: a float, as multipliers are.
-            named |= {name: float(number) for name, number in named.items()}
-            texts = self.words["constrain"]
-            return make(game, [one for text in texts for one in parse_constraint(text, game)], **named)
-        player = int(str(self.words["player"])) if "player" in self.words else None
-        for preference in _PREFERENCES:
-            if preference in self.words:
-                named[preference] = parse_term(str(self.words[preference]), game, player=player or 0)
-        if "opponent" in self.words:
-            from ..models.saddle import check_two_players
-            from ..solvers.opponents.strategies import opponent_strategy
-
-            check_two_players(self.problem, game)  # before the opponent, who may have to be solved for
-            return make(game, opponent_strategy(str(self.words["opponent"]), game, 1 - (player or 0)), **named)
-        return make(game, **named) if player is None else make(game, player=player, **named)
-
-
-def _texts(word: Any) -> str | tuple[str, ...]:
-    return str(word) if isinstance(word, int | str) else tuple(map(str, word))
+        locked = {one.player for one in game.constraints}
+        # Who responds to the locks of one player is the other one.
+        player = self._values.get("player", 1 - min(locked) if len(locked) == 1 else 0)
+        values, unheeded = dict(self._values), bool(locked)
+        for name, word in self.words.items():
+            each = self._parameters[name]
+            if each.kind is Strategy:
+                check_two_players(self.problem, game)  # before the opponent, who may have to be solved for
+            if each.is_read_elsewhere:
+                texts = [word] if isinstance(word, str) else word
+                unheeded &= LOCKS not in texts
+                read: _Reader = _READERS.get(each.kind, _as_it_is)
+                found = [one for text in texts for one in read(text, game, player)]
+                values[name] = found if each.about.many else found[0]
+        fields = {each.name for each in parameters_of(self._kind)}
+        named = {self._parameters[name].name: value for name, value in values.items()}
+        posed = self._kind(game, **{name: value for name, value in named.items() if name in fields})
+        if not unheeded:
+            return posed
+        if type(posed) is Nash:
+            return ConstrainedNash(game, game.constraints)
+        if type(posed) is ConstrainedNash:
+            return replace(posed, constraints=[*game.constraints, *posed.constraints])
+        raise UnsupportedProblemError(
+            f"{game.spec} has locks, which {self.problem} does not take; expected --problem nash or constrained, or "
+            f"--opponent {LOCKS} for a response to them"
+        )

@@ -6,11 +6,15 @@ Two answers to one question are compared by objectives and certificates, never b
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..models.games import load_game
+from ..seqform.checks import check_number, check_type
 from ..seqform.errors import SolverError, UnsupportedProblemError
+from ..seqform.hints import explained
 from ..solvers import Solution, Status, find_method, solve
+from ..solvers.checkpoint import Checkpoint, Keeper, digest
 from .bank import Case, Suite, find_suite
 from .table import Column, Findings, counted, decimals, magnitude
 from .table import Row as TableRow
@@ -123,6 +127,7 @@ def run_suite(
     name: str | Suite,
     on_row: Callable[[Row], None] | None = None,
     on_case: Callable[[Case], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> Report:
     """Solve every case of a suite and judge it.
 
@@ -133,6 +138,8 @@ def run_suite(
         Called with each :class:`Row` when it is finished.
     on_case : callable, optional
         Called with each :class:`Case` before it is run.
+    checkpoint : Checkpoint or path-like, optional
+        As for :func:`~treeplex.solve`.
 
     Returns
     -------
@@ -142,6 +149,8 @@ def run_suite(
     ------
     UnsupportedProblemError
         If there is no such suite.
+    CheckpointError
+        If the checkpoint is damaged, of another suite, or not to go on from, or cannot be written.
     KeyboardInterrupt
         After Ctrl-C, between solves as within one.
 
@@ -154,6 +163,10 @@ def run_suite(
     True
     """
     suite = find_suite(name) if isinstance(name, str) else name
+    if checkpoint is not None and not isinstance(checkpoint, Keeper):
+        with Checkpoint.of(checkpoint).kept({"suite": f"{suite.name} ({digest(suite)})"}) as keeper:
+            keeper.keeps_loops = False
+            return run_suite(suite, on_row, on_case, keeper)  # type: ignore[arg-type]
     begun = time.perf_counter()
     rows: list[Row] = []
     game: Game | None = None
@@ -169,7 +182,8 @@ def run_suite(
             asked, problem, exact = case.asked, None, None
         try:
             problem = case.pose(game) if problem is None else problem
-            solution = solve(problem, find_method(case.method, **case.options), tol=case.tolerance)
+            limits: dict[str, Any] = {"tol": case.tolerance, "checkpoint": checkpoint}
+            solution = solve(problem, find_method(case.method, **case.options), **limits)
         except SolverError as error:
             row = _broken(case, str(error))
         else:
@@ -298,6 +312,7 @@ class Comparison:
         return tuple(found)
 
 
+@explained
 def compare(exact: Solution, iterative: Solution, tolerance: float) -> Comparison:
     """Compare an iterative solution with an exact one of the same problem.
 
@@ -327,6 +342,9 @@ def compare(exact: Solution, iterative: Solution, tolerance: float) -> Compariso
     >>> compare(solve(problem, "highs"), solve(problem, "dcfr", tol=1e-4), tolerance=1e-4).passed
     True
     """
+    for solution, name in ((exact, "exact"), (iterative, "iterative")):
+        check_type(solution, name, UnsupportedProblemError, Solution)
+    tolerance = check_number(tolerance, "tolerance", UnsupportedProblemError, "[0, inf)")
     first, second = exact.problem, iterative.problem
     if first.name != second.name or first.game.fingerprint != second.game.fingerprint:
         raise UnsupportedProblemError(
@@ -375,7 +393,8 @@ def _compare(
     """Hold a solution against an exact one, or without it against a value."""
     problem, objective = solution.problem, _objective(solution)
     target = value if exact is None else _objective(exact)
-    lower, upper = (value, value) if exact is None else (exact.lower, exact.upper)
+    lower, upper = (value, value) if exact is None else _comparable(exact)
+    own_lower, own_upper = (solution.lower, solution.upper) if exact is None else _comparable(solution)
     owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     return Comparison(
@@ -385,11 +404,20 @@ def _compare(
         error=problem.error(solution.certificate),
         exact_error=0.0 if exact is None else problem.error(exact.certificate),
         violation=max(unpaid_violation(solution), 0.0 if exact is None else unpaid_violation(exact)),
-        consistent=_below(solution.lower, upper, slack) and _below(lower, solution.upper, slack),
+        consistent=_below(own_lower, upper, slack) and _below(lower, own_upper, slack),
         gap=float(solution.gap or 0.0) + owed,
         tolerance=tolerance,
         digits=digits,
     )
+
+
+def _comparable(solution: Solution) -> tuple[float | None, float | None]:
+    """Return bounds that another answer's may not exclude: of a response in steps those of the first, the same in all.
+
+    Later steps go on from decisions that differ where several are equally good.
+    """
+    steps = solution.certificate.steps
+    return (steps[0].objective, steps[0].upper) if steps else (solution.lower, solution.upper)
 
 
 def unpaid_violation(solution: Solution) -> float:

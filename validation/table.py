@@ -79,7 +79,9 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain numbers and strings, curves last; NaN and infinity are ``None``."""
-        from ..solvers.solution import json_ready  # slow: the command line's help formats numbers without it
+        from ..seqform.interchange.encoding import (
+            json_ready,  # slow: the command line's help formats numbers without it
+        )
 
         flat: dict[str, Any] = {}
         for name, value in vars(self).items():

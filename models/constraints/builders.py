@@ -12,6 +12,7 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.hints import explained
 from ...seqform.names import quoted_label, sequence_name
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import to_fraction
@@ -21,6 +22,7 @@ from ..distances import Distance
 from .constraint import DistanceConstraint, LinearConstraint, Sense, check_number
 
 
+@explained
 def behaviour_bound(
     game: Game,
     player: int,
@@ -38,7 +40,7 @@ def behaviour_bound(
     game : Game
     player : int
     infoset, action : hashable
-        By their labels.
+        By their labels; the action also by the game's word for it.
     at_most, at_least : number, optional
         One of the two. Fractions and decimals are kept exactly for exact methods.
     name : str, optional
@@ -65,7 +67,7 @@ def behaviour_bound(
     '0/K_:b <= 0.5'
     """
     treeplex = _treeplex(game, player)
-    sequence = treeplex.sequence(infoset, action)
+    sequence = _sequence(game, player, infoset, action)
     title = sequence_name(player, treeplex, sequence) or ""
     sense, bound, name = _bound(at_most, at_least, name, title)
     terms, limit, fixed = behaviour_terms(treeplex, {sequence: 1}, bound)
@@ -110,6 +112,7 @@ def constant_reach(treeplex: Treeplex, infoset: int) -> Fraction | None:
     return to_fraction(float(treeplex.inflow.data[part][0]))
 
 
+@explained
 def reach_bound(
     game: Game,
     player: int,
@@ -143,13 +146,22 @@ def reach_bound(
         If not exactly one bound is given, or it is not a number.
     InvalidStrategyError
         If there is no such player, infoset or action.
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, load_game, solve
+    >>> from treeplex.models.constraints import reach_bound
+    >>> game = load_game("kuhn")
+    >>> calls = reach_bound(game, 0, "Q_pb", "b", at_most=1 / 4, name="call")
+    >>> round(solve(ConstrainedNash(game, [calls])).multipliers["call"], 6)
+    0.083333
     """
     treeplex = _treeplex(game, player)
     number = treeplex.find_infoset(infoset)
     if number is None:
-        raise InvalidStrategyError(f"player {player} has no infoset {shown(infoset)}")
+        raise treeplex.unknown_infoset(player, infoset)
     first, last = treeplex.offsets[number : number + 2].tolist()
-    sequences = range(first, last) if action is None else [treeplex.sequence(infoset, action)]
+    sequences = range(first, last) if action is None else [_sequence(game, player, infoset, action)]
     label = sequence_name(player, treeplex, sequences[0]) or ""
     place = f"{player}/{quoted_label(treeplex.infoset_labels[number])}"
     title = f"reach({place})" if action is None else f"plan({label})"
@@ -157,6 +169,7 @@ def reach_bound(
     return LinearConstraint(player, dict.fromkeys(sequences, 1), bound, name, sense, fingerprint=game.fingerprint)
 
 
+@explained
 def functional_bound(
     functional: Functional,
     *,
@@ -189,13 +202,17 @@ def functional_bound(
     (0.020351, 0.1552)
     """
     if not isinstance(functional, Functional):
-        raise InvalidConstraintError(f"received {shown(functional)}, expected a Functional")
+        raise InvalidConstraintError(
+            f"received {shown(functional)}, expected a Functional, such as one of game.functionals; "
+            "parse_constraint(text, game) reads text"
+        )
     sense, bound, name = _bound(at_most, at_least, name, functional.description)
     terms = {int(s): float(functional.coefficients[s]) for s in np.flatnonzero(functional.coefficients)}
     limit = bound if functional.constant == 0.0 else to_fraction(bound) - to_fraction(functional.constant)
     return LinearConstraint(functional.player, terms, limit, name, sense, fingerprint=functional.fingerprint)
 
 
+@explained
 def payoff_bound(
     game: Game,
     opponent: Strategy,
@@ -277,6 +294,7 @@ def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.Array
     return expected
 
 
+@explained
 def distance_bound(distance: Distance, *, at_most: Number, name: str | None = None) -> DistanceConstraint:
     """Bound the distance of a plan to a reference strategy.
 
@@ -289,6 +307,17 @@ def distance_bound(distance: Distance, *, at_most: Number, name: str | None = No
     Returns
     -------
     DistanceConstraint
+
+    Examples
+    --------
+    >>> from treeplex import ConstrainedNash, Strategy, load_game, solve
+    >>> from treeplex.models.constraints import distance_bound
+    >>> from treeplex.models.distances import L1Distance
+    >>> game = load_game("kuhn")
+    >>> near = distance_bound(L1Distance(Strategy.uniform(game, 0)), at_most=1, name="near")
+    >>> solution = solve(ConstrainedNash(game, [near]))
+    >>> round(solution.value, 6), round(solution.multipliers["near"], 6)
+    (-0.175926, 0.111111)
     """
     if not isinstance(distance, Distance):
         raise InvalidConstraintError(f"received {shown(distance)}, expected a Distance")
@@ -316,5 +345,13 @@ def _bound(at_most: Number | None, at_least: Number | None, name: str | None, ti
 
 def _treeplex(game: Any, player: int) -> Treeplex:
     if not isinstance(game, Game):
-        raise InvalidConstraintError(f"received {shown(game)}, expected a Game")
+        raise InvalidConstraintError(f"received {shown(game)}, expected a Game (load_game returns one)")
     return game.sequence_form.treeplexes[checked_player(game, player)]
+
+
+def _sequence(game: Game, player: int, infoset: Hashable, action: Hashable) -> int:
+    """Return the number of the sequence of an action at an infoset."""
+    treeplex = game.sequence_form.treeplexes[player]
+    if treeplex.find_infoset(infoset) is None:
+        raise treeplex.unknown_infoset(player, infoset)
+    return treeplex.sequence(infoset, action)

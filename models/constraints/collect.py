@@ -34,6 +34,8 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
         If one cannot be read, is of another game or player, or two have the same name.
     """
     _check_no_text(given)
+    if isinstance(given, Constraint):
+        given = [given]
     if isinstance(given, Mapping):
         pairs = list(given.items())
     elif isinstance(given, Iterable) and not isinstance(given, bytes):
@@ -47,6 +49,11 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
         if name is not None:
             check_name(name)
         _check_no_text(entry)
+        if isinstance(entry, list | tuple):
+            raise InvalidConstraintError(
+                f"a list of {len(entry)} stands where a constraint is expected; write *constraints to take them one by "
+                "one (parse_constraint returns a list)"
+            )
         collected += [entry] if isinstance(entry, Constraint) else read_cvxpy(entry, game, name)
     seen: set[str] = set()
     for constraint in collected:
@@ -125,7 +132,7 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
     if isinstance(constraint, bool | np.bool_) or not isinstance(constraint, CvxpyConstraint):
         raise InvalidConstraintError(
             f"{shown(constraint)} is not a constraint: expected one in cvxpy on game.plan(player), such as "
-            "game.plan(0)[2] <= 0.5"
+            "game.plan(0)[2] <= 0.5, or what functional_bound(…), behaviour_bound(…) or parse_constraint(…) returns"
         )
     player = _player_of(constraint, game, title)
     parts = _parts(constraint, title)

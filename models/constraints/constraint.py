@@ -1,7 +1,7 @@
 """Constraints on a player's realization plan: a convex function that is to be at most 0."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +12,7 @@ import numpy as np
 from ...seqform.arrays import Floats, Integers
 from ...seqform.checks import is_number, is_whole
 from ...seqform.errors import InvalidConstraintError, shown
+from ...seqform.interchange.page import Content, Displayed, code, emphasis, facts, prose
 from ...seqform.rationals import Fractions
 from ...seqform.rules import Number
 from ..convex import ConvexFunction
@@ -25,7 +26,7 @@ Sense = Literal["<=", ">="]
 
 
 @dataclass(frozen=True, eq=False)
-class Constraint:
+class Constraint(Displayed):
     """f(x) ≤ 0 for one player's realization plan x, with f convex.
 
     Parameters
@@ -98,6 +99,13 @@ class Constraint:
     def to_cvxpy(self, plan: Any) -> "cp.Expression":
         """Return f as a convex cvxpy expression of a plan."""
         return self.function.to_cvxpy(plan)
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield prose(emphasis(f"Constraint of player {self.player}"), " ", code(self.name))
+        yield facts(self._facts())
+
+    def _facts(self) -> dict[str, Content]:
+        return {"function": f"{'piecewise linear' if self.is_linear else 'convex'}, at most 0"}
 
     def with_bound(self, bound: Number) -> "Constraint":
         """Return the same constraint with another bound.
@@ -194,6 +202,12 @@ class LinearConstraint(Constraint):
     def limit(self) -> float:
         """What ``coefficients`` times the plan may be at most."""
         return -float(self.function.constant)
+
+    def _facts(self) -> dict[str, Content]:
+        count, kept = len(self.terms), "multiplied by reach" if self.fixed else None
+        most = "at most" if self.sense == "<=" else "at least"
+        found = {"function": f"linear, of {count:,} sequence{'s' * (count != 1)}", most: str(self.bound), "bound": kept}
+        return {name: content for name, content in found.items() if content is not None}
 
     @property
     def exact_coefficients(self) -> list[Fraction]:

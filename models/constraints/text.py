@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, TypeVar
@@ -13,17 +13,23 @@ import numpy as np
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, one_line, shown
 from ...seqform.functional import Functional, frequency
 from ...seqform.game import Game
-from ...seqform.names import SPECIAL, actions_by_name, quoted_label
+from ...seqform.hints import explained
+from ...seqform.names import SPECIAL, quoted_label
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import intended_fraction, to_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy
-from ..declarations import TERMS
 from .builders import behaviour_terms, constant_reach
 from .constraint import LinearConstraint, Sense
 from .tokens import SYMBOLS, Token, Tokens, pattern_of
 
+#: The terms of a constraint or of a style, beside the names of the game's functionals.
+TERMS = (
+    "SEAT/INFOSET:ACTION, plan(SEAT/INFOSET:ACTION), reach(SEAT/INFOSET), ACTION@first, ACTION@all or ACTION@INFOSET"
+)
 
+
+@explained
 def parse_constraint(
     text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None
 ) -> list[LinearConstraint]:
@@ -97,6 +103,7 @@ def parse_constraint(
     ]
 
 
+@explained
 def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Strategy | None = None) -> Functional:
     """Read what is to be large or small: ``TERM(+TERM)*``.
 
@@ -212,10 +219,18 @@ class TermReader(Tokens):
             return Term(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
         if head.text not in functionals:
-            if head.text in actions_by_name(self._game, self._player):
+            if head.text in self._actions(self._player):
                 raise self.error(
                     head.stop, f"{head.shown} is an action; expected {head.text}@first, {head.text}@all or @INFOSET"
                 )
+            for player, treeplex in enumerate(self._game.sequence_form.treeplexes):
+                for label, actions in zip(treeplex.infoset_labels, treeplex.action_labels, strict=True):
+                    if str(label) == head.text:
+                        such = f"{player}/{one_line(quoted_label(label), 60)}:{one_line(quoted_label(actions[-1]), 60)}"
+                        raise self.error(
+                            head.stop,
+                            f"{head.shown} is an infoset; expected a seat and an action with it, as in {such}",
+                        )
             names = ", ".join(map(quoted_label, functionals)) or "none"
             raise self.error(
                 head.start,
@@ -236,7 +251,7 @@ class TermReader(Tokens):
 
     def _read_count(self, player: int, action: Token, start: int) -> Term:
         """Read ``@first``, ``@all`` or ``@INFOSET`` after an action: how often it is taken there."""
-        known = actions_by_name(self._game, player)
+        known = self._actions(player)
         label = self._chosen(action, known, f"player {player} of {self._game.spec}", "action")
         self.take_symbol("@", "the action")
         where = self.take_label("first, all or the label of an infoset")
@@ -260,6 +275,9 @@ class TermReader(Tokens):
             self._counts[key] = named
         return Term(player, start, functional=self._counts[key], counts=True)
 
+    def _actions(self, player: int) -> dict[str, list[Hashable]]:
+        return self._game.sequence_form.treeplexes[player].actions_by_name()
+
     def _infoset(self, player: int, token: Token, also: Sequence[str] = ()) -> int:
         """Return the number of the infoset that a label names; ``also`` are words that could have stood there."""
         if player not in self._labels:
@@ -267,7 +285,7 @@ class TermReader(Tokens):
             for number, label in enumerate(self._game.sequence_form.treeplexes[player].infoset_labels):
                 self._labels[player][str(label)].append(number)
         labels = self._labels[player]
-        if token.text not in labels and not also and token.text in actions_by_name(self._game, player):
+        if token.text not in labels and not also and token.text in self._actions(player):
             raise self.error(
                 token.stop, f"{token.shown} is an action; expected {token.text}@first, {token.text}@all or @INFOSET"
             )
@@ -281,7 +299,7 @@ class TermReader(Tokens):
         treeplex = self._game.sequence_form.treeplexes[player]
         self.take_symbol(":", "the infoset")
         token = self.take_label("the label of an action")
-        known = actions_by_name(self._game, player, infoset)
+        known = treeplex.actions_by_name(infoset)
         owner = f"infoset {player}/{one_line(quoted_label(treeplex.infoset_labels[infoset]), 60)}"
         label = self._chosen(token, known, owner, "action")
         return int(treeplex.offsets[infoset]) + treeplex.action_labels[infoset].index(label)

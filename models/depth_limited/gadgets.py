@@ -27,7 +27,7 @@ class Gadget:
     gifts : bool
         Whether what it gave away on the way is taken off what it had.
     safe : bool
-        Whether exploitability is at most p / (1 − p) times the gain.
+        Whether exploitability is at most p / (1 − p) times the gain, if steps have no gap.
     source : str
     """
 

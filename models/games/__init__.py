@@ -7,10 +7,11 @@ from .kuhn import Kuhn
 from .leduc import Leduc
 from .liars_dice import LiarsDice
 from .matrix_games import MatchingPennies, RepeatedRockPaperScissors, RockPaperScissors
-from .registry import families, load_game
+from .registry import GAMES, families, load_game, register_game
 from .small_trees import Coin, DepthLimitedFigure2, DepthLimitedFigure10, GadgetTrap1, GadgetTrap2
 
 __all__ = [
+    "GAMES",
     "Coin",
     "DepthLimitedFigure2",
     "DepthLimitedFigure10",
@@ -28,4 +29,5 @@ __all__ = [
     "RockPaperScissors",
     "families",
     "load_game",
+    "register_game",
 ]

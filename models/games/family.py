@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import Parameter, parameters_of
+from ...seqform.registry import summary_of
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -33,6 +34,10 @@ def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
     return lambda rules: Reference(value, source)
 
 
+def _unknown(rules: Any) -> None:
+    """Say that the value of no game is known."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Family:
     """A family of games under one name.
@@ -43,17 +48,21 @@ class Family:
         The frozen dataclass of the rules. Its fields declared by :class:`~.parameters.About` are the parameters,
         its class attribute ``name`` is the name of the family.
     summary : str
-        The game in a few words.
+        The game in a few words; by default the first line of the docstring of the rules.
     citation : str
         Where the game comes from.
     reference : callable
-        From rules to the :class:`Reference` of that game, or to ``None`` where the value is not known.
+        From rules to the :class:`Reference` of that game, or to ``None`` where the value is not known; by default it is
+        not known.
     """
 
     rules: Any
-    summary: str
-    citation: str
-    reference: Callable[[Any], Reference | None]
+    summary: str = ""
+    citation: str = ""
+    reference: Callable[[Any], Reference | None] = _unknown
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summary", self.summary or summary_of(self.rules))
 
     @property
     def name(self) -> str:

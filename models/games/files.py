@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What begins the name of a game of OpenSpiel.
 OPENSPIEL = "openspiel"
 #: The files that a game is read from, by suffix.
-SUFFIXES = (".efg", ".graphml", ".json", ".npz")
+SUFFIXES = (".efg", ".graphml", ".json", ".npz", ".toml")
 
 _WITH_PARAMETERS = re.compile(
     rf"(.+(?:{'|'.join(map(re.escape, SUFFIXES))})):[^:/\\]*=[^/\\]*", re.IGNORECASE | re.DOTALL
@@ -60,7 +60,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     Parameters
     ----------
     path : str
-        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` holds matrices.
+        ``.efg``, ``.graphml`` and ``.json`` hold trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em.
     parameters : mapping, optional
         Refused if there are any.
 
@@ -76,7 +76,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
         If what it holds is not a valid game. Every message names the file.
     """
     from ...seqform.game import Game
-    from ...seqform.interchange.files import naming
+    from ...seqform.interchange.files import naming, other_kind
 
     given = [f"{key}={one_line(str(value), 40)}" for key, value in (parameters or {}).items()]
     extended = None if _exists(path) else _WITH_PARAMETERS.fullmatch(path)
@@ -87,13 +87,22 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
             raise GameFileError(f"a game in a file takes no parameters, received {one_line(', '.join(given))}")
         suffix = Path(path).suffix.lower()
         name = Path(path).stem
+        if suffix == ".toml" or (suffix not in SUFFIXES and _is_spot(path)):
+            from .holdem import HoldemSpot
+
+            return HoldemSpot.from_file(path).game
         if suffix not in SUFFIXES:
             _refuse_suffix(path, suffix)
         if suffix == ".npz":
             from ...seqform.interchange.matrix_file import read_matrices
 
             return Game(name, spec=path, sequence_form=read_matrices(path))
-        return Game(name, spec=path, tree=_read_tree(path, suffix))
+        try:
+            return Game(name, spec=path, tree=_read_tree(path, suffix))
+        except GameFileError as error:
+            named = GameFileError(f"{error}{other_kind(path, 'a game')}")
+            named.line, named.column = error.line, error.column
+            raise named from None
 
 
 def _read_tree(path: str, suffix: str) -> Any:
@@ -110,10 +119,24 @@ def _read_tree(path: str, suffix: str) -> Any:
     return read_json(path)
 
 
+def _is_spot(path: str) -> bool:
+    """Return whether a file of another name holds a spot: a line of it gives the board."""
+    from ...seqform.interchange.files import regular_size
+
+    try:
+        regular_size(path)
+        with Path(path).open("rb") as file:
+            return re.search(rb"^\s*board\s*=", file.read(2**16), re.MULTILINE) is not None
+    except (OSError, ValueError):
+        return False
+
+
 def _refuse_suffix(path: str, suffix: str) -> None:
+    from ...seqform.interchange.files import other_kind
+
     if _exists(path) and Path(path).is_dir():
         raise GameFileError("it is a directory, expected a file")
-    hint = nearest(suffix, SUFFIXES)
+    hint = other_kind(path, "a game") or nearest(suffix, SUFFIXES)
     said = f"the suffix is {shown(suffix, 40)}{hint}" if suffix else "the name has no suffix"
     raise GameFileError(f"{said}; expected one of {', '.join(SUFFIXES)}")
 

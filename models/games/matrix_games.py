@@ -29,10 +29,6 @@ class _Simultaneous:
         """Return who moves."""
         return TERMINAL if len(state) == 2 else len(state)
 
-    def chance_outcomes(self, state: Any) -> Sequence[tuple[str, Fraction]]:
-        """Return nothing: there is no chance in these games."""
-        return ()
-
     def child(self, state: Any, action: Any) -> str:
         """Return the state after a choice."""
         return f"{state}{action}"

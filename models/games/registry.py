@@ -1,13 +1,12 @@
-"""The registry of games: every family under its name, and how ``name:key=value,key=value`` is read.
-
-To add a family, write its rules and its ``FAMILY`` in a file of its own and list it in :data:`_FAMILIES`.
-"""
+"""The registry of games: every family under its name, and how ``name:key=value,key=value`` is read."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...seqform.errors import InvalidGameError, UnknownGameError, shown
 from ...seqform.grammar import Grammar
+from ...seqform.registry import Registry, check_attribute
+from ...seqform.rules import check_members
 from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
@@ -15,7 +14,94 @@ from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_fi
 if TYPE_CHECKING:
     from ...seqform.game import Game
 
-_FAMILIES = (
+Registered = TypeVar("Registered", bound=Family | type[Any])
+
+
+def _accept(game: Any) -> tuple[str, Family, type[Any]]:
+    """Return the name of a family, the family, and the class of its rules."""
+    family = game if isinstance(game, Family) else Family(game)
+    rules = family.rules
+    if not isinstance(rules, type) or "__dataclass_fields__" not in vars(rules):
+        raise InvalidGameError(f"expected a Family, or a frozen dataclass of rules, got {shown(game)}")
+    check_attribute(rules, "name", str, "the name of the game in texts, such as 'my_game'", InvalidGameError)
+    if type(family).parts is Family.parts:  # otherwise the game is made of something else
+        check_members(rules, rules.__name__, vars(rules)["__dataclass_fields__"])
+    _ = family.parameters  # raises here if they are not declared as they should be
+    return family.name, family, rules
+
+
+_GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError)
+#: Every family of games under its name.
+GAMES: Registry[Family] = Registry(_GRAMMAR, "treeplex.games", _accept)
+
+
+def register_game(game: Registered) -> Registered:
+    """Add a family of games, so that :func:`load_game` and every command know it by its name.
+
+    A package that is installed adds its games by entry points of the group ``treeplex.games`` instead, which other
+    processes find too: see :doc:`/reference/extensions`.
+
+    Parameters
+    ----------
+    game : Family or type
+        A family; or the frozen dataclass of its rules with a class attribute ``name``, whose docstring then begins with
+        the summary.
+
+    Returns
+    -------
+    Family or type
+        The same, so that this can stand above a class.
+
+    Raises
+    ------
+    InvalidGameError
+        If a member of :class:`~treeplex.Rules` is missing, or another game has the name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from typing import Annotated
+    >>> from treeplex import TERMINAL, load_game, register_game
+    >>> from treeplex.seqform.parameters import About
+    >>> @register_game
+    ... @dataclass(frozen=True)
+    ... class Guess:
+    ...     "One guesses what the other hides."
+    ...
+    ...     places: Annotated[int, About("number of places to hide", minimum=2)] = 2
+    ...     name = "guess"
+    ...     num_players = 2
+    ...
+    ...     def initial_state(self):
+    ...         return ()
+    ...
+    ...     def player(self, state):
+    ...         return TERMINAL if len(state) == 2 else len(state)
+    ...
+    ...     def actions(self, state):
+    ...         return range(self.places)
+    ...
+    ...     def child(self, state, action):
+    ...         return (*state, action)
+    ...
+    ...     def infoset(self, state):
+    ...         return "hide" if not state else "seek"
+    ...
+    ...     def payoffs(self, state):
+    ...         return (-1, 1) if state[0] == state[1] else (0, 0)
+    >>> load_game("guess:places=3").sequence_form
+    SequenceForm(sequences=[4, 4], infosets=[1, 1])
+
+    To take it out again:
+
+    >>> from treeplex.models.games import GAMES
+    >>> GAMES.remove("guess")
+    """
+    GAMES.register(game)
+    return game
+
+
+for _family in (
     kuhn.FAMILY,
     leduc.FAMILY,
     liars_dice.FAMILY,
@@ -23,14 +109,20 @@ _FAMILIES = (
     *matrix_games.FAMILIES,
     transit_family.FAMILY,
     *small_trees.FAMILIES,
-)
-_BY_NAME = {family.name: family for family in _FAMILIES}
-_GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError)
+):
+    register_game(_family)
 
 
 def families() -> tuple[Family, ...]:
-    """Return all families of games, in the order in which they are listed."""
-    return _FAMILIES
+    """Return all families of games, in the order in which they are listed.
+
+    Examples
+    --------
+    >>> from treeplex import families
+    >>> [family.name for family in families()][:4]
+    ['kuhn', 'leduc', 'liars_dice', 'goofspiel']
+    """
+    return tuple(GAMES.values())
 
 
 def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
@@ -72,11 +164,11 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     name, text = _GRAMMAR.split(spec)
     if text is not None and name.lower() == OPENSPIEL:
         return load_openspiel(text.strip(), parameters)
-    if names_file(spec, family=name in _BY_NAME):
+    if names_file(spec, family=name in GAMES):
         return game_from_file(spec, parameters)
-    if name not in _BY_NAME:
-        raise _GRAMMAR.unknown_name(name, [*_BY_NAME, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
-    family = _BY_NAME[name]
+    if name not in GAMES:
+        raise _GRAMMAR.unknown_name(name, [*GAMES, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
+    family = GAMES[name]
     values = _GRAMMAR.read(name, text, family.parameters)
     for key in parameters:
         _GRAMMAR.check_key(name, key, family.parameters)

@@ -93,7 +93,9 @@ def transit_rules(game: Game) -> Transit:
     check_type(game, "game", UnsupportedProblemError, Game, "a transit game")
     # A file may be called transit too, and then has no parameters.
     if game.name != Transit.name or "form" not in game.parameters:
-        raise UnsupportedProblemError(f"{game.spec} has no grid to show a strategy on; expected a game of transit")
+        raise UnsupportedProblemError(
+            f"{game.spec} has no grid to show a strategy on; expected a game of transit; treeplex show prints it"
+        )
     rules = Transit(**game.parameters)
     if rules.form != "flow":
         raise UnsupportedProblemError(

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ...seqform.checks import check_number, is_whole
 from ...seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.interchange.files import write_bytes
-from ...seqform.interchange.pictures import PICTURE_SUFFIXES, quietly, require_matplotlib, write_picture
+from ...seqform.interchange.pictures import PICTURE_SUFFIXES, blank_figure, quietly, require_matplotlib, write_picture
 from ...seqform.strategy import Profile, Strategy
 from .transit import Transit
 from .transit_occupancy import transit_occupancy, transit_rules
@@ -45,6 +45,7 @@ _GAP, _EDGE, _BELOW = 0.1, 0.06, 1.0
 # Times that are shown of one strategy, and of several below each other, if none are given.
 _TIMES = (20, 6)
 _LINE, _LETTER = 0.24, 0.082  # inches that a line of text is high, and a letter wide
+_TICKS = 0.14  # and that the numbers of rows and columns take
 _DOTS_PER_INCH = 100
 _PAUSE = 4  # how many steps long an animation rests at its end
 
@@ -98,16 +99,14 @@ def draw_occupancy(
 
     several = len(walks) > 1
     columns = len(chosen) if several else _columns(len(chosen))
-    above = {"top": _LINE, "below": _LINE} if several else {"above": _LINE, "below": _LINE / 2}
+    above = {"top": 2 * _LINE, "below": _LINE} if several else {"top": _LINE, "above": _LINE, "below": _LINE / 2}
+    above["below"] += _TICKS
     left = max(_LETTER * len(walk.name) for walk in walks) + 0.1 if several else 0.0
-    title = not several and walks[0].name
-    if title:
-        above["top"] = _LINE
-    figure = _grid_panels(len(walks) * len(chosen), columns, _WIDTH, left, **above)
+    figure = _grid_panels(len(walks) * len(chosen), columns, _WIDTH, left + _TICKS, **above)
     *grids, scale = figure.axes
     for place, axes in enumerate(grids):
         walk, time = walks[place // len(chosen)], chosen[place % len(chosen)]
-        image = _draw_grid(axes, rules, walk.occupancy[time])
+        image = _draw_grid(axes, rules, walk.occupancy[time], rows=place % columns == 0)
         if place < len(chosen):
             axes.set_title(_time_text(rules, time), fontsize=_FONT, pad=3)
         if time == rules.steps:
@@ -116,8 +115,8 @@ def draw_occupancy(
             axes.set_ylabel(
                 walk.name, fontsize=_FONT + 1, rotation=0, ha="right", va="center", labelpad=6, parse_math=False
             )
-    if title:
-        figure.suptitle(title, fontsize=_FONT + 2, y=0.99, va="top", parse_math=False)
+    title = _title(game, walks) if several or not walks[0].name else f"{walks[0].name}: {_title(game, walks)}"
+    figure.suptitle(title, fontsize=_FONT + 2, y=0.99, va="top", parse_math=False)
     _draw_key(figure, image, scale, {walk.player for walk in walks})
     return figure
 
@@ -173,7 +172,7 @@ def animate_occupancy(
         )
     require_matplotlib()
     with quietly():
-        first, *others = _frames(rules, walks)
+        first, *others = _frames(rules, walks, _title(game, walks))
     stream = io.BytesIO()
     length = round(1000 * seconds)
     first.save(
@@ -198,6 +197,16 @@ def write_occupancy(game: Game, strategies: Strategy | Profile | Mapping[str, St
     ------
     GameFileError
         If the suffix is another one, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.models.games.transit_pictures import write_occupancy
+    >>> game = load_game("transit:width=2")
+    >>> write_occupancy(game, solve(Nash(game)).profile[1], "patrol.svg")
+    >>> Path("patrol.svg").stat().st_size > 10_000
+    True
     """
     suffix = Path(path).suffix.lower()
     if suffix not in OCCUPANCY_SUFFIXES:
@@ -274,7 +283,7 @@ def _columns(count: int) -> int:
     return count if count <= 4 else min((4, 5, 6), key=lambda columns: -count % columns)
 
 
-def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
+def _frames(rules: Transit, walks: list[_Walk], title: str) -> "Iterator[Image]":
     """Draw the frames of an animation, all of one palette."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
@@ -282,17 +291,23 @@ def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
     columns = len(walks) if len(walks) <= 3 else math.ceil(math.sqrt(len(walks)))
     width = _WIDTH if columns > 1 else 0.7 * _WIDTH
     named = any(walk.name for walk in walks)
-    figure = _grid_panels(len(walks), columns, width, top=0.4, above=1.2 * _LINE * named, below=1.4 * _LINE)
+    figure = _grid_panels(len(walks), columns, width, _TICKS, 0.4 + _LINE, 1.2 * _LINE * named, 1.4 * _LINE + _TICKS)
     *grids, scale = figure.axes
     figure.set_dpi(_DOTS_PER_INCH)
     canvas: Any = FigureCanvasAgg(figure)  # which has no types
-    images = [_draw_grid(axes, rules, walk.occupancy[0]) for axes, walk in zip(grids, walks, strict=True)]
+    images = [
+        _draw_grid(axes, rules, walk.occupancy[0], rows=place % columns == 0)
+        for place, (axes, walk) in enumerate(zip(grids, walks, strict=True))
+    ]
     for axes, walk in zip(grids, walks, strict=True):
         axes.set_title(walk.name, fontsize=_FONT + 2, pad=4, parse_math=False)
     _draw_key(figure, images[0], scale, {walk.player for walk in walks})
     colours = Image.new("P", (1, 1))
     colours.putpalette(_palette())
-    heading = figure.text(0.5, 1.0 - 0.12 / figure.get_figheight(), "", fontsize=_FONT + 3, ha="center", va="top")
+    high = figure.get_figheight()
+    look: dict[str, Any] = {"ha": "center", "va": "top"}
+    figure.text(0.5, 1.0 - 0.12 / high, title, fontsize=_FONT + 2, parse_math=False, **look)
+    heading = figure.text(0.5, 1.0 - (0.12 + _LINE) / high, "", fontsize=_FONT + 3, **look)
     for time in range(rules.steps + 1):
         for axes, image, walk in zip(grids, images, walks, strict=True):
             image.set_data(walk.occupancy[time])
@@ -305,6 +320,17 @@ def _frames(rules: Transit, walks: list[_Walk]) -> "Iterator[Image]":
 
 def _time_text(rules: Transit, time: int) -> str:
     return f"t = {time}" + (", the end" if time == rules.steps else "")
+
+
+def _title(game: Game, walks: Collection[_Walk]) -> str:
+    """Say what is drawn, and whose."""
+    return f"where {_whose(walk.player for walk in walks)} is in {game.spec}, by row and column"
+
+
+def _whose(players: Iterable[int]) -> str:
+    """Say which player it is about, if it is one."""
+    known = set(players)
+    return "the player" if len(known) > 1 else ("the evader", "the patroller")[known.pop()]
 
 
 def _probability_text(probability: float) -> str:
@@ -337,13 +363,11 @@ def _grid_panels(
     matplotlib.figure.Figure
         Its ``axes`` are those of the grids, row by row, and at the end that of the scale.
     """
-    from matplotlib.figure import Figure
-
     rows = math.ceil(count / columns)
     across = (width - left - 2 * _EDGE - (columns - 1) * _GAP) / columns
     pitch = above + across / 2 + below
     height = top + rows * pitch + _BELOW
-    figure = Figure(figsize=(width, height))
+    figure = blank_figure((width, height))
 
     places = figure.add_gridspec(
         rows,
@@ -361,15 +385,17 @@ def _grid_panels(
     return figure
 
 
-def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats) -> "AxesImage":
-    """Draw one grid, with its marks."""
+def _draw_grid(axes: "Axes", rules: Transit, occupancy: Floats, *, rows: bool = True) -> "AxesImage":
+    """Draw one grid, with its marks, the numbers of its columns, and of its rows where these are wanted."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
 
     shades = colormaps[_SHADES].with_extremes(under="white")
     image = axes.imshow(occupancy, cmap=shades, norm=LogNorm(_LEAST, 1.0), interpolation="none")
-    axes.set(xticks=[], yticks=[])
+    across, down = (range(0, count, math.ceil(count / 10)) for count in (rules.grid.columns, rules.grid.rows))
+    axes.set(xticks=across, yticks=down if rows else [])
+    axes.tick_params(length=0, labelsize=_FONT - 1, pad=1, labelcolor=_GREY)
     for spine in axes.spines.values():
         spine.set(color=_GREY, linewidth=0.6)
     east = rules.grid.columns - 1.5
@@ -384,9 +410,8 @@ def _draw_key(figure: "Figure", image: "AxesImage", place: "Axes", players: Coll
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
-    who = "the player" if len(players) > 1 else ("the evader", "the patroller")[next(iter(players))]
     bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="min")
-    bar.set_label(f"probability that {who} is there", fontsize=_FONT)
+    bar.set_label(f"probability that {_whose(players)} is there", fontsize=_FONT)
     bar.set_ticks([_LEAST, 0.01, 0.1, 1.0], labels=["0.001", "0.01", "0.1", "1"], fontsize=_FONT)
     bar.minorticks_off()
     bar.outline.set(color=_GREY, linewidth=0.6)

@@ -91,6 +91,15 @@ def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
     D, equations 50 (own private information and public history) and 51 (what a leaf shows beside).
+
+    Examples
+    --------
+    >>> from treeplex import load_game, observer_tree
+    >>> from treeplex.models.observations import observed_events
+    >>> game = load_game("kuhn")
+    >>> events = observed_events(observer_tree(game, 0), game.sequence_form.treeplexes[1])
+    >>> len(events), events.names[0]
+    (30, 'holding J, opponent showing Q reaches p/p')
     """
     classes, parents, labels = _with_unshown_leaves(view)
     own, matrix = _functions(view, classes, opponent)

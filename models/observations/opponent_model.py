@@ -10,13 +10,14 @@ from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_type
 from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError
 from ...seqform.game import Game
+from ...seqform.hints import explained
 from ...seqform.observer import observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game, checked_player
 from ..constraints import LinearConstraint
 from ..constraints.constraint import Sense
 from ..saddle import check_two_players
 from .events import Events, observed_events
-from .intervals import Intervals, proportion_intervals
+from .intervals import Intervals, interval_name, proportion_intervals
 from .observations import Counts, Observations
 
 #: How near to the least or the greatest probability of an event a bound may be and still say nothing, relative to the
@@ -85,7 +86,7 @@ class OpponentModel:
         observations: Observations,
         confidence: float = 0.95,
         *,
-        interval: str = "wilson",
+        interval: str | None = None,
         bonferroni: bool = False,
         exact: bool = False,
     ) -> "OpponentModel":
@@ -96,9 +97,12 @@ class OpponentModel:
         observations : Observations
         confidence : float
             Of each interval, between 0 and 1; with `bonferroni` of all of them together.
-        interval : {"wilson", "clopper-pearson"}
+        interval : {"wilson", "clopper-pearson"}, optional
+            Wilson's by default, which hold with about that confidence on average; with `bonferroni` Clopper and
+            Pearson's, which hold with that confidence or more.
         bonferroni : bool
-            Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold at once with γ.
+            Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold at once with γ
+            or more, if the probe is known.
         exact : bool
             Whether shares of games are taken for the probabilities themselves: equations in place of intervals.
 
@@ -109,7 +113,7 @@ class OpponentModel:
         Raises
         ------
         InvalidConstraintError
-            If the confidence is not between 0 and 1, or there is no such interval.
+            If the confidence is not between 0 and 1, there is no such interval, or it is Wilson's with `bonferroni`.
         PlayLogError
             If they are not observations, or of no games where `exact` is asked for.
         """
@@ -119,7 +123,8 @@ class OpponentModel:
         games = observations.num_games
         frequencies = counts / max(games, 1)
         comparisons = max(len(events), 1) if bonferroni else 1
-        bounds = proportion_intervals(interval, counts, games, confidence, comparisons=comparisons)
+        kind = interval_name(interval, bonferroni)
+        bounds = proportion_intervals(kind, counts, games, confidence, comparisons=comparisons)
         if exact:
             if not games:
                 raise PlayLogError("there are no games whose shares could be taken for probabilities")
@@ -224,6 +229,7 @@ def _reached(events: Events, plan: Floats) -> tuple[Events, Floats, Any]:
     return events.at(reached), weights[reached], reached
 
 
+@explained
 def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> Strategy:
     """Return the opponent's behaviour by frequencies, from the games alone that showed its private information.
 
@@ -254,7 +260,8 @@ def frequency_model(observations: Observations, *, smoothing: float = 0.0) -> St
     --------
     Kuhn poker: the opponent called a bet three times with the king, and once with the queen. Its folds were not shown.
 
-    >>> from treeplex import Observations, frequency_model, load_game, observer_tree
+    >>> from treeplex import Observations, load_game, observer_tree
+    >>> from treeplex.models.observations import frequency_model
     >>> game = load_game("kuhn")
     >>> view = observer_tree(game, player=0)
     >>> counts = [0] * view.num_classes

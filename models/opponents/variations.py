@@ -9,6 +9,7 @@ from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_type, check_whole, is_number
 from ...seqform.errors import InvalidStrategyError, nearest, shown
 from ...seqform.game import Game
+from ...seqform.polytope import check_one_text
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 
 #: How far the weights may sum from one.
@@ -161,7 +162,7 @@ def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
     game : Game
     player : int
     action : hashable
-        Its label, or the text of it.
+        Its label, or the text of it, or a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`).
 
     Returns
     -------
@@ -187,15 +188,16 @@ def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
     """
     player = checked_player(game, player)
     treeplex = game.sequence_form.treeplexes[player]
-    labels = {str(label) for actions in treeplex.action_labels for label in actions}
-    if str(action) not in labels:
-        known = ", ".join(sorted(labels)[:10])
+    known = treeplex.actions_by_name()
+    check_one_text(str(action), known.get(str(action), ()), f"player {player} of {game.spec}", InvalidStrategyError)
+    if str(action) not in known:
         raise InvalidStrategyError(
-            f"player {player} of {game.spec} has no action {shown(str(action), 60)}{nearest(str(action), labels)}; "
-            f"expected one of {known}"
+            f"player {player} of {game.spec} has no action {shown(str(action), 60)}{nearest(str(action), known)}; "
+            f"expected one of {', '.join(sorted(known)[:10])}"
         )
+    (avoided,) = known[str(action)]
     behaviour = [1.0]
     for actions in treeplex.action_labels:
-        weights = np.array([str(label) != str(action) or len(actions) == 1 for label in actions], dtype=np.float64)
+        weights = np.array([label != avoided or len(actions) == 1 for label in actions], dtype=np.float64)
         behaviour += (weights / weights.sum()).tolist()
     return Strategy(game, player, behaviour)

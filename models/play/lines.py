@@ -19,6 +19,7 @@ LONGEST = 2**20
 KINDS = (
     "too long",
     "cut off",
+    "damaged",
     "no JSON",
     "malformed",
     "other game",
@@ -37,11 +38,14 @@ class BadLineError(ValueError):
     kind : str
         One of :data:`KINDS`.
     message : str
+    skippable : bool
+        Whether what follows can be read without it: not after a header of another game.
     """
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, skippable: bool = True) -> None:
         super().__init__(message)
         self.kind = kind
+        self.skippable = skippable
 
 
 def decoded(line: bytes) -> Any:
@@ -198,23 +202,23 @@ class LogLines:
     def _check_header(self, record: dict[str, Any]) -> None:
         version = record["treeplex_log"]
         if version.__class__ is not int or version != VERSION:
-            raise BadLineError("malformed", f"the header has version {shown(version, 60)}, expected {VERSION}")
+            self._refuse_header("malformed", f"has version {shown(version, 60)}, expected {VERSION}")
         name, parameters = record.get("game", self.game.name), record.get("parameters", {})
         if name != self.game.name:
-            raise BadLineError(
-                "other game", f"the header is of the game {shown(name, 60)}, expected {shown(self.game.name)}"
-            )
+            self._refuse_header("other game", f"is of the game {shown(name, 60)}, expected {shown(self.game.name)}")
         if parameters.__class__ is not dict:
-            raise BadLineError("malformed", f"the header has parameters {shown(parameters, 60)}, expected an object")
+            self._refuse_header("malformed", f"has parameters {shown(parameters, 60)}, expected an object")
         known = _plain(self.game.parameters)
         for key, value in parameters.items():
             if key not in known:
-                raise BadLineError(
-                    "other game", f"the header has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
-                )
+                wrong = f"has the parameter {shown(key, 60)}, which {self.game.spec} does not have"
+                self._refuse_header("other game", wrong)
             if value.__class__ is not known[key].__class__ or value != known[key]:
-                wrong = f"the header has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}"
-                raise BadLineError("other game", wrong)
+                wrong = f"has {key} = {shown(value, 60)}, but {self.game.spec} has {shown(known[key], 60)}"
+                self._refuse_header("other game", wrong)
+
+    def _refuse_header(self, kind: str, wrong: str) -> NoReturn:
+        raise BadLineError(kind, f"the header {wrong}", skippable=False)
 
     def _class_of(self, record: dict[str, Any]) -> int:
         try:

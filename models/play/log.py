@@ -5,7 +5,7 @@ import os
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,8 @@ import numpy.typing as npt
 from ...seqform.arrays import Integers
 from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
+from ...seqform.hints import explained
+from ...seqform.interchange.files import other_kind, writing_whole
 from ...seqform.observer import ObserverTree, check_view, observer_tree
 from .lines import LONGEST, BadLineError, LogLines
 
@@ -108,8 +110,11 @@ _CHUNK = 2**21
 #: Lines that are remembered beside those of the game's classes, and how long they may be.
 _REMEMBERED, _SHORT = 2**15, 2**10
 _GZIP = b"\x1f\x8b"
+#: What tells zlib to read what gzip writes; packed bytes that are unpacked at once, and lost where they are damaged.
+_GZIP_ALONE, _PIECE = 31, 2**14
 
 
+@explained
 def read_play_log(
     source: str | os.PathLike[str] | BinaryIO,
     game: Game,
@@ -132,7 +137,9 @@ def read_play_log(
     view : ObserverTree, optional
         ``observer_tree(game, seat)``, if it is at hand.
     skip_bad : bool
-        Count lines that cannot be read, and go on; by default the first one is an error.
+        Count lines that cannot be read, and go on; by default the first one is an error. A log whose compression is
+        damaged, such as one whose writer was killed, is read up to there. A header of another game, or
+        of another version of the format, is an error in any case.
     progress : callable, optional
         Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
         ``None`` where the size is not known.
@@ -179,15 +186,12 @@ def read_play_log(
     try:
         with ExitStack() as stack:
             file = source if hasattr(source, "read") else _opened(source, stack)
-            _read(file, count, progress, stack)
+            _read(file, count, progress)
     except PlayLogError as error:
-        named = PlayLogError(f"{name}: {error}")
+        hint = other_kind(name, "a log of play") if error.line in (None, 1) else ""
+        named = PlayLogError(f"{name}: {error}{hint}")
         named.line = error.line
         raise named from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise PlayLogError(
-            f"{name}: its compression is damaged after line {count.lines}: {one_line(str(error)).lower()}"
-        ) from None
     except (OSError, ValueError) as error:
         raise PlayLogError(f"{name}: it cannot be read: {_reason(error)}") from None
     return count.result()
@@ -207,31 +211,58 @@ def _opened(path: Any, stack: ExitStack) -> BinaryIO:
     return stack.enter_context(Path(path).open("rb"))
 
 
-def _read(file: Any, count: "_Count", progress: Callable[[int, float | None], None] | None, stack: ExitStack) -> None:
+def _read(file: Any, count: "_Count", progress: Callable[[int, float | None], None] | None) -> None:
     size = _size_of(file)
-    first = _chunk(file)
-    plain: Any = file
-    if first.startswith(_GZIP):
-        rejoined: Any = _Rejoined(first, file)
-        plain = stack.enter_context(gzip.GzipFile(fileobj=rejoined, mode="rb"))
-        first = _chunk(plain)
     rest, skipping = b"", False
-    chunk = first
-    while chunk:
-        if skipping:  # the rest of a line that is too long
-            _, newline, chunk = chunk.partition(b"\n")
-            skipping = not newline
-        lines = (rest + chunk).split(b"\n") if chunk else [b""]
-        rest = lines.pop()
-        count.add(lines)
-        if len(rest) > LONGEST:
-            count.add([rest])
-            rest, skipping = b"", True
-        if progress is not None:
-            progress(count.lines, min(1.0, file.tell() / size) if size else None)
-        chunk = _chunk(plain)
-    if rest:
-        count.add([rest], whole=False)
+    try:
+        for chunk in _unpacked(file):
+            if skipping:  # the rest of a line that is too long
+                _, newline, chunk = chunk.partition(b"\n")  # noqa: PLW2901
+                skipping = not newline
+            lines = (rest + chunk).split(b"\n") if chunk else [b""]
+            rest = lines.pop()
+            count.add(lines)
+            if len(rest) > LONGEST:
+                count.add([rest])
+                rest, skipping = b"", True
+            if progress is not None:
+                progress(count.lines, min(1.0, file.tell() / size) if size else None)
+    except (EOFError, zlib.error) as error:
+        count.break_off(one_line(str(error)).lower())
+    else:
+        if rest:
+            count.add([rest], whole=False)
+
+
+def _unpacked(file: Any) -> Iterator[bytes]:
+    """Yield what a file holds, unpacked if gzip has packed it.
+
+    Raises
+    ------
+    EOFError, zlib.error
+        Where its compression is cut off or damaged.
+    """
+    packed = _chunk(file)
+    if not packed.startswith(_GZIP):
+        while packed:
+            yield packed
+            packed = _chunk(file)
+        return
+    unpacker = zlib.decompressobj(_GZIP_ALONE)
+    while packed:
+        for start in range(0, len(packed), _PIECE):
+            piece = packed[start : start + _PIECE]
+            while piece:
+                if unpacker.eof:  # another part follows, or zeros that fill a block
+                    piece = piece.lstrip(b"\0")
+                    if not piece:
+                        break
+                    unpacker = zlib.decompressobj(_GZIP_ALONE)
+                yield unpacker.decompress(piece)
+                piece = unpacker.unused_data
+        packed = _chunk(file)
+    if not unpacker.eof:
+        raise EOFError("it ends before its end marker")
 
 
 def _size_of(file: Any) -> int | None:
@@ -251,21 +282,6 @@ def _chunk(file: Any) -> bytes:
     if not isinstance(chunk, bytes):
         raise PlayLogError(f"reading it returned {shown(chunk, 60)}, expected bytes")
     return chunk
-
-
-class _Rejoined:
-    """A file whose beginning has been read."""
-
-    def __init__(self, beginning: bytes, file: Any) -> None:
-        self._beginning = beginning
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._beginning:
-            return self._file.read(size)  # type: ignore[no-any-return]
-        size = len(self._beginning) if size < 0 else size
-        part, self._beginning = self._beginning[:size], self._beginning[size:]
-        return part
 
 
 class _Count:
@@ -311,12 +327,19 @@ class _Count:
         kind, message = error.kind, str(error)
         if kind == "no JSON" and not whole:
             kind, message = "cut off", f"it is cut off: {message} and a line break"
-        if kind not in self._bad:
-            number = self.lines + lines.index(line) + 1
-            if not self._skip_bad:
-                raise PlayLogError(message, number)
-            self._bad[kind] = BadLines(kind, 0, number, message)
+        number = self.lines + lines.index(line) + 1
+        if not (self._skip_bad and error.skippable):
+            raise PlayLogError(message, number)
+        self._bad.setdefault(kind, BadLines(kind, 0, number, message))
         self._bad[kind] = replace(self._bad[kind], count=self._bad[kind].count + times)
+
+    def break_off(self, reason: str) -> None:
+        """Count the line in which the compression of a file breaks: what follows cannot be read."""
+        message = f"its compression is damaged after line {self.lines}: {reason}"
+        if not self._skip_bad:
+            raise PlayLogError(message)
+        self._bad["damaged"] = BadLines("damaged", 1, self.lines + 1, message)
+        self.lines += 1
 
     def result(self) -> PlayLog:
         return PlayLog(self._lines.view, self._ended, self.lines, tuple(self._bad.values()))
@@ -328,7 +351,8 @@ class PlayLogWriter:
     Parameters
     ----------
     target : path-like or binary file
-        A file name that ends with ``.gz`` is compressed. A file that is there is replaced.
+        A file name that ends with ``.gz`` is compressed. A file that is there is replaced at the end of the ``with``
+        statement, whatever ends that, but stays if the log cannot be written, as on a full disk.
     game : Game
     view : ObserverTree
         What the observer whose log it is sees of the game.
@@ -365,31 +389,34 @@ class PlayLogWriter:
         self._target = target
         self._name = "the log"
         self._file: Any = None
-        self._own: list[Any] = []  # the files that are to be closed, the inner one first
+        self._own: ExitStack | None = None  # what closes a file of one's own, and puts it in its place
+        self._replaces = self._failed = False  # whether a file is there already, and whether it could not be written
         self._whole: int | None = None  # bytes up to which lines are whole, where the rest can be cut off
 
     def __enter__(self) -> Self:
         if hasattr(self._target, "write"):
             self._file = self._target
         else:
+            self._own = ExitStack()
             try:
                 path = Path(self._target)
                 self._name = one_line(os.fspath(path))
-                raw: Any = path.open("wb", buffering=0)
+                self._replaces = path.is_file()
+                passing = self._own.enter_context(writing_whole(path))
+                raw: Any = self._own.enter_context(passing.open("wb", buffering=0))
             except (OSError, TypeError, ValueError) as error:
                 raise self._unwritable(error) from None
-            self._own.append(raw)
             self._file = raw
             if path.suffix.lower() == ".gz":
                 # Without a time or a name in it, equal games make equal files.
-                self._file = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=3, mtime=0)
-                self._own.insert(0, self._file)
+                zipped = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=3, mtime=0)
+                self._file = self._own.enter_context(zipped)
             elif raw.seekable():
                 self._whole = 0
         try:
             self._write(self._header)
         except BaseException as error:
-            self.__exit__(type(error))
+            self.__exit__(type(error), error)
             raise
         return self
 
@@ -425,29 +452,35 @@ class PlayLogWriter:
                 written = self._file.write(left)
                 left = left[len(left) if written is None else written :]
         except (OSError, ValueError) as error:
-            if not self._own:  # the file is the caller's, and so is the error
+            if self._own is None:  # the file is the caller's, and so is the error
                 raise
+            self._failed = True
             raise self._unwritable(error) from None
         if self._whole is not None:
             self._whole += len(content)
-        elif hasattr(self._file, "flush") and not self._own:
+        elif hasattr(self._file, "flush") and self._own is None:
             self._file.flush()
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None = None, *_: object) -> None:
+        if self._own is None:
+            return
         if kind is not None and self._whole is not None:
             with suppress(OSError):
                 self._file.truncate(self._whole)
         try:
-            for file in self._own:
-                file.close()
-        except OSError as error:
+            if self._failed and (self._replaces or self._whole is None):
+                self._own.__exit__(kind, error, None)
+            else:
+                self._own.close()
+        except OSError as failed:
             if kind is None:
-                raise self._unwritable(error) from None
+                raise self._unwritable(failed) from None
 
     def _unwritable(self, error: Exception) -> PlayLogError:
         return PlayLogError(f"{self._name}: it cannot be written: {_reason(error)}")
 
 
+@explained
 def write_play_log(
     target: str | os.PathLike[str] | BinaryIO, game: Game, view: ObserverTree, chunks: Iterable[Integers]
 ) -> int:

@@ -7,9 +7,10 @@ from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
 from .feasibility_relaxation import FeasibilityRelaxation
 from .features import Feature
 from .nash import Nash
+from .one_player import OnePlayerProblem
 from .problem import Certificate, Problem, SaddleProblem, StepBounds
-from .registry import PROBLEMS, find_problem
-from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
+from .registry import PROBLEMS, find_problem, register_problem
+from .responses import BestNash, BestResponse, EpsilonSafeResponse, ResponseProblem, RestrictedNash
 from .robust import RobustResponse
 from .style import EpsilonSafeStyle
 
@@ -39,10 +40,13 @@ __all__ = [
     "FeasibilityRelaxation",
     "Feature",
     "Nash",
+    "OnePlayerProblem",
     "Problem",
+    "ResponseProblem",
     "RestrictedNash",
     "RobustResponse",
     "SaddleProblem",
     "StepBounds",
     "find_problem",
+    "register_problem",
 ]

@@ -92,7 +92,7 @@ class ConstrainedNash(SaddleProblem):
     penalise: Literal["sum", "largest"] = field(default="sum", kw_only=True)
 
     name: ClassVar[str] = "constrained"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,6 +102,12 @@ class ConstrainedNash(SaddleProblem):
             raise InvalidConstraintError(f"penalise is {shown(self.penalise)}, expected sum or largest")
         if self.penalty is not None:
             object.__setattr__(self, "penalty", checked_number(self.name, "penalty", self.penalty, 0.0))
+
+    def in_words(self) -> str:
+        """Return what is asked as a sentence; of many constraints it says their number."""
+        which = in_few_words(self.constraints)
+        held = "must hold" if self.penalty is None else f"cost {self.penalty} for each unit by which they are broken"
+        return f"Which strategies leave no player anything to gain by playing differently, if {which} {held}?"
 
     def of_player(self, player: int) -> tuple[Constraint, ...]:
         """Return the constraints on a player's plans, in the order given."""
@@ -147,3 +153,10 @@ class ConstrainedNash(SaddleProblem):
             return super().error(certificate)
         assert certificate.gap is not None
         return abs(certificate.gap)  # negative only by round-off that a large penalty multiplies
+
+
+def in_few_words(constraints: Sequence[Constraint]) -> str:
+    """Return constraints by their names, or many by their number."""
+    names = [constraint.name for constraint in constraints]
+    few = len(names) <= 3 and sum(map(len, names)) <= 120
+    return " and ".join(names) if few else f"{len(names):,} constraints"

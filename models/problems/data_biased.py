@@ -137,7 +137,11 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
 
     p: Confidences = field(kw_only=True)
     name: ClassVar[str] = "data-biased"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.REPLIES, Feature.FLOAT_REPLIES})
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most if player {other} follows the model at each infoset with the "
+        "probability given there, and otherwise plays as well as it can?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.REPLIES, Feature.FLOAT_REPLIES})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -176,6 +180,11 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     def floor(self) -> Floats:
         """The least probability of each action, p(I) b̂(I, a), shape (num_sequences,); 0 for the empty sequence."""
         return self.replies.least
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return "against a player who follows the model with probability p at each infoset, else at worst"
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over z of xᵀ M T z.

@@ -1,5 +1,6 @@
 """Responses to a model of the opponent that are decided step by step, each step looking only so far ahead."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -25,6 +26,7 @@ from ..depth_limited import (
 )
 from .features import Feature
 from .problem import Certificate, StepBounds
+from .responses import most_loss
 from .stepped import DepthLimitedResponse, SteppedResponse
 
 
@@ -79,6 +81,10 @@ class CDBR(DepthLimitedResponse):
     """
 
     name: ClassVar[str] = "cdbr"
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most against the model of player {other}, with a "
+        "lookahead of {problem.lookahead}?"
+    )
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
@@ -126,7 +132,8 @@ class CDRNR(DepthLimitedResponse):
     With the ``full`` gadget the whole game stays in each step: max over x of p times the objective of :class:`CDBR`
     plus (1 − p) min over y of xᵀ M y. Optima never fall from step to step; the first is at least the value of the game,
     and the last at most p xᵀ M ŷ + (1 − p) min over y of xᵀ M y. So for optimal steps the gain is never negative, and
-    exploitability is at most p / (1 − p) times the gain (:meth:`safety_bound`). This holds for steps along levels.
+    exploitability is at most p / (1 − p) times the gain; gaps of the steps add their sum / (1 − p)
+    (:meth:`safety_bound`). This holds for steps along levels.
     Along paths each step assumes that the player's other decisions favour this one. Two steps may each rely on the
     other to cover a risk that neither covers, so there is no bound.
 
@@ -153,6 +160,10 @@ class CDRNR(DepthLimitedResponse):
     blueprint: Profile | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "cdrnr"
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most if player {other} follows the model with probability "
+        "{problem.p}, and otherwise plays as well as it can, with a lookahead of {problem.lookahead}?"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -163,6 +174,11 @@ class CDRNR(DepthLimitedResponse):
                 raise InvalidStrategyError(f"{self.name}: the blueprint is {shown(self.blueprint)}, expected a Profile")
             check_same_game(self.blueprint[0], self.game)
 
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return f"against the model with probability {self.p}, else at worst"
+
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
         """Return the steps, none of them decided yet."""
         blueprint = None
@@ -172,15 +188,19 @@ class CDRNR(DepthLimitedResponse):
             self.view(), self.opponent.plan, float(self.p), self.steps, find_gadget(self.name, self.gadget), blueprint
         )
 
-    def safety_bound(self, gain: float) -> float | None:
-        """Return a bound on the exploitability of an optimal response with this gain: p / (1 − p) times the gain.
+    def safety_bound(self, certificate: Certificate) -> float | None:
+        """Return what exploitability is at most: (p times the gain + the gaps of all steps) / (1 − p).
 
-        Gaps of the steps add their sum / (1 − p). ``None`` if there is no such bound: with p = 1, with a gadget that
-        bounds nothing, and along paths.
+        ``None`` if there is no such bound: with p = 1, with a gadget that bounds nothing, along paths, and for a
+        certificate without steps.
         """
-        if self.p == 1 or not GADGETS[self.gadget].safe or self.along != "levels":
+        if not GADGETS[self.gadget].safe or self.along != "levels" or self.error(certificate) == math.inf:
             return None
-        return float(self.p) / (1.0 - float(self.p)) * gain
+        gaps = sum(step.gap for step in certificate.steps)
+        if certificate.steps and certificate.objective is not None:
+            # A plan that is not the last step's may be worth less.
+            gaps += max(0.0, certificate.steps[-1].objective - certificate.objective)
+        return most_loss(self.p, certificate, gaps)
 
     def _objective(self, certificate: Certificate, steps: Sequence[StepBounds]) -> tuple[float, float | None]:
         assert certificate.opponent_value is not None
@@ -233,6 +253,10 @@ class CDBRNE(DepthLimitedResponse):
     p: Confidence = field(kw_only=True)
 
     name: ClassVar[str] = "cdbr-ne"
+    question: ClassVar[str] = (
+        "What does player {player} earn by a depth-limited best response to the model of player {other} with "
+        "probability {problem.p}, and by an equilibrium strategy otherwise?"
+    )
     needs_equilibrium: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -297,7 +321,10 @@ class SES(SteppedResponse):
     level: Level = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "ses"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH})
+    question: ClassVar[str] = (
+        "How can player {player} exploit the model of player {other} in its subgames, and remain safe in the rest?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.SEARCH})
     needs_equilibrium: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -315,6 +342,11 @@ class SES(SteppedResponse):
                 f"{self.name}: level is {shown(level)}, expected one from 0 to {public.num_levels - 1}, as "
                 f"{self.game.spec} has {public.num_levels} levels"
             )
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return "margins over the equilibrium, summed over subgames"
 
     @property
     def roots(self) -> SubgameRoots:
@@ -370,14 +402,18 @@ class LBR(SteppedResponse):
 
     Examples
     --------
-    >>> from treeplex import LBR, Strategy, load_game, solve
+    >>> from treeplex import Strategy, load_game, solve
+    >>> from treeplex.models.problems import LBR
     >>> game = load_game("leduc:merge_suits=true")
     >>> round(solve(LBR(game, Strategy.uniform(game, 1))).gain, 6)
     1.815236
     """
 
     name: ClassVar[str] = "lbr"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.LOCAL})
+    question: ClassVar[str] = (
+        "How much does player {player} gain against the model of player {other} if it looks at its next action alone?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.LOCAL})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -70,7 +70,7 @@ class FeasibilityRelaxation(SaddleProblem):
     floor: float | Fraction | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "least-violation"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.ALONE})
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.ALONE})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,8 @@ from enum import StrEnum
 class Feature(StrEnum):
     """One thing that a method must be able to do for a problem; the value says it in words.
 
-    A method serves a problem if it has all features that the problem needs.
+    A method serves a problem if it has all features that the problem needs. Another package may add one of its own, a
+    text of the same sort, to what its problems need and its methods serve.
     """
 
     PROGRAM = "one program for the whole problem"

@@ -49,13 +49,14 @@ class Nash(SaddleProblem):
 
     game: Game
     name: ClassVar[str] = "nash"
+    question: ClassVar[str] = "Which strategies leave no player anything to gain by playing differently?"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_zero_sum(self.name, self.game)
 
     @property
-    def needs(self) -> frozenset[Feature]:
+    def needs(self) -> frozenset[str]:
         """One program for two players, and support for more players otherwise."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 

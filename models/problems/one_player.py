@@ -10,7 +10,9 @@ import numpy as np
 
 from ...seqform.errors import InvalidGameError, shown
 from ...seqform.game import Game
-from ..saddle import PlayerView, check_two_players
+from ...seqform.rules import Number
+from ..saddle import SAFETY, PlayerView, check_two_players
+from .features import Feature
 from .problem import Problem
 
 
@@ -48,8 +50,29 @@ class OnePlayerProblem(Problem):
         return PlayerView(self.game, self.player, exact)
 
     def with_game_value(self, value: float | Fraction, slack: float = 0.0) -> Self:
-        """Return the same problem with the value of the game to the player filled in."""
-        return replace(self, game_value=value)
+        """Return the same problem with the value of the game to the player filled in.
+
+        One with a floor takes what a strategy is known to guarantee, so that the floor can be met.
+        """
+        return replace(self, game_value=value - slack if slack and Feature.FLOOR in self.always_needs else value)
+
+
+class EpsilonSafe(OnePlayerProblem):
+    """A problem about strategies that lose at most ε, in a field ``epsilon``: the bound of a constraint ``safety``."""
+
+    def with_bound(self, name: str, bound: Number) -> Self:
+        """Return the same problem with another ε.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the constraint is not ``safety``.
+        InvalidGameError
+            If the bound is not a number of at least 0.
+        """
+        if name != SAFETY:
+            self._refuse_bound(name, [SAFETY])
+        return replace(self, epsilon=bound)  # type: ignore[call-arg]
 
 
 def checked_number(

@@ -1,8 +1,9 @@
 """The base classes of problems, and their certificates."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.hints import Explained
+from ...seqform.interchange.encoding import json_ready
 from ...seqform.rationals import Fractions, intended_fraction
 from ...seqform.rules import Number
 from ...seqform.strategy import Profile, Strategy, check_same_game
@@ -58,7 +61,8 @@ class Certificate:
     objective : float or None
         The problem's objective at these strategies; ``None`` if it has none.
     lower, upper : float or None
-        Bounds on the optimal objective that the strategies prove, as far as they meet the constraints.
+        Bounds on the optimal objective that the strategies prove, as far as they meet the constraints. Of a response in
+        steps: on the optimum among the strategies that agree with its decisions before the last step.
     exploitability : float
         For a profile, NashConv divided by the number of players; for one player's strategy, the value of the game to
         that player minus the worst case. In payoff units.
@@ -101,14 +105,32 @@ class Certificate:
         """The largest violation, 0 if there is none."""
         return max(0.0, *self.violations.values()) if self.violations else 0.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain numbers and strings, ready for JSON; fractions as text."""
+        return dict(json_ready(asdict(self) | {"gap": self.gap, "violation": self.violation}))
 
-class Problem(ABC):
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one JSON object.
+
+        Examples
+        --------
+        >>> from treeplex import Nash, Profile, load_game
+        >>> game = load_game("matching_pennies")
+        >>> print(Nash(game).certify(Profile.uniform(game)).to_json())
+        {"value": [0.0, 0.0], "objective": 0.0, "lower": 0.0, "upper": 0.0, "exploitability": 0.0, "residual": 0.0, ...}
+        """
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+class Problem(Explained, ABC):
     """A problem on a game, as data.
 
     Attributes
     ----------
     name : str
         Its name on the command line.
+    question : str
+        What is asked, as a sentence in which ``{player}``, ``{other}`` and ``{problem.p}`` stand for theirs.
     game : Game
     player : int or None
         The player whose strategy it is about; ``None`` if it is about a profile.
@@ -127,6 +149,7 @@ class Problem(ABC):
     """
 
     name: ClassVar[str]
+    question: ClassVar[str] = ""
     game: Game
     player: int | None = None
     constraints: Sequence[Constraint] = ()
@@ -136,7 +159,9 @@ class Problem(ABC):
     slack: float | None = None
     needs_game_value: ClassVar[bool] = False
     #: The features of a method that every problem of the class needs.
-    always_needs: ClassVar[frozenset[Feature]] = frozenset()
+    always_needs: ClassVar[frozenset[str]] = frozenset()
+    #: The fields of which exactly one is given, if there are any such.
+    one_of: ClassVar[tuple[str, ...]] = ()
     #: The method that solves it by default, unless a constraint is not linear.
     usual_method: ClassVar[str] = "highs"
     #: The exact method that finds the value of the game, if it is needed.
@@ -155,10 +180,27 @@ class Problem(ABC):
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
-    def needs(self) -> frozenset[Feature]:
+    def needs(self) -> frozenset[str]:
         """The features of a method that this problem needs."""
-        curved = frozenset() if self.is_linear else frozenset({Feature.CONVEX})
-        return self.always_needs | curved
+        return self.always_needs if self.is_linear else self.always_needs | {Feature.CONVEX}
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is, in words that follow its number; empty if that is clear."""
+        return ""
+
+    def in_words(self) -> str:
+        """Return what is asked as a sentence, such as a report begins with.
+
+        Examples
+        --------
+        >>> from treeplex import BestResponse, Strategy, load_game
+        >>> game = load_game("kuhn")
+        >>> BestResponse(game, Strategy.uniform(game, 1)).in_words()
+        'Which strategy of player 0 earns most against the model of player 1?'
+        """
+        who = {"player": self.player, "other": None if self.player is None else 1 - self.player}
+        return self.question.format(problem=self, **who) if self.question else f"What is the answer to {self.name}?"
 
     @property
     def default_method(self) -> str:
@@ -168,7 +210,7 @@ class Problem(ABC):
     @property
     def unit(self) -> float:
         """The unit of default tolerances: the largest payoff, if the objective is a payoff."""
-        return self.game.sequence_form.payoff_scale
+        return self.game.payoff_scale
 
     @abstractmethod
     def certify(
@@ -216,8 +258,32 @@ class Problem(ABC):
         """
         raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
 
-    def safety_bound(self, gain: float) -> float | None:
-        """Return a bound on the exploitability of a response with this gain; ``None`` if there is no such bound."""
+    def safety_bound(self, certificate: Certificate) -> float | None:
+        """Return what gain and gaps of a certificate leave exploitability at most; ``None`` if that is no bound."""
+        return None
+
+    def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
+        """Return the line above which no strategy lies, in the plane of what it may lose and what it gains.
+
+        Returns
+        -------
+        tuple of float or None
+            The gain on the line where nothing may be lost, and the line's slope: what a strategy gains against the
+            model is at most the first, plus the second times what it may lose of the value of the game. ``None`` if
+            the certificate proves no such line.
+        """
+        return None
+
+    def earned(self, objective: Any, worst: Any) -> Any:
+        """Return what the strategy is proven to earn against a set of opponents; ``None`` if there is none.
+
+        Parameters
+        ----------
+        objective : number
+            What the certificate proves the objective to be at least.
+        worst : number
+            What the strategy guarantees.
+        """
         return None
 
     def known_value(self, exact: bool = False) -> Any:
@@ -243,7 +309,7 @@ class Problem(ABC):
         earned = view.payoff(own, plans[1 - view.player]) if against is None else against
         payoff = earned if view.player == 0 else -earned
         return Certificate(
-            value=(payoff, -payoff),
+            value=(payoff, 0 - payoff),
             objective=None,
             lower=None,
             upper=None,
@@ -269,7 +335,7 @@ class SaddleProblem(Problem):
     A subclass defines :meth:`saddle`. If it is about a profile, the program is posed from player 0's seat.
     """
 
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM})
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM})
 
     @abstractmethod
     def saddle(self, exact: bool = False) -> Saddle:
@@ -369,7 +435,7 @@ class SaddleProblem(Problem):
             if saddle.has_rows:
                 payoff, spread = view.payoff(own, other), view.best_case(other) - view.worst_case(own)
             return Certificate(
-                value=(payoff, -payoff),
+                value=(payoff, 0 - payoff),
                 objective=bounds.value,
                 lower=bounds.lower,
                 upper=bounds.upper,
@@ -380,11 +446,15 @@ class SaddleProblem(Problem):
         # A strategy that misses the floor, be it by round-off, may exceed the optimum, and so the upper bound. The gap
         # of a style then says by how much. A response's upper bound is raised to what it earns: the gap is then 0, and
         # the violation of the floor says what was missed.
-        upper = bounds.upper if self.model is None else max(bounds.lower, bounds.upper)
+        found, value = self._strategy_certificate(plans, view.exact), self.known_value(view.exact)
+        earned = self.earned(bounds.lower, value - found.exploitability)
+        if earned is not None:
+            found = replace(found, opponent_value=earned, gain=earned - value)
+        upper = bounds.upper if found.gain is None else max(bounds.lower, bounds.upper)
         zero = view.number(0)  # added, it turns a negative zero into zero
         reached, bound = saddle.sign * bounds.lower + zero, saddle.sign * upper + zero
         return replace(
-            self._strategy_certificate(plans, view.exact),
+            found,
             objective=reached,
             lower=min(reached, bound),
             upper=max(reached, bound),

@@ -1,34 +1,102 @@
 """The problems by name."""
 
-from typing import Any
+import dataclasses
+from typing import Any, TypeVar
 
-from ...seqform.errors import UnsupportedProblemError, nearest
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.grammar import Grammar
+from ...seqform.parameters import parameters_of
+from ...seqform.registry import Registry, check_attribute, check_class
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
 from .nash import Nash
+from .problem import Problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
+from .robust import RobustResponse
 from .style import EpsilonSafeStyle
 
-#: Every problem under its name.
-PROBLEMS: dict[str, type[Any]] = {
-    problem.name: problem
-    for problem in (
-        Nash,
-        ConstrainedNash,
-        BestResponse,
-        RestrictedNash,
-        EpsilonSafeResponse,
-        DataBiasedResponse,
-        BestNash,
-        EpsilonSafeStyle,
-        CDBR,
-        CDRNR,
-        CDBRNE,
-        SES,
-        LBR,
+Registered = TypeVar("Registered", bound=type[Any])
+
+
+def _accept(problem: Any) -> tuple[Any, type[Any], type[Any]]:
+    """Return the name of a problem, and its class twice."""
+    check_class(problem, Problem, UnsupportedProblemError)
+    check_attribute(
+        problem, "name", str, "what --problem calls it, such as name = 'my-problem'", UnsupportedProblemError
     )
-}
+    posed = {"game", *(each.name for each in parameters_of(problem) if each.about.option)}
+    for field in dataclasses.fields(problem):
+        optional = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        if field.init and not optional and field.name not in posed:
+            raise UnsupportedProblemError(
+                f"{problem.__name__}: the field {field.name} has no default and no option; expected "
+                "Annotated[type, About(…)], or a default"
+            )
+    return problem.name, problem, problem
+
+
+#: Every problem under its name.
+PROBLEMS: Registry[type[Any]] = Registry(
+    Grammar("problem", UnsupportedProblemError, UnsupportedProblemError), "treeplex.problems", _accept
+)
+
+
+def register_problem(problem: Registered) -> Registered:
+    """Add a problem, so that every command knows it by its name, with options that follow from its fields.
+
+    A package that is installed adds its problems by entry points of the group ``treeplex.problems`` instead, which
+    other processes find too: see :doc:`/reference/extensions`.
+
+    Parameters
+    ----------
+    problem : type
+        A frozen dataclass, a subclass of :class:`~treeplex.models.problems.SaddleProblem` or another of
+        :class:`~treeplex.models.problems.Problem`, with a class attribute ``name``.
+
+    Returns
+    -------
+    type
+        The same, so that this can stand above a class.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If something is missing, or another problem has the name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from treeplex import register_problem
+    >>> from treeplex.models.problems import SaddleProblem
+    >>> @register_problem
+    ... @dataclass(frozen=True, eq=False)
+    ... class Nothing(SaddleProblem):
+    ...     name = "nothing"
+    Traceback (most recent call last):
+    treeplex.seqform.errors.UnsupportedProblemError: Nothing has no method saddle; expected one, as Problem describes it
+    """
+    PROBLEMS.register(problem)
+    return problem
+
+
+for _problem in (
+    Nash,
+    ConstrainedNash,
+    BestResponse,
+    RestrictedNash,
+    EpsilonSafeResponse,
+    DataBiasedResponse,
+    RobustResponse,
+    BestNash,
+    EpsilonSafeStyle,
+    CDBR,
+    CDRNR,
+    CDBRNE,
+    SES,
+    LBR,
+):
+    register_problem(_problem)
 
 
 def find_problem(name: str) -> type[Any]:
@@ -45,7 +113,36 @@ def find_problem(name: str) -> type[Any]:
     >>> find_problem("nash").__name__
     'Nash'
     """
-    if name not in PROBLEMS:
-        hint = nearest(str(name), PROBLEMS)
-        raise UnsupportedProblemError(f"unknown problem {name!r}{hint}; expected one of {', '.join(PROBLEMS)}")
-    return PROBLEMS[name]
+    return PROBLEMS.find(name, hinted=problem_meant(name))
+
+
+#: What the literature and other programs call problems, in letters alone.
+_ALSO_CALLED = {
+    "nash": "equilibrium nashequilibrium ne maxmin maximin minimax gto",
+    "constrained": "constrainedequilibrium nodelock nodelocking",
+    "best-response": "br respond response exploit exploitation exploitative",
+    "rnr": "restricted restrictednashresponse robustcounterstrategy",
+    "epsilon-safe": "safe safest saferesponse safeexploitation",
+    "data-biased": "dbr",
+    "best-nash": "bestequilibrium bestnashequilibrium",
+    "cdbr": "depthlimited depthlimitedbestresponse",
+    "cdrnr": "depthlimitedrnr depthlimitedrestrictednash depthlimitedrestrictednashresponse",
+    "lbr": "localbestresponse",
+}
+
+
+def problem_meant(name: str) -> str | None:
+    """Return the problem that is meant by the name of its class or a word of the literature, if it is one.
+
+    Examples
+    --------
+    >>> from treeplex.models.problems.registry import problem_meant
+    >>> problem_meant("restricted-nash"), problem_meant("Data Biased Response"), problem_meant("poker")
+    ('rnr', 'data-biased', None)
+    """
+    letters = "".join(filter(str.isalpha, name.casefold()))
+    for known, kind in PROBLEMS.items():
+        own = [kind.__name__.casefold(), "".join(filter(str.isalpha, known))]
+        if letters in own + _ALSO_CALLED.get(known, "").split():
+            return known
+    return None

@@ -1,16 +1,20 @@
 """Responses to a model of the opponent: best responses, restricted Nash responses, safe responses."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
-from ...seqform.rules import Number
-from ...seqform.strategy import Strategy, check_same_game
-from ..declarations import WORDS, Confidence, Epsilon
-from ..saddle import SAFETY, Saddle
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..constraints import Constraint, collect_constraints
+from ..declarations import Confidence, Epsilon, Opponent
+from ..saddle import SAFETY, PlayerView, Rows, Saddle
+from .constrained import in_few_words
 from .features import Feature
-from .one_player import OnePlayerProblem, checked_number
-from .problem import SaddleProblem
+from .one_player import EpsilonSafe, OnePlayerProblem, checked_number
+from .problem import Certificate, SaddleProblem
+from .robust import PartlyFree
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,29 +25,92 @@ class ResponseProblem(OnePlayerProblem):
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        The model; the other player responds to it.
+    opponent : Strategy, or iterable of constraints
+        The model; the other player responds to it. Constraints on one player's plan stand for all of its strategies
+        that meet them: the opponent then plays the worst of these, so that what is earned against the model is a
+        minimum, which the certificate proves.
     game_value : float or Fraction, optional
         The value of the game to the player who responds; :func:`~treeplex.solve` finds it if not given.
     """
 
-    opponent: Annotated[Strategy, WORDS["opponent"]]
+    opponent: Opponent  # a Strategy, or a tuple of Constraint once they are collected
+    #: Whether the model may be given by constraints.
+    takes_constraints: ClassVar[bool] = False
+    #: What such a problem needs then, in the place of ``always_needs``.
+    needs_with_constraints: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.opponent, Strategy):
-            raise InvalidStrategyError(f"{self.name}: expected a Strategy as the opponent, got {shown(self.opponent)}")
-        check_same_game(self.opponent, self.game)
+        if isinstance(self.opponent, Strategy):
+            check_same_game(self.opponent, self.game)
+            return
+        expected = "a Strategy as the opponent" + ", or constraints on one player's plan" * self.takes_constraints
+        given: Any = self.opponent
+        if (
+            not self.takes_constraints
+            or not isinstance(given, Constraint | Mapping | Sequence)
+            or isinstance(given, str | Profile)
+        ):
+            raise InvalidStrategyError(f"{self.name}: expected {expected}, got {shown(given)}")
+        collected = collect_constraints(given, self.game)
+        if len({one.player for one in collected}) != 1:
+            received = "those of both players" if collected else "none"
+            raise InvalidConstraintError(f"{self.name}: expected {expected}, got {received}")
+        object.__setattr__(self, "opponent", collected)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:  # type: ignore[override]
+        """The constraints that stand for the opponent; none if there is a model."""
+        return () if isinstance(self.opponent, Strategy) else self.opponent
 
     @property
     def player(self) -> int:  # type: ignore[override]
         """The player who responds."""
-        return 1 - self.opponent.player
+        return 1 - int((self.opponent if isinstance(self.opponent, Strategy) else self.opponent[0]).player)
 
     @property
-    def model(self) -> Strategy:  # type: ignore[override]
-        """The model of the opponent."""
-        return self.opponent
+    def model(self) -> Strategy | None:  # type: ignore[override]
+        """The model of the opponent; ``None`` if constraints stand for it."""
+        return self.opponent if isinstance(self.opponent, Strategy) else None
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The features of a method that this problem needs."""
+        if not self.constraints:
+            return super().needs
+        return self.needs_with_constraints | (frozenset() if self.is_linear else frozenset({Feature.CONVEX}))
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return "against the worst opponent who keeps to the constraints" if self.constraints else "against the model"
+
+    @property
+    def followed(self) -> str:
+        """What the opponent does, in words: it follows the model, or it keeps to constraints."""
+        return f"keeps to {in_few_words(self.constraints)}" if self.constraints else "follows the model"
+
+    @property
+    def opposed(self) -> str:
+        """Against whom the response is, in words."""
+        other = f"player {1 - self.player}"
+        return f"the worst {other} who {self.followed}" if self.constraints else f"the model of {other}"
+
+    def earned(self, objective: Any, worst: Any) -> Any:
+        """Return what the response is proven to earn against opponents who keep to the constraints.
+
+        Parameters
+        ----------
+        objective : number
+            What the certificate proves the response's objective to be at least.
+        worst : number
+            What the response guarantees.
+        """
+        return objective if self.constraints else None
+
+    def _limits(self, view: PlayerView) -> Rows | None:
+        """Return the rows on the opponent's plan, where constraints stand for it."""
+        return Rows(self.constraints, view.other.num_sequences) if self.constraints else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +121,8 @@ class BestResponse(ResponseProblem, SaddleProblem):
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        ŷ.
+    opponent : Strategy, or iterable of constraints
+        ŷ, or the constraints that it keeps to: then ŷ is the worst plan that meets them.
     game_value : float, optional
         The value of the game to the player who responds, for gain and exploitability; found if not given.
 
@@ -76,13 +143,21 @@ class BestResponse(ResponseProblem, SaddleProblem):
     """
 
     name: ClassVar[str] = "best-response"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.ALONE})
+    question: ClassVar[str] = "Which strategy of player {player} earns most against {problem.opposed}?"
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.ALONE})
+    takes_constraints: ClassVar[bool] = True
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of x · M ŷ."""
+        """Return max over x of x · M ŷ, or max over x, min over ŷ of xᵀ M ŷ under rows on ŷ."""
         view = self.view(exact)
+        if self.constraints:
+            return Saddle(view, weight=view.number(1), other=self._limits(view))
         model = view.plan_of(self.opponent)
         return Saddle(view, tilt=view.own_gradient(model), model=model)
+
+    def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
+        """Return the level line at the upper bound: nothing gains more, whatever it may lose."""
+        return _line(certificate, 1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +171,8 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        The model ŷ.
+    opponent : Strategy, or iterable of constraints
+        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     p : float
         From 0 to 1.
     game_value : float, optional
@@ -131,21 +206,67 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
 
     p: Confidence = field(kw_only=True)
     name: ClassVar[str] = "rnr"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.TILT})
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most if player {other} {problem.followed} with probability "
+        "{problem.p}, and otherwise plays as well as it can?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.TILT})
+    takes_constraints: ClassVar[bool] = True
+    needs_with_constraints: ClassVar[frozenset[str]] = frozenset(
+        {Feature.PROGRAM, Feature.CONSTRAINTS, Feature.REPLIES}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p", checked_number(self.name, "p", self.p, 0.0, 1.0))
+        curved = [one.name for one in self.constraints if not one.function.is_affine]
+        if curved:
+            raise UnsupportedProblemError(
+                f"{self.name} takes linear constraints on the opponent, and {shown(curved[0])} is not linear; "
+                "best-response and epsilon-safe take it"
+            )
+
+    @cached_property
+    def replies(self) -> PartlyFree:
+        """The replies that the response is optimised against, where constraints stand for the opponent."""
+        plans = self.game.sequence_form.treeplexes[1 - self.player]
+        return PartlyFree.of(plans, plans, None, self.p)
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of p x · M ŷ + (1 − p) min over y of xᵀ M y."""
+        """Return max over x of p x · M ŷ + (1 − p) min over y of xᵀ M y, or the same with min over ŷ under rows on it.
+
+        The opponent's two decisions, ŷ and y, are then one plan z, and p ŷ + (1 − p) y its image; constraints on ŷ are
+        constraints on z, whose first sequences are those of ŷ.
+        """
         view = self.view(exact)
+        if self.constraints:
+            seen = replace(view, replies=self.replies)
+            return Saddle(seen, weight=view.number(1), other=self._limits(seen))
         p, model = view.number(self.p), view.plan_of(self.opponent)
         return Saddle(view, tilt=p * view.own_gradient(model), weight=1 - p, model=model)
 
+    def earned(self, objective: Any, worst: Any) -> Any:
+        """Return what is left of the objective for opponents who keep to the constraints; ``None`` with p = 0."""
+        if not self.constraints or not self.p:
+            return None
+        return (objective - (1 - self.p) * worst) / self.p
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return f"{super().meaning} with probability {self.p}, else at worst"
+
+    def safety_bound(self, certificate: Certificate) -> float | None:
+        """Return what exploitability is at most: (p times the gain + the gap) / (1 − p); ``None`` with p = 1."""
+        return None if certificate.gap is None else most_loss(self.p, certificate, certificate.gap)
+
+    def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
+        """Return the line of slope (1 − p) / p at the upper bound; ``None`` with p = 0."""
+        return _line(certificate, float(self.p), 1.0 - float(self.p))
+
 
 @dataclass(frozen=True, eq=False)
-class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
+class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
     """The best response to a model of the opponent among strategies that are exploitable by at most ε.
 
     max over x of xᵀ M ŷ such that min over y of xᵀ M y ≥ v − ε, with v the value of the game.
@@ -154,8 +275,8 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        The model ŷ.
+    opponent : Strategy, or iterable of constraints
+        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     epsilon : float
         Payoff units, at least 0.
     game_value : float, optional
@@ -188,25 +309,17 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
 
     epsilon: Epsilon = field(kw_only=True)
     name: ClassVar[str] = "epsilon-safe"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most against {problem.opposed}, of those that lose at most "
+        "{problem.epsilon} to anybody?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
+    takes_constraints: ClassVar[bool] = True
+    needs_with_constraints: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.FLOOR})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
-
-    def with_bound(self, name: str, bound: Number) -> "EpsilonSafeResponse":
-        """Return the same problem with another ε, the bound of its one constraint, ``safety``.
-
-        Raises
-        ------
-        InvalidConstraintError
-            If the constraint has another name.
-        InvalidGameError
-            If the bound is not a number of at least 0.
-        """
-        if name != SAFETY:
-            self._refuse_bound(name, [SAFETY])
-        return replace(self, epsilon=bound)  # type: ignore[arg-type]
 
     @property
     def floor(self) -> float:
@@ -220,11 +333,18 @@ class EpsilonSafeResponse(ResponseProblem, SaddleProblem):
         return float(self.known_value() - float(self.epsilon))
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of x · M ŷ with the floor v − ε."""
+        """Return max over x of x · M ŷ, or of its minimum over ŷ under rows on it, with the floor v − ε."""
         view = self.view(exact)
-        model = view.plan_of(self.opponent)
         floor = self.known_value(exact) - view.number(self.epsilon)
+        if self.constraints:
+            return Saddle(view, weight=view.number(1), other=self._limits(view), floor=floor)
+        model = view.plan_of(self.opponent)
         return Saddle(view, tilt=view.own_gradient(model), floor=floor, model=model)
+
+    def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
+        """Return the line through the upper bound at ε, whose slope is the multiplier."""
+        price = multipliers.get(SAFETY)
+        return None if price is None else _line(certificate, 1.0, price, price * float(self.epsilon))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +357,8 @@ class BestNash(EpsilonSafeResponse):
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        The model ŷ.
+    opponent : Strategy, or iterable of constraints
+        The model ŷ, or constraints on one player's plan that it keeps to: then ŷ is the worst plan that meets them.
     game_value : float, optional
         v, the value of the game to the player who responds; found if not given.
     slack : float
@@ -281,6 +401,7 @@ class BestNash(EpsilonSafeResponse):
     slack: float = field(default=0.0, kw_only=True)
 
     name: ClassVar[str] = "best-nash"
+    question: ClassVar[str] = "Which equilibrium strategy of player {player} earns most against {problem.opposed}?"
     value_method: ClassVar[str] = "highs-simplex"
 
     @property
@@ -316,3 +437,31 @@ class BestNash(EpsilonSafeResponse):
             How far below it the first stage's strategy guarantees.
         """
         return replace(self, game_value=value, slack=max(slack, self.slack))
+
+
+def _line(certificate: Certificate, weight: float, loss: float, allowed: float = 0.0) -> tuple[float, float] | None:
+    """Return the line on which weight × gain − loss × what may be lost + allowed is the proven bound less the value."""
+    if certificate.upper is None or certificate.game_value is None or not weight:
+        return None
+    return (float(certificate.upper) - float(certificate.game_value) - allowed) / weight, loss / weight
+
+
+def most_loss(p: Any, certificate: Certificate, gap: float) -> float | None:
+    """Return what a response is exploitable by at most, if p times its gain less 1 − p times that is at least −gap.
+
+    Parameters
+    ----------
+    p : number
+    certificate : Certificate
+    gap : float
+        By how much the response may be worse than an equilibrium strategy where the opponent is a model with
+        probability p, and free otherwise.
+
+    Returns
+    -------
+    float or None
+        ``None`` with p = 1, and if the gain is not known.
+    """
+    if p == 1 or certificate.gain is None:
+        return None
+    return (float(p) * certificate.gain + gap) / (1.0 - float(p))

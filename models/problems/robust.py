@@ -1,4 +1,4 @@
-"""Restricted Nash responses to several models of the opponent at once."""
+"""Opponents who keep to something with a probability, and responses to several models of them at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.polytope import Treeplex
-from ...seqform.rationals import exact_plan, intended_fraction, to_fractions
+from ...seqform.rationals import Fractions, exact_plan, intended_fraction, to_fractions
 from ...seqform.strategy import Strategy, check_same_game
-from ..declarations import Confidence
+from ..declarations import Confidence, Opponents
 from ..programs.triplets import Triplets
 from ..saddle import PlayerView, Replies, Saddle
 from .features import Feature
@@ -21,45 +21,64 @@ from .problem import SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)
-class ModelsAndPlans(Replies):
-    """The plans p Σ z_k ŷ_k + (1 − p) y of an opponent who follows one of several models with probability p.
+class PartlyFree(Replies):
+    """The plans p S z + (1 − p) y of an opponent who plays as a z of some polytope with probability p, else freely.
 
-    z contains a distribution over the models and a free plan y, as separate decisions at the root of one polytope.
+    z and y are separate decisions at the root of one polytope, those of z first.
+
+    Parameters
+    ----------
+    treeplex, spread
+        As :class:`~treeplex.models.saddle.view.Replies`.
+    part, plans : Treeplex
+        The polytopes of z and of y.
     """
 
+    part: Treeplex
     plans: Treeplex
-    num_models: int
 
     @classmethod
-    def of(cls, models: Sequence[Strategy], p: Any) -> "ModelsAndPlans":
-        """Return the replies for models of one player."""
-        plans, count, share = models[0].treeplex, len(models), intended_fraction(p)
-        columns = [share * exact_plan(plans, model.behaviour) for model in models]
-        own = np.arange(1, plans.num_sequences)
-        # The empty sequence of z stands for that of y, weighted by 1 − p; each model brings p times its own.
-        rows = np.concatenate([[0], *(np.flatnonzero(column) for column in columns), own])
-        places = np.concatenate(
-            [[0], *(np.full(np.count_nonzero(column), 1 + k) for k, column in enumerate(columns)), count + own]
+    def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
+        """Return the replies for p and the columns of S, from the second one on; without them z is a plan too."""
+        share, count, width = intended_fraction(p), plans.num_sequences, part.num_sequences + plans.num_sequences - 1
+        own = np.arange(1, count)
+        if columns is None:
+            rows, places, values = [own], [own], [np.full(len(own), share)]
+        else:
+            rows = [np.flatnonzero(column) for column in columns]
+            places = [np.full(len(row), number) for number, row in enumerate(rows, 1)]
+            values = [share * column[row] for column, row in zip(columns, rows, strict=True)]
+        # The empty sequence of both stands for that of y; that of S z is brought by it, or by the columns.
+        first = intended_fraction(1) if columns is None else 1 - share
+        spread = Triplets(
+            (count, width),
+            np.concatenate([[0], *rows, own]),
+            np.concatenate([[0], *places, part.num_sequences - 1 + own]),
+            to_fractions(np.concatenate([[first], *values, np.full(len(own), 1 - share)])),
         )
-        values = np.concatenate(
-            [[1 - share], *(column[column != 0] for column in columns), np.full(len(own), 1 - share)]
-        )
-        shape = (plans.num_sequences, count + plans.num_sequences)
-        spread = Triplets(shape, rows, places, to_fractions(values))
-        inflow = sp.csr_array(plans.inflow)
-        shifted = np.where(inflow.indices > 0, inflow.indices + count, 0)
-        starts = np.concatenate([[0, 1], 1 + inflow.indptr[1:]])
-        entries = np.concatenate([[1.0], inflow.data]), np.concatenate([[0], shifted]), starts
-        width = count + plans.num_sequences
-        treeplex = Treeplex.from_inflow(
-            sp.csr_array(entries, shape=(1 + plans.num_infosets, width)), np.concatenate([[count], plans.num_actions])
-        )
-        return cls(treeplex, sp.csr_array(spread.to_sparse()), plans, count, exact_spread=spread)
+        blocks = [sp.coo_array(one.inflow) for one in (part, plans)]
+        shifted = blocks[1].coords[1]
+        entries = np.concatenate([one.data for one in blocks])
+        columns_of = np.concatenate([blocks[0].coords[1], np.where(shifted > 0, shifted + part.num_sequences - 1, 0)])
+        rows_of = np.concatenate([blocks[0].coords[0], blocks[1].coords[0] + part.num_infosets])
+        inflow = sp.csr_array((entries, (rows_of, columns_of)), shape=(part.num_infosets + plans.num_infosets, width))
+        treeplex = Treeplex.from_inflow(inflow, np.concatenate([part.num_actions, plans.num_actions]))
+        return cls(treeplex, sp.csr_array(spread.to_sparse()), part, plans, exact_spread=spread)
+
+    @classmethod
+    def models(cls, models: Sequence[Strategy], p: Any) -> "PartlyFree":
+        """Return the replies of a player who follows a mixture of models with probability p."""
+        plans = models[0].treeplex
+        choice = Treeplex.from_inflow(np.eye(1, 1 + len(models)), [len(models)])
+        return cls.of(choice, plans, [exact_plan(plans, model.behaviour) for model in models], p)
 
     def preimage(self, plan: Any) -> Any:
-        """Return the uniform mixture of the models together with the plan."""
-        share = 1 / self.num_models if plan.dtype != object else intended_fraction(1) / self.num_models
-        return np.concatenate([plan[:1], np.full(self.num_models, share, dtype=plan.dtype), plan[1:]])
+        """Return the plan beside itself, or beside the uniform mixture of the models."""
+        if self.part is self.plans:
+            return np.concatenate([plan, plan[1:]])
+        exact = plan.dtype == object
+        uniform = exact_plan(self.part, self.part.uniform_behaviour()) if exact else self.part.uniform_plan()
+        return np.concatenate([uniform, plan[1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +130,15 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     (0.138889, 0.055556)
     """
 
-    opponents: Any  # a tuple of Strategy, once they are checked
+    opponents: Opponents  # a tuple of Strategy, once they are checked
     p: Confidence = field(kw_only=True)
 
     name: ClassVar[str] = "robust"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.REPLIES})
+    question: ClassVar[str] = (
+        "Which strategy of player {player} earns most if player {other} follows the worst of several models with "
+        "probability {problem.p}, and otherwise plays as well as it can?"
+    )
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.REPLIES})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,10 +160,15 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         """The player who responds."""
         return 1 - int(self.opponents[0].player)
 
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        return f"against the worst of the models with probability {self.p}, else at worst"
+
     @cached_property
-    def replies(self) -> ModelsAndPlans:
+    def replies(self) -> PartlyFree:
         """The replies that the response is optimised against."""
-        return ModelsAndPlans.of(self.opponents, self.p)
+        return PartlyFree.models(self.opponents, self.p)
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over z and y of xᵀ M (p Σ z_k ŷ_k + (1 − p) y)."""

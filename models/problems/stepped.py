@@ -37,7 +37,7 @@ class SteppedResponse(ResponseProblem):
     """
 
     usual_method: ClassVar[str] = "lp"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.STEPS})
     #: Whether the steps start from an equilibrium.
     needs_equilibrium: ClassVar[bool] = False
 

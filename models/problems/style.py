@@ -19,7 +19,7 @@ from ..declarations import Epsilon, Maximised, Minimised, Player
 from ..distances import check_distance
 from ..saddle import SAFETY, Rows, Saddle
 from .features import Feature
-from .one_player import OnePlayerProblem, checked_number
+from .one_player import EpsilonSafe, checked_number
 from .problem import Certificate, SaddleProblem
 
 #: The name of the soft row that states the distance.
@@ -27,7 +27,7 @@ _NEAREST = "distance"
 
 
 @dataclass(frozen=True, eq=False)
-class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
+class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
     """A strategy in a preferred style, exploitable by at most ε.
 
     The style is a linear functional of the plan, to be maximised or minimised, or a strategy to stay near to: optimise
@@ -89,12 +89,13 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
     player: Player = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "style"
-    always_needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.FLOOR})
+    one_of: ClassVar[tuple[str, ...]] = ("maximise", "minimise", "nearest")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "epsilon", checked_number(self.name, "epsilon", self.epsilon, 0.0))
-        styles = [style for style in ("maximise", "minimise", "nearest") if getattr(self, style) is not None]
+        styles = [style for style in self.one_of if getattr(self, style) is not None]
         if len(styles) != 1:
             received = " and ".join(styles) or "none"
             raise UnsupportedProblemError(
@@ -117,7 +118,8 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
     def _checked_functional(self, name: str, style: Any) -> Functional:
         if not isinstance(style, Functional) and self.player is None:
             raise InvalidStrategyError(
-                f"{self.name}: {name} is {shown(style)}, expected a Functional, or coefficients and player="
+                f"{self.name}: {name} is {shown(style)}, expected a Functional, such as frequency(…) or parse_term(…), "
+                "or coefficients and player="
             )
         functional: Functional = (
             style if isinstance(style, Functional) else Functional(self.player, style, "the coefficients given")
@@ -137,8 +139,17 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
             )
         return functional
 
+    def in_words(self) -> str:
+        """Return what is asked as a sentence."""
+        if self.nearest is not None:
+            what = "is nearest to the one given"
+        else:
+            style: Functional = self.maximise if self.maximises else self.minimise
+            what = f"{'maximises' if self.maximises else 'minimises'} {style.description}"
+        return f"Which strategy of player {self.player} {what}, of those that lose at most {self.epsilon} to anybody?"
+
     @property
-    def needs(self) -> frozenset[Feature]:
+    def needs(self) -> frozenset[str]:
         """A floor, and constraints if a distance is stated by a row."""
         return super().needs | (frozenset() if self.nearest is None else frozenset({Feature.CONSTRAINTS}))
 
@@ -146,6 +157,14 @@ class EpsilonSafeStyle(OnePlayerProblem, SaddleProblem):
     def is_linear(self) -> bool:
         """Whether linear programs can state it."""
         return self.nearest is None or bool(self.nearest.is_linear)
+
+    @property
+    def meaning(self) -> str:
+        """What the objective is."""
+        if self.nearest is not None:
+            return ""
+        style: Functional = self.maximise or self.minimise
+        return f"the {'largest' if self.maximises else 'least'} that there is of {style.description}"
 
     @property
     def maximises(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
@@ -14,6 +15,10 @@ from ...seqform.interchange.files import refusing_unwritable, writing_whole
 
 #: The formats of files by suffix.
 SUFFIXES = (".mps", ".lp")
+#: Blocks of columns whose coefficients are penalties and bounds, which may be as large as a user likes.
+PRICED = frozenset({"excess", "prices"})
+#: The largest coefficient of an objective: solvers take 1e20 for infinite.
+FARTHEST = 1e19
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,20 @@ class LinearProgram:
     maximise: bool = True
     columns: Mapping[str, slice] = field(default_factory=dict)
     rows: Mapping[str, slice] = field(default_factory=dict)
+
+    @property
+    def objective_unit(self) -> float:
+        """The largest coefficient of the objective, apart from those of columns in :data:`PRICED` if there are others.
+
+        Solvers' tolerances are absolute, and a penalty of a million would hide payoffs of one. One that is more than
+        :data:`FARTHEST` times as large hides them in any unit.
+        """
+        costs = np.abs(self.objective)
+        kept = np.ones(len(costs), dtype=bool)
+        for name in PRICED & self.columns.keys():
+            kept[self.columns[name]] = False
+        largest = float(costs.max(initial=0.0)) or 1.0
+        return max(float(costs[kept].max(initial=0.0)) or largest, largest / FARTHEST)
 
     @property
     def shape(self) -> tuple[int, int]:

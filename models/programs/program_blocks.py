@@ -140,7 +140,7 @@ class ProgramBlocks:
         if self.exact:
             exact = Triplets.of(matrix)
             return exact.rows, exact.columns, exact.values
-        floats = sp.coo_array(matrix.to_sparse() if isinstance(matrix, Triplets) else matrix)
+        floats = (matrix.to_sparse() if isinstance(matrix, Triplets) else matrix).tocoo(copy=False)
         return *floats.coords, floats.data
 
 

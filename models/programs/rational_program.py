@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...seqform.rationals import Fractions
+from ...seqform.rationals import Fractions, to_fractions
 from .linear_program import LinearProgram
 from .triplets import Triplets
 
@@ -44,6 +44,21 @@ class RationalProgram:
     maximise: bool = True
     columns: Mapping[str, slice] = field(default_factory=dict)
     rows: Mapping[str, slice] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: LinearProgram) -> "RationalProgram":
+        """Return a program in floats with the fractions that its numbers are meant to be."""
+        return cls(
+            objective=to_fractions(program.objective),
+            matrix=Triplets.of(program.matrix).compressed(),
+            row_lower=to_fractions(program.row_lower),
+            row_upper=to_fractions(program.row_upper),
+            column_lower=to_fractions(program.column_lower),
+            column_upper=to_fractions(program.column_upper),
+            maximise=program.maximise,
+            columns=program.columns,
+            rows=program.rows,
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

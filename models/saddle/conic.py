@@ -114,20 +114,21 @@ class _Seat:
             other = view.game.plan(1 - view.player)
             rows, more, other_cost = _priced_rows(saddle.swapped, other)
             polytope = [view.other.E @ other == view.other.e, other >= 0]
-            guaranteed, others = least_payoff(_payoffs(view, plan), other, [*polytope, *rows, *more], other_cost)
-            objective = objective + saddle.weight * guaranteed
+            payoffs, factors = _payoffs(view, plan)
+            guaranteed, others = least_payoff(payoffs, other, [*polytope, *rows, *more], other_cost / view.unit)
+            others += factors
+            objective = objective + saddle.weight * view.unit * guaranteed
         elif saddle.weight is not None or saddle.floor is not None:
-            unit = 1.0 if saddle.floor is None else view.unit
-            guaranteed, response, prices, others = _linear_response(view, saddle.other_rows, plan, unit)
+            guaranteed, response, prices, others = _linear_response(view, saddle.other_rows, plan)
             if saddle.weight is not None:
-                objective = objective + saddle.weight * unit * guaranteed
+                objective = objective + saddle.weight * view.unit * guaranteed
             if saddle.floor is not None:
                 whole = view.whole
                 if prices is not None or whole is not view:  # against all plans, whatever the rows and the replies
                     none = Rows((), whole.other.num_sequences)
-                    guaranteed, floor_response, _, more = _linear_response(whole, none, plan, unit)
+                    guaranteed, floor_response, _, more = _linear_response(whole, none, plan)
                     others += more
-                safety = guaranteed >= saddle.floor / unit
+                safety = guaranteed >= saddle.floor / view.unit
                 others.append(safety)
         others.append(view.own.E @ plan == view.own.e)
         return cls(saddle, plan, objective, heads, others, lifted, response, prices, safety, floor_response)
@@ -140,7 +141,7 @@ class _Seat:
         found = read_multipliers(rows.constraints, rows.sizes, self.heads)
         multipliers |= found
         subgradients |= read_subgradients(rows.constraints, found, self.lifted, soft=rows.penalty is not None)
-        unit = 1.0 if saddle.floor is None else view.unit
+        unit = view.unit
         if self.prices is not None:
             matrix, values = saddle.other_rows.matrix(exact=False), np.asarray(self.prices.value) * unit
             multipliers |= matrix.multipliers(values)
@@ -148,7 +149,7 @@ class _Seat:
         priced = 0.0 if saddle.weight is None else saddle.weight * unit
         if self.safety is not None:
             floor_price = float(np.asarray(self.safety.dual_value))
-            floor_price = floor_price if floor_price > NEGLIGIBLE else 0.0
+            floor_price = floor_price if floor_price > NEGLIGIBLE * saddle.objective_unit else 0.0
             multipliers[SAFETY] = floor_price / unit
             if self.floor_response is None:
                 priced += floor_price
@@ -172,18 +173,19 @@ def _priced_rows(saddle: Saddle, plan: "cp.Variable") -> "tuple[list[Any], list[
     return *cvxpy_rows(rows.constraints, plan, rows.sizes, excess), cost
 
 
-def _payoffs(view: PlayerView, plan: "cp.Variable") -> "cp.Expression":
-    """Return Mᵀ x."""
-    product = plan
-    for matrix in view.matrices:
-        product = matrix.T @ product
-    return product
+def _payoffs(view: PlayerView, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":
+    """Return Mᵀ x, in units of M, and the rows that define its factors."""
+    import cvxpy as cp
+
+    left, *rest = view.scaled_matrices
+    if view.factored is None:
+        return left.T @ plan, []
+    factors = cp.Variable(left.shape[1], name="factors")
+    return rest[0].T @ factors, [view.factored.links.T @ factors == left.T @ plan]
 
 
-def _linear_response(
-    view: PlayerView, rows: Rows, plan: "cp.Variable", unit: float
-) -> "tuple[Any, Any, Any, list[Any]]":
-    """Return what a plan guarantees against an opponent under linear constraints, in a unit of payoff.
+def _linear_response(view: PlayerView, rows: Rows, plan: "cp.Variable") -> "tuple[Any, Any, Any, list[Any]]":
+    """Return what a plan guarantees against an opponent under linear constraints, in units of M.
 
     Also returns the response constraints, whose duals are the opponent's plan, the variable μ of its constraints (or
     ``None``), and all rows.
@@ -192,14 +194,7 @@ def _linear_response(
 
     values = cp.Variable(view.other.E.shape[0], name="values")
     guaranteed = cp.Constant(view.other.e) @ values
-    others: list[Any] = []
-    if len(view.matrices) == 1:
-        payoffs = (view.matrices[0].T / unit) @ plan
-    else:
-        left, right = view.matrices
-        factors = cp.Variable(left.shape[1], name="factors")
-        payoffs = right.T @ factors
-        others.append(factors == (left.T / unit) @ plan)
+    payoffs, others = _payoffs(view, plan)
     if not rows.constraints:
         response = view.other.E.T @ values <= payoffs
         return guaranteed, response, None, [response, *others]
@@ -212,7 +207,7 @@ def _linear_response(
         others += [left[is_free] == 0.0, left[~is_free] >= 0.0]
     if rows.penalty is not None:
         spent = sp.diags_array(1.0 / matrix.units[matrix.heads]) @ prices[matrix.heads]
-        others.append((spent.sum() if rows.shared else spent) <= float(rows.penalty) / unit)
+        others.append((spent.sum() if rows.shared else spent) <= float(rows.penalty) / view.unit)
     return guaranteed - matrix.limits @ prices, response, prices, others
 
 

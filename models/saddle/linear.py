@@ -19,12 +19,14 @@ from .view import PlayerView
 NEGLIGIBLE = 1e-12
 
 
-def linear_program(saddle: Saddle) -> LinearProgram:
+def linear_program(saddle: Saddle, room: float = 0.0) -> LinearProgram:
     """Return a saddle program in floats as a sparse linear program.
 
     Parameters
     ----------
     saddle : Saddle
+    room : float
+        By how much the floor is lowered, payoff units.
 
     Returns
     -------
@@ -48,10 +50,10 @@ def linear_program(saddle: Saddle) -> LinearProgram:
     where μ is at most the penalty where rows on y are soft, and Lᵀ μ ≥ 0 for those t that are at least 0. The
     multipliers of the rows ``response`` are ω y + κ y_s, with κ that of ``safety``. Solvers' tolerances are absolute
     and E and F hold ones, so M, q and μ are in units of M's mean absolute entry, and each constraint is divided by its
-    largest coefficient; the objective is in payoff units. Where payoffs are factored, M = L R, the columns and rows
-    ``factors`` (z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a floor
-    and also rows on y, or replies, the floor has values, a response and factors of its own, named ``floor values`` and
-    so on.
+    largest coefficient; the objective is in payoff units. Where payoffs are factored, M = L D⁻¹ R, the columns and rows
+    ``factors`` (Dᵀ z − Lᵀ x = 0) link x to the response (Fᵀ q − Rᵀ z ≤ 0), and M is never formed. If a program has a
+    floor and also rows on y, or replies, the floor has values, a response and factors of its own, named ``floor
+    values`` and so on.
     """
     for rows in (saddle.own, saddle.other):
         curved = [] if rows is None else [one.name for one in rows.constraints if not one.is_linear]
@@ -59,7 +61,7 @@ def linear_program(saddle: Saddle) -> LinearProgram:
             raise UnsupportedProblemError(
                 f"constraint {shown(curved[0])} is not linear, so there is no linear program: use the method cvxpy"
             )
-    return _blocks(saddle).program(maximise=saddle.maximises)
+    return _blocks(saddle, room).program(maximise=saddle.maximises)
 
 
 def rational_program(saddle: Saddle) -> RationalProgram:
@@ -94,7 +96,8 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
             multipliers |= matrix.multipliers(solution[name] * factor)
             subgradients |= matrix.subgradients(solution[name] * factor)
     floor_price = view.number(sign * dual[SAFETY][0]) if SAFETY in dual else view.number(0)
-    floor_price = floor_price if floor_price > (0 if exact else NEGLIGIBLE) else 0 * floor_price
+    negligible = 0 if exact else NEGLIGIBLE * saddle.objective_unit
+    floor_price = floor_price if floor_price > negligible else 0 * floor_price
     if saddle.floor is not None:
         multipliers[SAFETY] = floor_price / view.unit
     own = primal["plan"]
@@ -113,7 +116,7 @@ def read_solution(saddle: Saddle, primal: Mapping[str, Any], dual: Mapping[str, 
     return Answer(saddle.seated(own, other), multipliers, subgradients)
 
 
-def _blocks(saddle: Saddle) -> ProgramBlocks:
+def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
     view = saddle.view
     blocks = ProgramBlocks(view.exact)
     tilt = 0 if saddle.tilt is None else saddle.sign * saddle.tilt
@@ -138,7 +141,7 @@ def _blocks(saddle: Saddle) -> ProgramBlocks:
             apart = "floor "
             _add_response(blocks, whole, 0, {}, apart)
         row = sp.coo_array(-whole.other.e[None, :])
-        blocks.add_rows(SAFETY, {f"{apart}values": row}, upper=-saddle.floor / view.unit)
+        blocks.add_rows(SAFETY, {f"{apart}values": row}, upper=(room - saddle.floor) / view.unit)
     return blocks
 
 
@@ -163,7 +166,8 @@ def _add_other_rows(blocks: ProgramBlocks, rows: Rows, view: PlayerView, weight:
     count, scale = len(other.units), view.unit / other.units
     most = np.full(count, np.inf, dtype=other.units.dtype)
     if rows.penalty is not None and not rows.shared:
-        most[other.heads] = rows.penalty / scale[other.heads]
+        with np.errstate(over="ignore"):  # beyond the largest float there is no bound
+            most[other.heads] = rows.penalty / scale[other.heads]
     least = np.where(other.equal, -np.inf, 0.0)
     blocks.add_columns("prices", count, objective=-weight * view.unit * other.limits, lower=least, upper=most)
     if rows.penalty is not None and rows.shared:
@@ -181,13 +185,12 @@ def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: di
 
     ``more`` holds further terms of the rows, by blocks of columns; the names of all blocks begin with the prefix.
     """
-    unit, matrices, other = view.unit, view.matrices, view.other
+    unit, matrices, other = view.unit, view.scaled_matrices, view.other
     objective = weight * unit * (to_fractions(other.e) if view.exact else other.e)
     values, factors = f"{prefix}values", f"{prefix}factors"
-    step = -1 if view.exact else -1.0 / unit
     if len(matrices) == 1:
         blocks.add_columns(values, other.E.shape[0], objective=objective)
-        terms = {"plan": matrices[0].T * step, values: other.E.T}
+        terms = {"plan": -matrices[0].T, values: other.E.T}
         blocks.add_rows(f"{prefix}response", {**terms, **more}, upper=0.0)
         return
     left, right = matrices
@@ -195,4 +198,5 @@ def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: di
     blocks.add_columns(factors, count)
     blocks.add_columns(values, other.E.shape[0], objective=objective)
     blocks.add_rows(f"{prefix}response", {factors: -right.T, values: other.E.T, **more}, upper=0.0)
-    blocks.add_rows(factors, {"plan": left.T * step, factors: sp.eye_array(count)}, lower=0.0, upper=0.0)
+    assert view.factored is not None
+    blocks.add_rows(factors, {"plan": -left.T, factors: view.factored.links.T}, lower=0.0, upper=0.0)

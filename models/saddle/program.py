@@ -1,5 +1,6 @@
 """The canonical program, of which two-player problems are instances; step-by-step responses solve one per step."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ import numpy as np
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.rationals import exact_plan
 from ..constraints.constraint import Constraint
+from ..programs.linear_program import FARTHEST
 from .rows import Rows
 from .view import PlayerView
 
@@ -17,6 +19,10 @@ from .view import PlayerView
 SAFETY = "safety"
 #: Name of the plan z of a view's replies in a dual certificate.
 REPLY = "reply"
+
+
+#: Sums of payoffs at this price are finite.
+_LARGEST_PRICE = 1e-6 * sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +95,14 @@ class Saddle:
     def sign(self) -> int:
         """The factor, 1 or −1, that turns the optimum into the problem's objective."""
         return 1 if self.maximises else -1
+
+    @property
+    def objective_unit(self) -> float:
+        """The largest coefficient of the objective but penalties, as far as these allow that; 1 if there is none."""
+        tilt = 0.0 if self.tilt is None else float(np.abs(self.tilt).max(initial=0))
+        penalty = max(float(rows.penalty or 0) for rows in (self.own_rows, self.other_rows))
+        largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
+        return max(largest, penalty / FARTHEST) if largest else 1.0
 
     @property
     def own_rows(self) -> Rows:
@@ -203,12 +217,17 @@ class Saddle:
         view = self.view
         zero = view.number(0)
         floor_price = zero if self.floor is None else max(zero, multipliers.get(SAFETY, zero))
+        reply = against
+        if floor_price and floor_reply is not None:
+            reply = view.whole.own_gradient(floor_reply)
+        if floor_price and not view.exact:  # where payoffs are denormal, their price is infinite; any proves a bound
+            floor_price = min(floor_price, _LARGEST_PRICE / max(1.0, abs(self.floor), float(np.abs(reply).max())))
         gradient = np.full(view.own.num_sequences, zero) if self.tilt is None else self.tilt
         priced = zero if self.weight is None else self.weight
         if floor_reply is None:
             priced += floor_price
         elif floor_price:
-            gradient = gradient + floor_price * view.whole.own_gradient(floor_reply)
+            gradient = gradient + floor_price * reply
         if priced:
             gradient = gradient + priced * against
         return gradient, -floor_price * self.floor if floor_price else zero

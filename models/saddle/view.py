@@ -1,5 +1,6 @@
 """A two-player zero-sum game from one player's seat, in floats or in exact fractions."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_plan, best_response_value
+from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
@@ -122,18 +124,18 @@ class PlayerView:
         if not self.exact:
             other = other if self.replies is None else self.replies.spread @ other
             return self.game.sequence_form.gradient(self.player, [other, other])
-        for matrix in reversed(self.matrices):
-            other = matrix @ other
-        return other
+        payoffs = self.matrices[-1] @ other
+        return payoffs if self.factored is None else self.matrices[0] @ self.factored.summed(payoffs)
 
     def other_gradient(self, own: Any) -> Any:
         """Return −Mᵀ x: the other player's payoff per unit of each of its sequences."""
         if not self.exact:
             payoffs = self.game.sequence_form.gradient(1 - self.player, [own, own])
             return payoffs if self.replies is None else self.replies.spread.T @ payoffs
-        for matrix in self.matrices:
-            own = matrix.T @ own
-        return -own
+        payoffs = self.matrices[0].T @ own
+        if self.factored is not None:
+            payoffs = self.matrices[-1].T @ self.factored.summed(payoffs, backwards=True)
+        return -payoffs
 
     def payoff(self, own: Any, other: Any) -> Any:
         """Return xᵀ M y."""
@@ -182,43 +184,63 @@ class PlayerView:
         """Return a number as a fraction where exact, else as a float."""
         return intended_fraction(number) if self.exact else float(number)
 
-    @property
+    @cached_property
     def unit(self) -> Any:
         """The mean absolute entry of M, or of its left factor: solvers' tolerances are absolute. 1 where exact."""
         if self.exact:
             return 1
         factored = self.game.sequence_form.factored
-        entries = self.game.sequence_form.A.data if factored is None else factored.balanced[0].data
-        return float(np.abs(entries).mean()) if len(entries) else 1.0
+        entries = np.abs(self.game.sequence_form.A.data if factored is None else factored.balanced.left.data)
+        _, exponent = math.frexp(entries.max(initial=0.0))  # the sum of very large payoffs would overflow
+        return math.ldexp(float(np.ldexp(entries, -exponent).mean()), exponent) if len(entries) else 1.0
+
+    @cached_property
+    def scaled_matrices(self) -> tuple[Any, ...]:
+        """:attr:`matrices`, of which the first is in units of :attr:`unit`."""
+        if self.exact:
+            return self.matrices
+        first, *others = self.matrices
+        mantissa, exponent = math.frexp(self.unit)  # 1 / unit would overflow where payoffs are denormal
+        scaled = first.copy()
+        scaled.data = np.ldexp(first.data, -exponent) * (1.0 / mantissa)
+        return (scaled, *others)
+
+    @cached_property
+    def factored(self) -> FactoredPayoff | None:
+        """M in factors, if the game has it so; ``None`` else."""
+        factored = self.game.sequence_form.factored
+        if factored is None:
+            return None
+        factored = factored if self.exact else factored.balanced
+        return factored if self.player == 0 else factored.transposed
 
     @cached_property
     def matrices(self) -> tuple[Any, ...]:
-        """The matrices whose product is M: M itself, or its two factors."""
-        factors = _exact_payoffs(self.game) if self.exact else _payoffs(self.game)
-        if self.player == 1:
-            factors = (*(matrix.T for matrix in reversed(factors[1:])), -factors[0].T)
+        """M itself, or its left and its right factor, of which quantities may be chained: see :attr:`factored`."""
+        if self.factored is not None:
+            factors: tuple[Any, ...] = self.factored.left, self.factored.right
+            if self.exact:
+                factors = tuple(Triplets.of(one) for one in factors)
+        elif self.exact:
+            factors = (_exact_payoffs(self.game),)
+        else:
+            factors = (self.game.sequence_form.A,)
+        if self.player == 1 and self.factored is None:
+            factors = (-factors[0].T,)
         if self.replies is not None:
             spread: Any = self.replies.exact_spread if self.exact else self.replies.spread
             factors = (*factors[:-1], factors[-1] @ spread)
         return factors
 
 
-def _payoffs(game: Game) -> tuple[Any, ...]:
-    """Return A, or its two factors."""
+def _exact_payoffs(game: Game) -> Triplets:
+    """Return A in fractions."""
     form = game.sequence_form
-    return (form.A,) if form.factored is None else form.factored.balanced
-
-
-def _exact_payoffs(game: Game) -> tuple[Triplets, ...]:
-    """Return A, or its two factors, in fractions."""
-    form = game.sequence_form
-    if form.factored is not None:
-        return Triplets.of(form.factored.left), Triplets.of(form.factored.right)
     if game.rules is None or not _alike(game.exact_sequence_form, form):
-        return (Triplets.of(form.A),)
+        return Triplets.of(form.A)
     entries = game.exact_sequence_form.exact_payoffs(0)
     shape = (form.treeplexes[0].num_sequences, form.treeplexes[1].num_sequences)
-    return (Triplets.from_entries(shape, list(entries), list(entries.values())),)
+    return Triplets.from_entries(shape, list(entries), list(entries.values()))
 
 
 def _alike(one: SequenceForm, other: SequenceForm) -> bool:
@@ -253,6 +275,8 @@ def check_zero_sum(problem: str, game: Game) -> None:
     ------
     UnsupportedProblemError
     """
+    if game.public_form is not None:  # which are zero-sum
+        return
     form = game.sequence_form
     if not form.is_zero_sum:
         constant = form.constant_sum

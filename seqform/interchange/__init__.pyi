@@ -20,3 +20,4 @@ from .openspiel import game_from_openspiel as game_from_openspiel
 from .openspiel_policies import policy_from_strategies as policy_from_strategies
 from .openspiel_policies import profile_from_policy as profile_from_policy
 from .openspiel_policies import strategy_from_policy as strategy_from_policy
+from .page import Page as Page

@@ -1,10 +1,9 @@
 """Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
 
+import contextlib
 import itertools
 import math
-from collections.abc import Hashable, Mapping
-from fractions import Fraction
-from numbers import Integral
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -14,7 +13,8 @@ from ..checks import check_choice, check_type
 from ..errors import InvalidGameError, UnsupportedProblemError, one_line
 from ..rules import CHANCE
 from .files import write_bytes
-from .pictures import picture, quietly, require_matplotlib, write_picture
+from .page import Content, Displayed, figure_of
+from .pictures import blank_figure, number_text, picture, quietly, require_matplotlib, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,25 +46,10 @@ def _written(label: object) -> str:
         return f"a {type(label).__name__}"
 
 
-def number_text(number: Any) -> str:
-    """Return a number in few characters, with a minus sign rather than a hyphen.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from treeplex.seqform.interchange.drawing import number_text
-    >>> number_text(Fraction(-1, 3)), number_text(0.123456)
-    ('−1/3', '0.1235')
-    """
-    exact = isinstance(number, Integral | Fraction)
-    short = exact and abs(number.numerator) < 10**6 and number.denominator < 10**6
-    return (str(number) if short else f"{float(number):.4g}").replace("-", "−")
-
-
-def edge_text(edge: dict[str, Any]) -> str:
-    """Return an edge's action, with its probability below chance."""
-    text = label_text(edge["action"])
-    return f"{text} ({number_text(edge['prob'])})" if "prob" in edge else text
+def edge_text(edge: dict[str, Any], share: float | None = None) -> str:
+    """Return an edge's action, with its probability below chance, or with the one that is given."""
+    text, probability = label_text(edge["action"]), edge.get("prob", share)
+    return text if probability is None else f"{text} ({number_text(probability)})"
 
 
 def infoset_members(tree: "GameTree") -> dict[tuple[int, Hashable], list[Hashable]]:
@@ -161,19 +146,17 @@ _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 
 _MANY_LEAVES = 12
 
 
-class Drawable:
-    """A game that can be drawn; notebooks show it as a picture."""
+class Drawable(Displayed):
+    """A game that can be drawn; notebooks show its picture."""
 
     def tree_to_draw(self, most: float = math.inf) -> "GameTree":
         """Return the tree, or refuse it before it is written out if it has more than so many nodes."""
         raise NotImplementedError
 
-    def _repr_svg_(self) -> str | None:
-        """Return a picture for notebooks; nothing if the tree is too large, or matplotlib is not installed."""
-        try:
-            return picture(draw(self), "svg").decode()
-        except Exception:  # a notebook then shows the repr: a display must not raise
-            return None
+    def _html_blocks(self) -> Iterator[Content]:
+        """Return a picture; nothing if the tree is too large, or matplotlib is not installed."""
+        with contextlib.suppress(Exception):  # a display must not raise
+            yield figure_of(picture(draw(self), "svg", text=True).decode(), wide=True)
 
 
 def refuse_to_draw(name: str, count: str) -> NoReturn:
@@ -184,11 +167,16 @@ def refuse_to_draw(name: str, count: str) -> NoReturn:
     )
 
 
-def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "Figure":
+def draw(
+    tree: Drawable,
+    direction: Literal["down", "right"] | None = None,
+    strategies: Mapping[int, Mapping[Hashable, Mapping[Hashable, float]]] | None = None,
+) -> "Figure":
     """Draw a game tree.
 
     Players' decisions are boxes in their colour with the infoset's label, chance nodes are grey dots, leaves show the
-    payoffs. Edges show actions, below chance with probabilities; dashed arcs join the nodes of an infoset.
+    payoffs. Edges show actions, below chance and players whose strategies are given with probabilities; dashed arcs
+    join the nodes of an infoset.
 
     Parameters
     ----------
@@ -196,6 +184,9 @@ def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "
         Of at most 300 nodes.
     direction : {"down", "right"}, optional
         Where the tree grows to; by default down if it has few leaves, and to the right if it has many.
+    strategies : mapping of int to mapping, optional
+        By player, infoset and action, as :meth:`Profile.to_dict <treeplex.Profile.to_dict>` returns them. Edges are
+        then in their player's colour, and as thick as they are likely; what is never played is dotted.
 
     Returns
     -------
@@ -225,7 +216,7 @@ def draw(tree: Drawable, direction: Literal["down", "right"] | None = None) -> "
     leaves = sum(not tree.graph.adj[node] for node in tree.graph)
     down = leaves <= _MANY_LEAVES if direction is None else direction == "down"
     with quietly():
-        return _Drawing(tree, down).figure()
+        return _Drawing(tree, down, strategies or {}).figure()
 
 
 def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
@@ -237,6 +228,15 @@ def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "
     ------
     GameFileError
         If the suffix is another one, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import write_drawing
+    >>> write_drawing(load_game("matching_pennies"), "pennies.svg", direction="down")
+    >>> Path("pennies.svg").read_text()[:5]
+    '<?xml'
     """
     write_picture(lambda: draw(tree, direction), path)
 
@@ -244,14 +244,17 @@ def write_drawing(tree: Drawable, path: str | Path, direction: Literal["down", "
 class _Drawing:
     """One picture; all lengths are in points, "along" a level or "across" the levels."""
 
-    def __init__(self, tree: "GameTree", down: bool) -> None:
+    def __init__(self, tree: "GameTree", down: bool, strategies: Mapping[int, Any]) -> None:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import TextToPath
 
         self.tree, self.down = tree, down
         self._fonts = {size: FontProperties(size=size) for size in (_NODE_FONT, _EDGE_FONT)}
         self._measure = TextToPath()
-        self.edge_texts = {child: edge_text(edge) for _, child, edge in tree.graph.edges(data=True)}
+        self.shares = self._shares(strategies)
+        self.edge_texts = {
+            child: edge_text(edge, self.shares.get(child)) for _, child, edge in tree.graph.edges(data=True)
+        }
         self.edge_sizes = {node: self._size([text], _EDGE_FONT, 1.5) for node, text in self.edge_texts.items()}
         self.node_texts = {node: self._node_text(node) for node in tree.graph}
         self.node_sizes = {node: self._node_size(node) for node in tree.graph}
@@ -259,6 +262,15 @@ class _Drawing:
         self.arcs = self._lanes()
         self.across = self._levels()
         self.along = self._positions()
+
+    def _shares(self, strategies: Mapping[int, Any]) -> dict[Hashable, float]:
+        """Return how often the edge to each node is taken by players whose strategies are given."""
+        shares = {}
+        for parent, child, edge in self.tree.graph.edges(data=True):
+            attributes = self.tree.graph.nodes[parent]
+            if attributes["player"] in strategies:
+                shares[child] = float(strategies[attributes["player"]][attributes["infoset"]][edge["action"]])
+        return shares
 
     def _node_text(self, node: Hashable) -> list[str]:
         """Return what stands at a node: a label, or a payoff a player."""
@@ -360,8 +372,6 @@ class _Drawing:
 
     def figure(self) -> "Figure":
         """Return the picture."""
-        from matplotlib.figure import Figure
-
         boxes = [(self.place(node), size) for node, size in self.node_sizes.items()]
         boxes += [(self._label_point(*edge), self.edge_sizes[edge[1]]) for edge in self.tree.graph.edges]
         ends = [(x + sign * width / 2, y + sign * height / 2) for (x, y), (width, height) in boxes for sign in (-1, 1)]
@@ -372,7 +382,7 @@ class _Drawing:
         if lacking > 0:
             left, right = left - lacking / 2, right + lacking / 2
         top -= 1.5 * _NODE_FONT
-        figure = Figure(figsize=((right - left) / 72, (bottom - top) / 72))
+        figure = blank_figure(((right - left) / 72, (bottom - top) / 72))
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.set_axis_off()
@@ -395,13 +405,18 @@ class _Drawing:
     def _draw_edges(self, axes: Any) -> None:
         from matplotlib.collections import LineCollection
 
-        lines = []
+        lines, colours, widths, dashes = [], [], [], []
         for parent, child in self.tree.graph.edges:
             lines.append(self._line(parent, child))
+            share = self.shares.get(child)
+            colours.append("#999999" if share is None else colour_of(self.tree.graph.nodes[parent]["player"]))
+            widths.append(0.8 if share is None else 0.7 + 1.8 * share)
+            dashes.append((0, (1, 2)) if share == 0.0 else "solid")
             x, y = self._label_point(parent, child)
             plain = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
             _write(axes, x, y, self.edge_texts[child], "#333333", size=_EDGE_FONT, zorder=3, bbox=plain)
-        axes.add_collection(LineCollection(lines, colors="#999999", linewidths=0.8, zorder=1), autolim=False)
+        edges = LineCollection(lines, colors=colours, linewidths=widths, linestyles=dashes, zorder=1)
+        axes.add_collection(edges, autolim=False)
 
     def _draw_infosets(self, axes: Any) -> None:
         from matplotlib.patches import PathPatch
@@ -519,6 +534,15 @@ def write_dot(tree: Drawable, path: str | Path) -> None:
     ------
     GameFileError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import write_dot
+    >>> write_dot(load_game("matching_pennies"), "pennies.dot")
+    >>> Path("pennies.dot").read_text().splitlines()[0]
+    'digraph game {'
     """
     write_bytes(path, format_dot(tree).encode(errors="replace"))
 

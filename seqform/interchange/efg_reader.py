@@ -13,7 +13,7 @@ import networkx as nx
 from ..budget import Budget
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 from ..game_tree import DiGraph, GameTree
-from ..rules import CHANCE
+from ..rules import CHANCE, MAX_PLAYERS
 from .efg_text import (
     NODE,
     NUMBER,
@@ -282,8 +282,6 @@ def _shown(value: Any) -> str:
     return one_line(" ".join(shown(part, 40) if isinstance(part, str) else str(part) for part in value[:20]), 80)
 
 
-#: The largest number of players that is read.
-MAX_PLAYERS = 1000
 # Bytes of memory for each byte of a file, nodes apart: numbers that differ take the most.
 _EXPANSION = 32
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import NoReturn
 
+from ..checks import exact_float
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 from ..rationals import to_fraction
 from ..rules import Number
@@ -153,7 +154,7 @@ PROBABILITY_TOLERANCE = 1e-5
 
 _MAX_BITS = 2000  # 602 digits
 _TOO_LONG = f"a fraction of more than {MAX_DIGITS} digits"
-_TOO_LARGE = "is larger than every float"
+_TOO_LARGE, _TOO_SMALL = "is larger than every float", "is too small for a float"
 # Numbers of as many digits with an exponent beyond this are too large or too long, whatever their digits are.
 _FARTHEST = 2 * MAX_DIGITS
 
@@ -207,9 +208,11 @@ def add(first: int | Fraction, second: int | Fraction) -> int | Fraction:
 def _checked(value: Fraction) -> int | Fraction:
     """Return a value, as an ``int`` if it is whole, unless it is too large or too long."""
     try:
-        float(value)
+        exact_float(value)
     except OverflowError:
         raise InvalidGameError(_TOO_LARGE) from None
+    except ValueError:
+        raise InvalidGameError(_TOO_SMALL) from None
     if value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > _MAX_BITS:
         raise InvalidGameError(f"is {_TOO_LONG}")
     return value.numerator if value.denominator == 1 else value

@@ -23,7 +23,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import TooSmallError, exact_float, read_float
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 
 #: Integers of more bits, some 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
@@ -161,7 +162,14 @@ def decode_number(data: Any) -> int | float | Fraction | Decimal:
     if isinstance(data, float):
         return _finite(data)
     if isinstance(data, str):
-        return _fraction(data) if _FRACTION.fullmatch(data) else _decimal(data)
+        exact = _fraction(data) if _FRACTION.fullmatch(data) else _decimal(data)
+        try:
+            exact_float(exact)
+        except TooSmallError:
+            raise GameFileError(f"{shown(data)} is too small for a float") from None
+        except OverflowError:
+            raise GameFileError(f"{shown(data)} is too large for a float") from None
+        return exact
     if isinstance(data, dict) and list(data) == ["int"]:
         return decode(data)  # type: ignore[return-value]
     raise GameFileError(f'{shown(data)} is not a number: expected one such as 1, 0.5 or "1/3"')
@@ -205,7 +213,7 @@ def _plain_number(text: str, whole: str) -> int | float | Fraction | Decimal:
             return decode_number(text.strip("'\""))
         if re.fullmatch(r"[+-]?[0-9]+", text):
             return int(text)
-        number = float(text)
+        number = read_float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
@@ -224,19 +232,21 @@ def from_json(text: str | bytes) -> Any:
     Raises
     ------
     GameFileError
-        If it is not JSON, holds NaN, Infinity or the same key twice, is nested too deeply, or its integers are too
-        long; with line and column where they are known.
+        If it is not JSON, holds NaN, Infinity or the same key twice, is nested too deeply, its integers are too long or
+        its floats too small; with line and column where they are known.
     """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+        return json.loads(text, parse_float=read_float, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         raise GameFileError(f"not JSON: {one_line(error.msg)}", error.lineno, error.colno) from None
     except UnicodeDecodeError as error:
         raise GameFileError(f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
     except GameFileError:
         raise
+    except TooSmallError:
+        raise GameFileError("a number is too small for a float") from None
     except ValueError:  # Python's limit on the digits of an integer
         raise GameFileError('an integer has too many digits: write it in hexadecimal, {"int": "0x…"}') from None
     except RecursionError:
@@ -319,3 +329,18 @@ def _decimal(text: str) -> Decimal:
 def _check_length(text: str) -> None:
     if len(text) > MAX_EXPONENT:
         raise GameFileError(f"{shown(text)} has {len(text):,} characters, expected at most {MAX_EXPONENT:,}")
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value made of plain JSON types: fractions as text, whole ones as integers; ``None`` for not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

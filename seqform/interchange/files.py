@@ -1,13 +1,16 @@
 """Files read within bounds, written whole or not at all, and named in every error; ``.npz`` archives among them."""
 
+import codecs
 import contextlib
 import os
+import re
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,9 @@ import numpy.typing as npt
 from ..budget import ENVIRONMENT_VARIABLE, Budget, in_words
 from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line
 from .encoding import from_json, to_json
+
+if sys.platform != "win32":
+    import fcntl
 
 #: The largest game file that is read, in bytes. A node takes some 100 of them, and about a kilobyte of memory.
 MAX_BYTES = 2**28
@@ -112,8 +118,47 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
     if budget.left(needed) < 0:
         raise GameTooLargeError(
             f"reading it may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more memory "
-            f"by {ENVIRONMENT_VARIABLE}"
+            f"by {ENVIRONMENT_VARIABLE} or --memory"
         )
+
+
+#: How files of the library begin, what they hold, and what reads that.
+_BEGINNINGS = (
+    (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
+    (rb'\{"directed"', "a game", "treeplex info"),
+    (rb'\{"treeplex_log"|\{"seat"', "a log of play", "treeplex fit"),
+    (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),
+    (rb"PK\x03\x04", "an archive (.npz)", "if it is of strategies, treeplex show"),
+)
+
+
+def other_kind(path: str | os.PathLike[str], expected: str) -> str:
+    """Return what a file begins like, and what reads that, if it is not what is expected; otherwise nothing.
+
+    Parameters
+    ----------
+    path : path-like
+    expected : str
+        ``a game``, ``a log of play`` or ``strategies``.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import write_efg
+    >>> from treeplex.seqform.interchange.files import other_kind
+    >>> write_efg(load_game("kuhn"), "kuhn.efg")
+    >>> other_kind("kuhn.efg", "strategies")
+    ' (it looks like a game: treeplex info reads it)'
+    """
+    begins = b""
+    with contextlib.suppress(OSError, ValueError):
+        regular_size(path)
+        with Path(path).open("rb") as file:
+            begins = file.read(200).removeprefix(codecs.BOM_UTF8).lstrip()
+    for pattern, kind, reader in _BEGINNINGS:
+        if kind != expected and re.match(pattern, begins) and ("npz" not in kind or expected == "a log of play"):
+            return f" (it looks like {kind}: {reader} reads it)"
+    return ""
 
 
 def _check_size(size: int, limit: int) -> None:
@@ -121,11 +166,24 @@ def _check_size(size: int, limit: int) -> None:
         raise GameFileError(f"it has {size:,} bytes or more, expected at most {limit:,}")
 
 
-@contextlib.contextmanager
-def writing_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a file under a passing name beside it, and put it in its place once it is whole.
+#: What the passing name of a file that is being written looks like; see :func:`writing_whole`.
+_PASSING = re.compile(r"\..*\.treeplex-[0-9a-f]{8}(\..*)?", re.DOTALL)
 
-    Whatever goes wrong, the old content stays. What is not a regular file (a device, a pipe) is written to directly.
+
+@contextlib.contextmanager
+def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Write a file under a passing name beside it, and put it in its place once all of it is on the disk.
+
+    Every file that the library writes goes through here. Whatever goes wrong, a full disk or a kill, the old content
+    stays; the passing file of a process that was killed is removed when the next file is written to that folder. A file
+    that may not be written is not replaced either. What is not a regular file (a device, a pipe) is written to
+    directly.
+
+    Parameters
+    ----------
+    path : path-like
+    previous : path-like, optional
+        Where the old file goes.
 
     Yields
     ------
@@ -143,24 +201,111 @@ def writing_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> with writing_whole("numbers.txt") as passing:
     ...     _ = passing.write_text("1 2 3")
     """
-    target = Path(os.path.realpath(path))  # a symbolic link stays one
-    if target.is_dir():
-        raise IsADirectoryError(21, "Is a directory", str(target))
-    if target.exists() and not target.is_file():
+    target, mode = _target(path)
+    if mode is not None and not stat.S_ISREG(mode):
         yield target
         return
-    passing = target.with_name(f".{target.stem[:100]}.{os.getpid()}.{os.urandom(4).hex()}{target.suffix[:100]}")
+    _remove_leftovers(target.parent)
+    passing, file = _passing_file(target)
+    with file:
+        try:
+            yield passing
+            os.fsync(file.fileno())
+            if mode is not None:
+                passing.chmod(stat.S_IMODE(mode))
+            if sys.platform == "win32":  # where an open file cannot be moved
+                file.close()
+            if previous is not None and mode is not None:
+                target.replace(previous)
+            passing.replace(target)
+            _sync_folder(target.parent)
+        except BaseException:
+            file.close()
+            with contextlib.suppress(OSError):
+                passing.unlink()
+            raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that :func:`writing_whole` cannot write; what is there stays as it is.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    target, mode = _target(path)
+    if mode is None or stat.S_ISREG(mode):
+        _remove_leftovers(target.parent)
+        passing, file = _passing_file(target)
+        file.close()
+        passing.unlink()
+
+
+def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
+    """Return the file that a path leads to, symbolic links followed, and its mode, ``None`` if there is none yet.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it is a directory, or may not be written.
+    """
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
-        # With the permissions that open() gives, those of the umask.
-        os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        yield passing
-        if target.exists():
-            passing.chmod(stat.S_IMODE(target.stat().st_mode))
-        passing.replace(target)
-    except BaseException:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return target, None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, "Is a directory", str(target))
+    if not os.access(target, os.W_OK):
+        raise PermissionError(13, "Permission denied", str(target))
+    return target, mode
+
+
+def _passing_file(target: Path) -> tuple[Path, BinaryIO]:
+    """Make an empty file beside a target, and lock it, by which others see that somebody writes it."""
+    stem, suffix = (os.fsencode(part)[:80].decode(errors="ignore") for part in (target.stem, target.suffix))
+    while True:
+        passing = target.with_name(f".{stem}.treeplex-{os.urandom(4).hex()}{suffix}")
+        file = passing.open("xb")
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # not every file system has locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:  # otherwise it was taken for a leftover before it was locked
+            return passing, file
+        file.close()
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the passing files in a folder that nobody writes any more."""
+    with contextlib.suppress(OSError):
+        with os.scandir(folder) as entries:
+            left = [Path(entry.path) for entry in entries if _PASSING.fullmatch(entry.name)]
+        for passing in left:
+            with contextlib.suppress(OSError):
+                _remove_leftover(passing)
+
+
+def _remove_leftover(passing: Path) -> None:
+    if sys.platform == "win32":  # which does not remove what somebody has open
+        passing.unlink()
+        return
+    file = os.open(passing, os.O_WRONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        passing.unlink()
+    finally:
+        os.close(file)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a folder's new entries on the disk, where that can be asked for."""
+    if sys.platform != "win32":
         with contextlib.suppress(OSError):
-            passing.unlink()
-        raise
+            opened = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -213,7 +358,7 @@ def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def refusing_damaged(path: object, what: str, refusal: type[ValueError]) -> Iterator[None]:
+def refusing_damaged(path: object, what: str, refusal: type[ValueError], expected: str = "") -> Iterator[None]:
     """Turn the failure to read an archive into one line.
 
     Parameters
@@ -223,6 +368,8 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError]) -> Iter
         What is wrong with a file that cannot be read, such as ``is not a strategy file, or a damaged one``.
     refusal : type of exception
         Those of this type pass.
+    expected : str
+        What the file should hold, as :func:`other_kind` takes it.
 
     Raises
     ------
@@ -239,7 +386,8 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError]) -> Iter
     except refusal:
         raise
     except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
-        raise refusal(f"{named} {what}: {one_line(str(error))}") from None
+        hint = other_kind(str(path), expected) if expected else ""
+        raise refusal(f"{named} {what}: {one_line(str(error))}{hint}") from None
 
 
 def reason_of(error: Exception) -> str:
@@ -258,7 +406,14 @@ _KINDS = "biufUS"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def write_archive(path: str | Path, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_archive(
+    path: str | Path,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    packed: bool = True,
+    previous: str | Path | None = None,
+) -> None:
     """Write arrays and metadata as one ``.npz`` file, whole or not at all.
 
     Parameters
@@ -268,6 +423,10 @@ def write_archive(path: str | Path, metadata: Mapping[str, Any], arrays: Mapping
         What JSON takes; it becomes the text ``metadata``.
     arrays : mapping of str to ndarray
         Of numbers or text.
+    packed : bool
+        Whether it is compressed, which takes most of the time.
+    previous : path-like, optional
+        Where the old file goes.
 
     Raises
     ------
@@ -276,10 +435,10 @@ def write_archive(path: str | Path, metadata: Mapping[str, Any], arrays: Mapping
     """
     contents: dict[str, Any] = {"metadata": np.array(to_json(metadata)), **arrays}
     unpacked = sum(array.nbytes for array in contents.values())
-    with writing_whole(path) as passing:
+    with writing_whole(path, previous) as passing:
         with passing.open("wb") as file:
-            np.savez_compressed(file, **contents)
-        if passing.is_file() and unpacked > max(ALWAYS_READ, (MAX_RATIO - 1) * passing.stat().st_size):
+            (np.savez_compressed if packed else np.savez)(file, **contents)
+        if packed and passing.is_file() and unpacked > max(ALWAYS_READ, (MAX_RATIO - 1) * passing.stat().st_size):
             with passing.open("wb") as file:  # packed so well that a reader would take it for a trap
                 np.savez(file, **contents)
 
@@ -350,4 +509,6 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
     if not count or not dtype.itemsize:
         return np.empty(shape, dtype)
     array = np.frombuffer(content, dtype, count, first)
+    if dtype.kind == "U" and array.view(f"{dtype.byteorder}u4").max() > sys.maxunicode:  # numpy would make a text of it
+        raise ValueError(f"{name} holds a number that is not a character")
     return array.reshape(shape, order="F" if fortran_order else "C")

@@ -27,11 +27,12 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from ..checks import read_float
 from ..errors import GameFileError, one_line, shown
 from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
 from .encoding import decode, encode, from_json, to_json
-from .files import naming, read_bytes, write_bytes
+from .files import check_memory, naming, read_bytes, write_bytes
 from .node_link import (
     EDGE_ATTRIBUTES,
     EXPANSION,
@@ -81,7 +82,15 @@ def write_graphml(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_graphml(tree: GameTree | Game) -> str:
-    """Return a game tree as GraphML, a line per node and a line per edge; errors as :func:`write_graphml`."""
+    """Return a game tree as GraphML, a line per node and a line per edge; errors as :func:`write_graphml`.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import format_graphml
+    >>> format_graphml(load_game("matching_pennies").tree).count("<node ")
+    7
+    """
     tree = tree_of(tree)
     keys: dict[tuple[str, str, str], str] = {}
     nodes = [
@@ -163,13 +172,29 @@ def read_graphml(path: str | Path) -> GameTree:
         If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
         If the graph is not a game; see :class:`~treeplex.seqform.game_tree.GameTree`.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import read_graphml, write_graphml
+    >>> write_graphml(load_game("kuhn").tree, "kuhn.graphml")
+    >>> read_graphml("kuhn.graphml")
+    GameTree(num_players=2, num_nodes=58)
     """
     with naming(path):
         return parse_graphml(read_bytes(path, EXPANSION))
 
 
 def parse_graphml(text: str | bytes) -> GameTree:
-    """Read a game tree from the text of GraphML; errors as :func:`read_graphml`, without the file's name."""
+    """Read a game tree from the text of GraphML; errors as :func:`read_graphml`, without the file's name.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import format_graphml, parse_graphml
+    >>> parse_graphml(format_graphml(load_game("kuhn").tree))
+    GameTree(num_players=2, num_nodes=58)
+    """
     return GameTree(ElementReader().read(text))
 
 
@@ -205,7 +230,7 @@ class ElementReader:
         self.parser.StartDoctypeDeclHandler = self._located(self._refuse_doctype)
         #: By identifier: "node", "edge" or "all", name and type of the attribute.
         self.keys: dict[str, tuple[str, str, str]] = {}
-        self.defaults: dict[str, Any] = {}
+        self.defaults: dict[str, str] = {}
         self.about: dict[str, Any] = {}
         #: Nodes and edges, by their tags: their ids, attributes and lines.
         self.found: dict[str, list[tuple[list[Hashable], dict[str, Any], int]]] = {"node": [], "edge": []}
@@ -236,10 +261,12 @@ class ElementReader:
         if not self.graphs:
             raise GameFileError("not GraphML: the element <graph> is missing")
         builder = GraphBuilder(self.about)
+        for tag in self.found:
+            self._add_defaults(tag)
         for (node,), attributes, line in self.found["node"]:
-            builder.add_node(node, self._with_defaults("node", attributes), "<node>", line)
+            builder.add_node(node, attributes, "<node>", line)
         for (source, target), attributes, line in self.found["edge"]:
-            builder.add_edge(source, target, self._with_defaults("edge", attributes), "<edge>", line)
+            builder.add_edge(source, target, attributes, "<edge>", line)
         return builder.graph
 
     def _located(self, handler: Callable[..., None]) -> Callable[..., None]:
@@ -343,13 +370,22 @@ class ElementReader:
         elif owner == "node" and name in NODE_TEXTS:
             values |= texts({name: _untyped(kind, text)}, NODE_TEXTS)
 
-    def _with_defaults(self, owner: str, values: dict[str, Any]) -> dict[str, Any]:
+    def _add_defaults(self, owner: str) -> None:
+        """Give nodes or edges the defaults of the attributes that they do not have."""
         readers = _READERS[owner]
+        first: dict[str, tuple[str, str]] = {}  # the first of several keys of one name counts
         for key, text in self.defaults.items():
             domain, name, kind = self.keys[key]
-            if domain in (owner, "all") and name in readers and name not in values:
-                values[name] = _read_value(name, kind, text, readers)
-        return values
+            if domain in (owner, "all") and name in readers:
+                first.setdefault(name, (kind, text))
+        expanded = 0
+        for name, (kind, text) in first.items():
+            lacking = [values for _, values, _ in self.found[owner] if name not in values]
+            expanded += len(text) * len(lacking)
+            check_memory(expanded * EXPANSION)  # a default of a megabyte for a million nodes is a trap
+            value = _read_value(name, kind, text, readers) if lacking else None
+            for values in lacking:
+                values[name] = value
 
 
 _TYPES = ("boolean", "int", "long", "float", "double", "string")
@@ -380,6 +416,6 @@ def _untyped(kind: str, text: str) -> Any:
     try:
         if kind == "boolean":
             return {"true": True, "false": False, "1": True, "0": False}[plain.lower()]
-        return int(plain) if kind in ("int", "long") else float(plain)
+        return int(plain) if kind in ("int", "long") else read_float(plain)
     except (KeyError, ValueError):
         raise GameFileError(f"{shown(text)} is not a valid {kind}") from None

@@ -34,7 +34,8 @@ from .encoding import decode, encode
 from .files import check_memory, naming, read_archive, refusing_unreadable, refusing_unwritable, write_archive
 
 _FORMAT, _VERSION = "treeplex matrices", 1
-# Bytes of memory for each entry of the arrays: a dense matrix of single bytes becomes a sparse one of 8-byte numbers.
+# Bytes of memory for each entry of the arrays, and each row of empty ones: a dense matrix of single bytes becomes a
+# sparse one of 8-byte numbers.
 _ENTRY = 64
 
 
@@ -73,6 +74,8 @@ def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
     arrays: dict[str, npt.NDArray[Any]] = {"e": form.e, "f": form.f, **_parts("E", form.E), **_parts("F", form.F)}
     if form.factored is not None:
         arrays |= _parts("left", form.factored.left) | _parts("right", form.factored.right)
+        if form.factored.chained is not None:
+            arrays |= {"chained": form.factored.chained, "scale": np.array(form.factored.scale)}
     else:
         arrays |= _parts("A", form.A)
         if (form.A + form.payoff_matrix(1)).nnz:
@@ -120,6 +123,14 @@ def read_matrices(path: str | Path) -> SequenceForm:
     InvalidGameError
         If the matrices do not make a game; see :meth:`SequenceForm.from_matrices
         <treeplex.seqform.sequence_form.SequenceForm.from_matrices>`.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import read_matrices, write_matrices
+    >>> write_matrices(load_game("kuhn"), "kuhn.npz")
+    >>> read_matrices("kuhn.npz")
+    SequenceForm(sequences=[13, 13], infosets=[6, 6])
     """
     with refusing_unreadable(path):
         try:
@@ -128,7 +139,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
             raise
         except Exception as error:  # a damaged archive makes zipfile, zlib and numpy raise almost anything
             raise GameFileError(f"not an .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
-        check_memory(_ENTRY * sum(array.size for array in arrays.values()))
+        check_memory(_ENTRY * sum(max(array.size, *array.shape, 0) for array in arrays.values()))
     with naming(path):
         return _Reader(metadata, arrays).form()
 
@@ -157,7 +168,10 @@ class _Reader:
         else:
             raise GameFileError(f"its labels are {shown(labels)}, expected one object per player")
         if self.has("left"):
-            return SequenceForm(treeplexes, factored=FactoredPayoff(self.matrix("left"), self.matrix("right")))
+            chained = self.array("chained") if self.has("chained") else None
+            scale = None if chained is None else float(self.array("scale"))
+            factored = FactoredPayoff(self.matrix("left"), self.matrix("right"), chained, scale)
+            return SequenceForm(treeplexes, factored=factored)
         first = self.matrix("A")
         return SequenceForm(treeplexes, payoff_matrices=(first, self.matrix("B") if self.has("B") else -first))
 

@@ -30,6 +30,7 @@ import networkx as nx
 from ..errors import GameFileError, shown
 from ..game import Game, tree_of
 from ..game_tree import DiGraph, GameTree
+from ..polytope import is_same_label
 from .encoding import MAX_ALIKE, decode, decode_number, decode_payoffs, encode, encode_number, from_json, to_json
 from .files import naming, read_bytes, write_bytes
 
@@ -84,7 +85,15 @@ def write_json(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_json(tree: GameTree | Game) -> str:
-    """Return a game tree as node-link JSON, a line per node and a line per edge; errors as :func:`write_json`."""
+    """Return a game tree as node-link JSON, a line per node and a line per edge; errors as :func:`write_json`.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import format_json
+    >>> format_json(load_game("matching_pennies").tree)[:34]
+    '{"directed": true, "multigraph": f'
+    """
     tree = tree_of(tree)
     about = to_json({"format": _FORMAT, "version": _VERSION} | description(tree.graph.graph))
     nodes = ",\n".join(to_json({"id": encode(node)} | encoded) for node, encoded in encoded_nodes(tree))
@@ -149,13 +158,29 @@ def read_json(path: str | Path) -> GameTree:
         If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
         If the graph is not a game; see :class:`~treeplex.seqform.game_tree.GameTree`.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import read_json, write_json
+    >>> write_json(load_game("kuhn").tree, "kuhn.json")
+    >>> read_json("kuhn.json")
+    GameTree(num_players=2, num_nodes=58)
     """
     with naming(path):
         return parse_json(read_bytes(path, EXPANSION))
 
 
 def parse_json(text: str | bytes) -> GameTree:
-    """Read a game tree from the text of node-link JSON; errors as :func:`read_json`, without the file's name."""
+    """Read a game tree from the text of node-link JSON; errors as :func:`read_json`, without the file's name.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.interchange import format_json, parse_json
+    >>> parse_json(format_json(load_game("kuhn").tree))
+    GameTree(num_players=2, num_nodes=58)
+    """
     data = from_json(text)
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
         raise GameFileError("not a node-link graph: expected an object with arrays 'nodes' and 'edges'")
@@ -194,6 +219,7 @@ class GraphBuilder:
 
     def __init__(self, about: Any) -> None:
         self.graph: DiGraph = nx.DiGraph(**description(about))
+        self._nodes: dict[Hashable, Hashable] = {}
         self._first: dict[int, Hashable] = {}  # by hash, the first label that has it
         self._alike: dict[int, list[Hashable]] = {}  # and the others
 
@@ -205,6 +231,7 @@ class GraphBuilder:
             self._check_hash(label, where, line)
         if node in self.graph:
             raise GameFileError(f"{where}: there are two nodes {shown(node)}", line)
+        self._nodes[node] = node
         self.graph.add_node(node, **attributes)
 
     def add_edge(
@@ -213,7 +240,8 @@ class GraphBuilder:
         """Add an edge that a file has, or refuse one that is there already or has no nodes to join."""
         self._check_hash(attributes.get("action"), where, line)
         for node in (source, target):
-            if node not in self.graph:
+            known = self._nodes.get(node)
+            if known is None or (known is not node and not is_same_label(node, known)):
                 raise GameFileError(f"{where}: there is no node {shown(node)}", line)
         if self.graph.has_edge(source, target):
             raise GameFileError(f"{where}: there are two edges from {shown(source)} to {shown(target)}", line)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from ..errors import InvalidGameError, MissingExtraError, UnknownGameError, nearest, one_line, shown
+from ..errors import InvalidGameError, UnknownGameError, nearest, needing, one_line, shown
 from ..game import Game
 from ..grammar import Grammar
 from ..rules import CHANCE, TERMINAL, Number
@@ -328,10 +328,8 @@ def import_pyspiel() -> Any:
     MissingExtraError
         If OpenSpiel is not installed.
     """
-    try:
+    with needing("OpenSpiel is not installed", "openspiel"):
         import pyspiel
-    except ImportError:
-        raise MissingExtraError('OpenSpiel is not installed: pip install "treeplex[openspiel]"') from None
     return pyspiel
 
 

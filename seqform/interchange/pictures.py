@@ -3,16 +3,20 @@
 Matplotlib is imported when something is drawn.
 """
 
+import functools
 import io
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GameFileError, MissingExtraError, one_line, shown
+from ..errors import GameFileError, needing, one_line, shown
 from .files import refusing_unwritable, writing_whole
 
 if TYPE_CHECKING:
@@ -45,10 +49,8 @@ def require_matplotlib() -> None:
     ------
     MissingExtraError
     """
-    try:
+    with needing("a picture needs matplotlib", "plot"):
         import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("a picture needs matplotlib: pip install 'treeplex[plot]'") from None
 
 
 @contextmanager
@@ -59,19 +61,22 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def picture(figure: "Figure", kind: str) -> bytes:
-    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date."""
+def picture(figure: "Figure", kind: str, *, text: bool = False) -> bytes:
+    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date.
+
+    Letters of an SVG file are drawn, so that they look alike everywhere; with `text` they are text.
+    """
     import matplotlib as mpl
 
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
     stream = io.BytesIO()
     # Identifiers in an SVG file are random without a salt.
-    with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex"}):
+    with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex", "svg.fonttype": "none" if text else "path"}):
         figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
     return stream.getvalue()
 
 
-def write_picture(make: Callable[[], "Figure"], path: str | Path) -> None:
+def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> None:
     """Write a figure to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
 
     Parameters
@@ -106,8 +111,14 @@ class Drawn:
             If matplotlib is not installed.
         """
 
-    def plot(self, path: str | Path) -> None:
+    def plot(self, path: str | PathLike[str], *args: Any, **how: Any) -> None:
         """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
+
+        Parameters
+        ----------
+        path : path-like
+        *args, **how
+            What :meth:`figure` takes.
 
         Raises
         ------
@@ -116,7 +127,40 @@ class Drawn:
         GameFileError
             If the suffix is another one, or the file cannot be written.
         """
-        write_picture(self.figure, path)
+        make: Callable[..., Figure] = self.figure
+        write_picture(lambda: make(*args, **how), path)
+
+
+@functools.cache
+def _shown_figure() -> "type[Figure]":
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that notebooks show without pyplot."""
+
+        def _repr_svg_(self) -> str:
+            return picture(self, "svg").decode()
+
+    return ShownFigure
+
+
+def blank_figure(size: tuple[float, float], **how: Any) -> "Figure":
+    """Return a figure that belongs to no window, and that notebooks show.
+
+    Parameters
+    ----------
+    size : tuple of float
+        Width and height in inches.
+    **how
+        As ``matplotlib.figure.Figure`` takes it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    require_matplotlib()
+    return _shown_figure()(figsize=size, **how)
 
 
 def dot_size(count: int) -> float:
@@ -146,10 +190,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "t
     MissingExtraError
         If matplotlib is not installed.
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = blank_figure(size, layout="constrained")
     axes = figure.subplots(rows, columns, **how)
     for one in figure.axes:
         one.spines[["top", "right"]].set_visible(False)
@@ -197,6 +238,90 @@ class Look:
         axes.axvline(place, color=self.hexadecimal, linestyle=self.line, **{"linewidth": 1.0} | how)
 
 
+#: The colours of actions, in their order, and those of text on them.
+_ACTIONS = ("blue", "orange", "green", "pink", "sky", "red", "purple", "grey")
+_ON = dict.fromkeys(("orange", "pink", "sky", "grey"), "black")
+
+
+def draw_shares(
+    axes: Any,
+    rows: Sequence[tuple[str, Sequence[Mapping[str, float]]]],
+    actions: Sequence[str],
+    notes: Sequence[str] = (),
+    title: str = "",
+) -> None:
+    """Draw distributions as bars that are divided, from the top down.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    rows : sequence of (name, distributions)
+        Each distribution is a mapping of actions to shares. The first one of a row is drawn thick, and those to compare
+        it with are drawn thin below it.
+    actions : sequence of str
+        All that there are, in the order of their colours.
+    notes : sequence of str, optional
+        The heading of a column to the right, and what stands in it, row by row.
+    title : str
+    """
+    from matplotlib.patches import Patch
+
+    colours = {action: _ACTIONS[place % len(_ACTIONS)] for place, action in enumerate(actions)}
+    few = len(actions) <= len(_ACTIONS)
+    for place, (_, bars) in enumerate(rows):
+        thick = 0.8 / (1 + 0.5 * (len(bars) - 1))
+        top = place - 0.4
+        for number, bar in enumerate(bars):
+            height, left = thick if number == 0 else thick / 2, 0.0
+            for action, part in bar.items():
+                look: dict[str, Any] = {
+                    "color": COLOURS[colours[action]],
+                    "alpha": 1.0 if number == 0 else 0.55,
+                    "linewidth": 0,
+                }
+                axes.barh(top + height / 2, part, height, left, **look)
+                if number == 0 and part >= 0.1:
+                    text = f"{part:.2f}" if few else cut(action, int(30 * part))
+                    look = {"color": _ON.get(colours[action], "white"), "fontsize": 7, "ha": "center", "va": "center"}
+                    axes.text(left + part / 2, top + height / 2, text, parse_math=False, **look)
+                left += part
+            top += height
+    axes.set_yticks(range(len(rows)), [cut(name, 28) for name, _ in rows], fontsize=8, parse_math=False)
+    axes.set(xlim=(0.0, 1.0), ylim=(len(rows) - 0.4, -0.6), xlabel="probability")
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    for place, note in enumerate(notes, -1):
+        beside = axes.get_yaxis_transform()
+        axes.text(1.02, place, note, transform=beside, fontsize=7, va="center", color=COLOURS["slate"])
+    axes.set_title(title, loc="left", fontsize=9, pad=14 if few else 6, parse_math=False)
+    if few:
+        handles = [Patch(color=COLOURS[colours[action]]) for action in actions]
+        how: dict[str, Any] = {"ncols": len(actions), "fontsize": 8, "frameon": False, "handlelength": 0.8}
+        how |= {"columnspacing": 1.2, "loc": "lower left", "bbox_to_anchor": (-0.02, 0.995), "borderaxespad": 0.0}
+        _names(axes.legend(handles, [""] * len(actions), **how), [cut(action, 16) for action in actions])
+
+
+def name_bars(figure: "Figure", first: str, other: str) -> None:
+    """Say below a figure of :func:`draw_shares` whose the thick bars are, and whose the thin ones."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=COLOURS["slate"], alpha=alpha, linewidth=0) for alpha in (1.0, 0.55)]
+    how: dict[str, Any] = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+    _names(figure.legend(handles, ["", ""], **how), [f"thick: {cut(first, 40)}", f"thin and pale: {cut(other, 40)}"])
+
+
+def _names(legend: Any, names: Sequence[str]) -> None:
+    """Name what a legend shows, by text of any kind: an underscore in front would leave it out, and dollars be read."""
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text in one line of so many characters at most."""
+    line = one_line(text)
+    return line if len(line) <= most else line[: max(most - 1, 0)] + "…"
+
+
 def log_scale_of_few(axes: Any) -> None:
     """Make a vertical axis logarithmic, with labels at 1, 2 and 5 of each decade where these are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -219,3 +344,18 @@ def legend_below(figure: "Figure", columns: int, *panes: Any, **how: Any) -> Non
     handles = [handle for axes in panes or figure.axes[:1] for handle in axes.get_legend_handles_labels()[0]]
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, **how)
+
+
+def number_text(number: Any) -> str:
+    """Return a number in few characters, with a minus sign rather than a hyphen.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.seqform.interchange.pictures import number_text
+    >>> number_text(Fraction(-1, 3)), number_text(0.123456)
+    ('−1/3', '0.1235')
+    """
+    exact = isinstance(number, Integral | Fraction)
+    short = exact and abs(number.numerator) < 10**6 and number.denominator < 10**6
+    return (str(number) if short else f"{float(number):.4g}").replace("-", "−")

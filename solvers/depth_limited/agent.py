@@ -17,7 +17,7 @@ from ...seqform.budget import Budget
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.game import Game
-from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
 from ..outcome import Options
@@ -405,7 +405,7 @@ def encounter(game: Game, seats: Sequence[Agent | Strategy], games: int, seed: i
     paid = np.zeros((games, game.num_players))
     begins = game.rules.initial_state()
     # The deal at the root is the largest chance event, and the same in every game.
-    dealt = _outcomes(game.rules.chance_outcomes(begins)) if game.rules.player(begins) == CHANCE else None
+    dealt = _outcomes(outcomes_of(game.rules)(begins)) if game.rules.player(begins) == CHANCE else None
     for row in paid:
         for seat in seats:
             if isinstance(seat, Agent):
@@ -427,7 +427,7 @@ def _play(
         elif dealt is not None:
             (actions, cumulated), dealt = dealt, None
         else:
-            actions, cumulated = _outcomes(rules.chance_outcomes(state))
+            actions, cumulated = _outcomes(outcomes_of(rules)(state))
         place = int(np.searchsorted(cumulated, rng.random(), side="right"))
         state = rules.child(state, actions[place])
 

@@ -18,9 +18,9 @@ from ...seqform.checks import check_whole
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
-    MissingExtraError,
     SolverError,
     UnknownMethodError,
+    needing,
     one_line,
     shown,
 )
@@ -327,6 +327,16 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
         If the file cannot be read, or does not hold a value function.
     InvalidGameError
         If it is for another game.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import LinearValue
+    >>> from treeplex.solvers.depth_limited.learned_values import load_value
+    >>> game = load_game("kuhn")
+    >>> LinearValue.train(game, 1, player=0, examples=20, iterations=20).save("value.npz")
+    >>> load_value("value.npz", game).name
+    'linear'
     """
     where = one_line(str(path))
     kinds = {kind.name: kind for kind in (LinearValue, NetworkValue)}
@@ -436,7 +446,5 @@ def _drawn(border: LeafStates, player: int, generator: Generator) -> Floats:
 
 
 def _require_scikit_learn() -> None:
-    try:
+    with needing("learning a value needs scikit-learn", "learning"):
         import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("learning a value needs scikit-learn: pip install 'treeplex[learning]'") from None

@@ -56,9 +56,11 @@ class DepthLimitedCFR(BasedMethod):
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
     #: The one step of ses sees the game to its end.
-    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.STEPS})
+    keeps_runs: ClassVar[bool] = False  # a value function may remember what it was asked
     default_iterations: ClassVar[int] = 1_000
-    backend: ClassVar[str] = "step-values"
+    backend: ClassVar[str] = "treeplex.solvers.depth_limited.value_steps"
+    backend_of_steps: ClassVar[str] = backend
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value_function(self.value))

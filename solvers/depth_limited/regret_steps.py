@@ -13,7 +13,9 @@ from ...models.problems.stepped import SteppedResponse
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
 from ...seqform.errors import UnknownMethodError
+from ...seqform.limits import uncounted
 from ...seqform.strategy import Strategy
+from ..checkpoint import Saved, fill
 from ..iteration import NEVER, Stepper, iterate
 from ..methods import CFRPlus, RegretMethod
 from ..outcome import Options, Outcome
@@ -218,6 +220,15 @@ class _StepLoop(AnsweringStepper):
         """Return the averages, or the last plans."""
         return self.solver.answer(self.placed, self.state)
 
+    def saved(self) -> Saved:
+        """Return where the loop stands, and where the step began."""
+        return {**self.state.lasting, "begun": self._first, "due": self.next_check}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        fill(self.state.lasting, saved)
+        self._first, self.next_check = saved["begun"], saved["due"]
+
 
 @functools.cache
 def compile_loop() -> None:
@@ -225,7 +236,8 @@ def compile_loop() -> None:
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
     options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)
-    RegretStepSolver(CFRPlus(), problem.view()).solve(problem.start().program(0), options)
+    with uncounted():
+        RegretStepSolver(CFRPlus(), problem.view()).solve(problem.start().program(0), options)
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:

@@ -13,6 +13,7 @@ from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.errors import UnknownMethodError
+from ...seqform.limits import seconds_left
 from ..methods import Method
 from ..outcome import Options, Outcome, Progress, reported
 from ..solve import solve_part
@@ -104,7 +105,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
                 assert step.before is not None
                 answer = answers[step.before]
             else:
-                seconds = max(0.0, options.time_limit - (time.perf_counter() - begun))
+                seconds = seconds_left(options.time_limit - (time.perf_counter() - begun))
                 iterations = options.max_iterations
                 if solver.is_iterative:
                     seconds /= len(steps.steps) - number

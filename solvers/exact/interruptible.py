@@ -1,25 +1,46 @@
-"""Runs what never comes back to Python on its own, so that Ctrl-C still arrives."""
+"""Runs what never comes back to Python on its own, so that Ctrl-C still arrives and time limits hold."""
 
+import contextlib
+import math
+import os
+import pickle
+import select
+import signal
 import threading
+import warnings
 from collections.abc import Callable
+from typing import Any
+
+from ...seqform.errors import TimeLimitError
+from ...seqform.limits import GRACE, seconds_late, seconds_left
+
+#: Seconds that work is given which was asked to end.
+_PATIENCE = 0.2
 
 
 def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] | None = None) -> bool:
-    """Do some work in a thread of its own while the main thread waits for it and for Ctrl-C.
+    """Do some work in a thread of its own while this one waits for it, for Ctrl-C and for the deadline.
 
     Parameters
     ----------
     work : callable
         It lets go of the interpreter while it computes. What it raises is raised here.
     cancel : callable, optional
-        Asks the work to end, which is then waited for. Without it the work is left alone and goes on unseen.
+        Asks the work to end, which is then waited for, though not for long. Without it, or if it does not help, the
+        work is left alone and goes on unseen: nothing that it works on may be touched again.
 
     Returns
     -------
     bool
-        Whether Ctrl-C came. It comes to the main thread alone: from another one the work is simply done.
+        Whether the work was asked to end, and did. Ctrl-C comes to the main thread alone: in another one the work is
+        simply done if there is no deadline.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+        If the work was left alone.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() and math.isinf(seconds_left()):
         work()
         return False
     finished, failures = threading.Event(), []
@@ -32,16 +53,97 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
         finally:
             finished.set()
 
-    interrupted = False
+    ending: BaseException | None = None
     threading.Thread(target=do, daemon=True).start()
     while not finished.is_set():
         try:
             finished.wait(0.1)
-        except KeyboardInterrupt:
-            interrupted = True
-            if cancel is None:
-                return True
-            cancel()
+            if seconds_late() > GRACE:
+                ending = TimeLimitError("the time limit came before the solver had an answer; raise it")
+        except KeyboardInterrupt as interruption:
+            ending = interruption
+        if ending is not None:
+            if cancel is not None:
+                cancel()
+            if cancel is None or not finished.wait(_PATIENCE):
+                raise ending
     if failures:
         raise failures[0]
-    return interrupted
+    return ending is not None
+
+
+def run_solver(solver: Any, interruptible: bool) -> bool:
+    """Run HiGHS; whether Ctrl-C or the deadline ended it. What it raises leaves HiGHS at work.
+
+    To be stopped HiGHS must call back into Python at every iteration, which costs a small model a fifth of its time; so
+    a small one is let run to its end. Ctrl-C comes to the main thread alone.
+    """
+    if not interruptible:
+        try:
+            solver.run()
+        except KeyboardInterrupt:
+            return True
+        return False
+    # highspy has a loop of its own for this, which prints to standard output when Ctrl-C comes and shares its locks
+    # between all solvers of the process.
+    solver.HandleUserInterrupt = True
+    return run_interruptibly(solver.run, solver.cancelSolve)
+
+
+def run_apart(work: Callable[[], Any]) -> Any:
+    """Do some work in a process of its own, which is ended when Ctrl-C or the deadline comes, and return its result.
+
+    Where processes cannot be forked, as on Windows, the work is done here, and nothing ends it.
+
+    Parameters
+    ----------
+    work : callable
+        It may hold on to the interpreter while it computes. What it returns, or raises, is pickled.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+    """
+    if not hasattr(os, "fork"):
+        return work()
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        # New releases of Python warn where there are other threads. The child runs none of what they may have locked.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        _answer(work, writer)
+    os.close(writer)
+    parts: list[bytes] = []
+    try:
+        while not parts or parts[-1]:
+            left = GRACE - seconds_late()
+            if left <= 0.0:
+                raise TimeLimitError("the time limit came in the middle of exact arithmetic; raise it")
+            if select.select([reader], [], [], min(left, 60.0))[0]:
+                parts.append(os.read(reader, 1 << 20))
+    finally:
+        os.close(reader)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if len(parts) == 1:
+        raise MemoryError("the process that computes exactly was ended from outside")
+    done, result = pickle.loads(b"".join(parts))  # noqa: S301 - written by this very code
+    if not done:
+        raise result
+    return result
+
+
+def _answer(work: Callable[[], Any], writer: int) -> None:
+    """Do the work of a child and end it, without anything that its parent does at its own end."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            answer = pickle.dumps((True, work()))
+        except Exception as failure:
+            answer = pickle.dumps((False, failure))
+        while answer:
+            answer = answer[os.write(writer, answer) :]
+    finally:
+        os._exit(0)

@@ -4,6 +4,7 @@ import contextlib
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import flint
@@ -16,13 +17,15 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import Answer, rational_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError
+from ...seqform.limits import seconds_left
 from ..outcome import Options, Outcome
 from ..solution import ExactAnswer
 from ..status import Status
+from .interruptible import run_solver
 from .rational_linear_algebra import SingularMatrixError
 from .rational_simplex import Ending, ExactSimplex, slack_basis
-from .rational_vertex import Basis, ExactProgram, Point, to_float, to_fractions
+from .rational_vertex import Basis, ExactProgram, Point, to_flint, to_float, to_fractions
 
 if TYPE_CHECKING:
     from ..methods import Rational
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 ROUNDS = 6
 #: How many steps of the exact simplex method follow at most where they do not find a proof, times the number of rows.
 EXACT_WORK = 100_000
+#: From how many columns on HiGHS is run so that it can be stopped, which takes a little longer.
+_LARGE = 1_000
 #: What HiGHS is asked for in feasibility and optimality.
 TOLERANCE = 1e-9
 
@@ -64,11 +69,13 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
         )
     program = rational_program(problem.exact_canonical)
     begun = time.perf_counter()
-    solver = _Refinement(program, begun + options.time_limit, options.max_iterations)
+    solver = _Refinement(program, begun + seconds_left(options.time_limit), options.max_iterations)
     try:
         solver.run()
     except KeyboardInterrupt:
         solver.stopped = Status.INTERRUPTED
+    except TimeLimitError:
+        solver.stopped, solver.detail = Status.TIME_LIMIT, "the time was over before a basis was proven"
     answer, exact, detail = None, None, solver.detail
     if solver.point is not None:
         answer = _read(problem, program, solver.point)
@@ -78,7 +85,9 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
                 solver.stopped, detail = Status.UNCERTIFIED, "its exact plans do not prove it optimal"
     return Outcome(
         plans=None if answer is None else [_floats(plan) for plan in answer.plans],
-        multipliers={} if answer is None else {name: float(number) for name, number in answer.multipliers.items()},
+        multipliers={}
+        if answer is None
+        else {name: to_float(to_flint(number)) for name, number in answer.multipliers.items()},
         dual_certificate={}
         if answer is None
         else {name: _floats(numbers) for name, numbers in answer.dual_certificate.items()},
@@ -89,6 +98,26 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
         build_seconds=begun - built,
         exact=exact,
     )
+
+
+def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | None:
+    """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if they are not found.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    seconds : float
+        After which it ends.
+    """
+    solver = _Refinement(RationalProgram.of(program), time.perf_counter() + seconds, 2**31 - 1)
+    solver.run()
+    if solver.point is None:
+        return None
+    columns = np.array([to_float(number) for number in solver.point.columns])
+    multipliers = np.array([to_float(number) for number in solver.point.multipliers])
+    if not (np.isfinite(columns).all() and np.isfinite(multipliers).all()):
+        return None
+    return columns, -multipliers if program.maximise else multipliers
 
 
 def _read(problem: SaddleProblem, program: RationalProgram, point: Point) -> Answer:
@@ -111,7 +140,7 @@ def _proven(problem: SaddleProblem, answer: Answer) -> ExactAnswer | None:
 
 
 def _floats(numbers: Any) -> Floats:
-    return np.asarray(numbers).astype(np.float64)
+    return np.array([to_float(to_flint(number)) for number in np.asarray(numbers).tolist()])
 
 
 class _Refinement:
@@ -140,13 +169,15 @@ class _Refinement:
         rows, columns = sp.diags_array(self._row_scales), sp.diags_array(self._column_scales)
         self._matrix = sp.csc_array(rows @ floats.matrix @ columns)
         self._matrix.sort_indices()
+        with np.errstate(over="ignore"):
+            scaled = replace(floats, objective=floats.objective * self._column_scales)
+        self._costs = min(scaled.objective_unit, 1e300)
 
     def run(self) -> None:
         """Solve until a point is optimal, or time or iterations are over."""
         zero = flint.fmpq(0)
         point = self._exact.point([zero] * len(self._exact.costs), [zero] * len(self._exact.row_lower))
-        costs = np.abs(_scaled(point.reduced, self._column_scales)).max(initial=0.0)
-        zooms = 1.0, 1.0 / _power_of_two(costs or 1.0)
+        zooms = 1.0, 1.0 / _power_of_two(self._costs)
         tried: set[Basis] = set()
         for number in range(ROUNDS):
             found = self._solve(point, *zooms, self._basis)
@@ -224,15 +255,17 @@ class _Refinement:
         """
         exact = self._exact
         rows, columns = self._row_scales, self._column_scales
-        program = LinearProgram(
-            objective=_scaled(point.reduced, dual * columns),
-            matrix=self._matrix,
-            row_lower=_distances(exact.row_lower, point.activities, primal * rows, -np.inf),
-            row_upper=_distances(exact.row_upper, point.activities, primal * rows, np.inf),
-            column_lower=_distances(exact.column_lower, point.columns, primal / columns, -np.inf),
-            column_upper=_distances(exact.column_upper, point.columns, primal / columns, np.inf),
-            maximise=False,
-        )
+        # Beyond the largest float HiGHS has no answer, and exact arithmetic goes on alone.
+        with np.errstate(over="ignore", invalid="ignore"):
+            program = LinearProgram(
+                objective=_scaled(point.reduced, columns) * dual,
+                matrix=self._matrix,
+                row_lower=_distances(exact.row_lower, point.activities, primal * rows, -np.inf),
+                row_upper=_distances(exact.row_upper, point.activities, primal * rows, np.inf),
+                column_lower=_distances(exact.column_lower, point.columns, primal / columns, -np.inf),
+                column_upper=_distances(exact.column_upper, point.columns, primal / columns, np.inf),
+                maximise=False,
+            )
         solver = highspy.Highs()
         solver.silent()
         solver.setOptionValue("solver", "simplex")
@@ -244,7 +277,8 @@ class _Refinement:
         solver.passModel(program.to_highs())
         if basis is not None:
             solver.setBasis(_to_highs(basis))
-        solver.run()
+        if run_solver(solver, interruptible=len(exact.costs) > _LARGE):
+            raise KeyboardInterrupt
         self.iterations += max(0, int(solver.getInfo().simplex_iteration_count))
         status, solution, final = solver.getModelStatus(), solver.getSolution(), solver.getBasis()
         self.stopped = _STOPPED.get(status, Status.UNCERTIFIED)
@@ -254,8 +288,9 @@ class _Refinement:
         valid = solution.value_valid and solution.dual_valid and final.valid
         if not valid or (status in _STOPPED and status not in _LIMITS):
             return None
-        moves = np.array(solution.col_value) * self._column_scales / primal
-        prices = np.array(solution.row_dual) * self._row_scales / dual
+        with np.errstate(over="ignore"):
+            moves = np.array(solution.col_value) * self._column_scales / primal
+            prices = np.array(solution.row_dual) * self._row_scales / dual
         if not (np.isfinite(moves).all() and np.isfinite(prices).all()):
             return None
         moved = self._exact.point(_moved(point.columns, moves), _moved(point.multipliers, prices))
@@ -306,12 +341,13 @@ def _scales(matrix: sp.csc_array) -> tuple[Floats, Floats]:
     None is larger than HiGHS takes, whatever the payoffs.
     """
     entries = matrix.tocoo()
+    entries.eliminate_zeros()  # fractions below the least float
     logs = [np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])]
     for axis in (0, 1):
         own, other = entries.coords[axis], entries.coords[1 - axis]
         most = np.full(len(logs[axis]), -np.inf)
         np.maximum.at(most, own, np.log2(np.abs(entries.data)) + logs[1 - axis][other])
-        logs[axis] = np.where(np.isfinite(most), -np.round(most), 0.0)
+        logs[axis] = np.where(np.isfinite(most), np.clip(-np.round(most), -1000.0, 1000.0), 0.0)
     return np.exp2(logs[0]), np.exp2(logs[1])
 
 

@@ -10,8 +10,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
+from .interruptible import run_apart
+
 #: From this many unknowns on a block is lifted from its solution modulo a prime rather than eliminated.
 _LIFTED = 12
+#: From this many unknowns on a block takes so long that it is solved in a process of its own, since nothing else can
+#: end it: 0.3 s, of which that takes a twentieth.
+_APART = 500
 
 
 class SingularMatrixError(ArithmeticError):
@@ -130,11 +135,16 @@ def _solve_block(
     for rest in rests:
         common = common.lcm(rest.q)
     numbers = flint.fmpq_mat(size, 1, [rest * common for rest in rests])
+
+    def solve() -> list[flint.fmpq]:
+        found: list[flint.fmpq] = matrix.solve(numbers, algorithm="dixon" if size >= _LIFTED else "fflu").entries()
+        return found
+
     try:
-        found = matrix.solve(numbers, algorithm="dixon" if size >= _LIFTED else "fflu")
+        found = run_apart(solve) if size >= _APART else solve()
     except ZeroDivisionError:
         raise SingularMatrixError(f"a block of {size} equations is singular") from None
-    for unknown, number in zip(unknowns, found.entries(), strict=True):
+    for unknown, number in zip(unknowns, found, strict=True):
         solution[unknown] = number / common
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...models.problems import SaddleProblem
 from ...models.saddle import Answer, ConicProgram
-from ...seqform.errors import SolverError, UnknownMethodError, one_line
+from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, one_line
+from ...seqform.limits import seconds_left
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_interruptibly
@@ -39,9 +40,9 @@ _LIMITS = {
 #: Tolerances tighter than the solvers' own; what they end with is judged by the certificate alone.
 _TOLERANCES = {"CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}}
 
-#: What the objective is multiplied by, one after the other until an answer proves a tenth of the tolerance: a conic
-#: solver that gets stuck far from the optimum, as at a bound that leaves no interior, often does not where multipliers
-#: are smaller.
+#: What the objective, in units of its largest coefficient, is multiplied by, one after the other until an answer proves
+#: a tenth of the tolerance: a conic solver that gets stuck far from the optimum, as at a bound that leaves no interior,
+#: often does not where multipliers are smaller.
 _SCALES = {"CLARABEL": (1.0, 1e-1, 1e-2, 1e-3)}
 
 
@@ -59,19 +60,20 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     begun = time.perf_counter()
     program = ConicProgram.of(problem.canonical)
     built = time.perf_counter()
+    unit = max(problem.canonical.objective_unit, 1e-300)  # by denormal numbers nothing can be divided
     attempts: list[_Attempt] = []
     interrupted = False
     for scale in _SCALES.get(solver, (1.0,)):
         # All attempts together have the time that one was given.
-        left = max(0.0, options.time_limit - (time.perf_counter() - built))
+        left = seconds_left(max(0.0, options.time_limit - (time.perf_counter() - built)))
         settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options, left)}
         try:
-            attempts.append(_solve(problem, program, solver, settings, scale))
-        except KeyboardInterrupt:
+            attempts.append(_solve(problem, program, solver, settings, scale / unit))
+        except (KeyboardInterrupt, TimeLimitError):
             interrupted = True
             break
         enough = attempts[-1].error <= options.tol / 10.0 or attempts[-1].status in _STOPPED
-        if enough or time.perf_counter() - built >= options.time_limit:
+        if enough or not seconds_left(options.time_limit - (time.perf_counter() - built)):
             break
     ended = time.perf_counter()
     best = min(attempts or [_Attempt("interrupted")], key=lambda attempt: attempt.error)
@@ -113,16 +115,17 @@ def _solve(
             warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
             if run_interruptibly(lambda: scaled.solve(solver=solver, **settings)):
                 raise KeyboardInterrupt
-    except cp.error.SolverError as failure:
+    except (cp.error.SolverError, ValueError) as failure:  # the latter where a solver knows neither answer nor reason
         return _Attempt("failed", failure=one_line(str(failure), 300))
     iterations = int((scaled.solver_stats.num_iters if scaled.solver_stats is not None else 0) or 0)
     # Not the objective's value: it is infinite where a logarithm meets a zero that round-off made negative.
     if any(variable.value is None for variable in scaled.variables()):
         return _Attempt(scaled.status, iterations=iterations)
     if scale != 1.0:
-        for constraint in scaled.constraints:
-            for variable in constraint.dual_variables:
-                variable.save_value(variable.value / scale)
+        with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
+            for constraint in scaled.constraints:
+                for variable in constraint.dual_variables:
+                    variable.save_value(np.nan_to_num(variable.value / scale))
     answer = program.read()
     error = math.inf
     if all(np.isfinite(plan).all() for plan in answer.plans):
@@ -142,7 +145,7 @@ def _limits(solver: str, options: Options, left: float) -> dict[str, float]:
     """Return the limits that were set, by the solver's names for them, with the seconds that are left."""
     seconds, iterations = _LIMITS.get(solver, (None, ()))
     limits: dict[str, float] = {}
-    if options.time_limit < math.inf:
+    if left < math.inf:
         if seconds is None:
             raise UnknownMethodError(f"cvxpy with {solver} takes no time_limit here: use {', '.join(_LIMITS)}")
         limits[seconds] = left

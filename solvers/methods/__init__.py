@@ -1,13 +1,17 @@
 """The methods by name: frozen hyper-parameters, and the problems that each serves."""
 
+import dataclasses
 import re
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 from ...models.problems import Problem
 from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
-from .base import Method
+from ...seqform.registry import Registry, check_class
+from .base import Method, check_method
 from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
@@ -20,6 +24,7 @@ __all__ = [
     "CVXPY",
     "DCFR",
     "MCCFR",
+    "METHODS",
     "CFRPlus",
     "DepthLimitedLP",
     "ESPrefCFR",
@@ -32,35 +37,139 @@ __all__ = [
     "Rational",
     "RegretMethod",
     "check_served",
+    "class_of",
     "find_method",
     "method_names",
     "method_parameters",
+    "methods_for",
+    "register_method",
+    "sampling_methods",
 ]
 
-_METHODS: dict[str, type[Any]] = {
-    "highs": HiGHS,
-    "cvxpy": CVXPY,
-    "rational": Rational,
-    "lp": DepthLimitedLP,
-    "cfr": CFR,
-    "cfr+": CFRPlus,
-    "dcfr": DCFR,
-    "pcfr+": PCFRPlus,
-    "ccfr": CCFR,
-    "cfvfp": CFVFP,
-    "pref-cfr": PrefCFR,
-    "es-mccfr": ExternalSamplingMCCFR,
-    "os-mccfr": OutcomeSamplingMCCFR,
-    "es-pref-cfr": ESPrefCFR,
-}
-#: How methods are written.
-GRAMMAR = Grammar("method", UnknownMethodError, UnknownMethodError)
-_HIGHS_VARIANTS = {f"highs-{name}": name for name in ("simplex", "ipm", "ipm-crossover", "pdlp")}
+#: Makes a method: a class, or a class with some of its hyper-parameters, ``partial(HiGHS, algorithm="pdlp")``.
+Maker = type[Any] | partial[Any]
+Registered = TypeVar("Registered", bound=Maker)
+
+
+def class_of(maker: Maker) -> type[Any]:
+    """Return the class of what a maker makes."""
+    return maker.func if isinstance(maker, partial) else maker  # type: ignore[return-value]
+
+
+def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
+    """Return the name of a method, what makes it, and its class."""
+    kind = class_of(maker)
+    check_class(kind, Method, UnknownMethodError)
+    check_method(kind)
+    for field in dataclasses.fields(kind):
+        if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; expected one")
+    _ = parameters_of(kind)  # raises here if they are not declared as they should be
+    return kind.name if isinstance(kind.name, str) else maker().name, maker, kind
+
+
+#: What makes each method, under its name.
+METHODS: Registry[Maker] = Registry(
+    Grammar("method", UnknownMethodError, UnknownMethodError), "treeplex.methods", _accept
+)
+
+
+def register_method(method: Registered) -> Registered:
+    """Add a method, so that :func:`~treeplex.solve` and every command know it by its name.
+
+    A package that is installed adds its methods by entry points of the group ``treeplex.methods`` instead, which other
+    processes find too: see :doc:`/reference/extensions`.
+
+    Parameters
+    ----------
+    method : type or functools.partial
+        A frozen dataclass of hyper-parameters, all with defaults: a subclass of :class:`~treeplex.solvers.Method` with
+        class attributes ``name`` and ``serves``, and a ``backend``. Or such a class with some of its hyper-parameters,
+        whose attribute ``name`` then depends on them.
+
+    Returns
+    -------
+    type or functools.partial
+        The same, so that this can stand above a class.
+
+    Raises
+    ------
+    UnknownMethodError
+        If something is missing, or another method has the name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from treeplex import register_method
+    >>> from treeplex.solvers import Method
+    >>> @register_method
+    ... @dataclass(frozen=True)
+    ... class Mine(Method):
+    ...     name = "mine"
+    Traceback (most recent call last):
+    treeplex.seqform.errors.UnknownMethodError: Mine has no attribute serves; expected the features that it has, such as
+    frozenset({Feature.PROGRAM})
+    """
+    METHODS.register(method)
+    return method
+
+
+_OWN: Iterable[Callable[..., Method]] = (
+    HiGHS,
+    *(partial(HiGHS, algorithm=algorithm) for algorithm in ("simplex", "ipm", "ipm-crossover", "pdlp")),
+    CVXPY,
+    Rational,
+    DepthLimitedLP,
+    CFR,
+    CFRPlus,
+    DCFR,
+    PCFRPlus,
+    CCFR,
+    CFVFP,
+    PrefCFR,
+    ExternalSamplingMCCFR,
+    OutcomeSamplingMCCFR,
+    ESPrefCFR,
+)
+for _method in _OWN:
+    METHODS.register(_method)
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of all methods."""
-    return ("highs", *_HIGHS_VARIANTS, *(name for name in _METHODS if name != "highs"))
+    """Return the names of all methods.
+
+    Examples
+    --------
+    >>> from treeplex.solvers import method_names
+    >>> "dcfr" in method_names()
+    True
+    """
+    return tuple(METHODS)
+
+
+def methods_for(needed: Iterable[str]) -> list[str]:
+    """Return the names of the methods that have all of some features.
+
+    Examples
+    --------
+    >>> from treeplex.models.problems import Feature
+    >>> from treeplex.solvers.methods import methods_for
+    >>> methods_for({Feature.CONSTRAINTS, Feature.CONVEX})
+    ['cvxpy', 'ccfr']
+    """
+    return [name for name, maker in METHODS.items() if class_of(maker).serves.issuperset(needed)]
+
+
+def sampling_methods() -> list[str]:
+    """Return the names of the methods that sample a game, and need not hold the whole of it.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.methods import sampling_methods
+    >>> sampling_methods()
+    ['es-mccfr', 'os-mccfr', 'es-pref-cfr']
+    """
+    return [name for name, maker in METHODS.items() if issubclass(class_of(maker), MCCFR)]
 
 
 def method_parameters(name: str) -> tuple[Parameter, ...]:
@@ -77,7 +186,7 @@ def method_parameters(name: str) -> tuple[Parameter, ...]:
     >>> [each.name for each in method_parameters("dcfr")]
     ['updates', 'averaging', 'iterate', 'precision', 'initial_regrets', 'alpha', 'beta']
     """
-    return parameters_of(_class_of(name))
+    return parameters_of(class_of(_maker(name)))
 
 
 def find_method(name: str, **options: Any) -> Method:
@@ -107,21 +216,17 @@ def find_method(name: str, **options: Any) -> Method:
     >>> find_method("dcfr:alpha=2,gamma=1").alpha, find_method("dcfr:alpha=2,gamma=1").averaging
     (2.0, 'linear')
     """
-    name, text = GRAMMAR.split(str(name))
-    kind, parameters = _class_of(name), method_parameters(name)
-    given = {GRAMMAR.check_key(name, key, parameters).name: value for key, value in options.items()}
-    variant = {"algorithm": _HIGHS_VARIANTS[name]} if name in _HIGHS_VARIANTS else {}
-    method: Method = kind(**(variant | GRAMMAR.read(name, text, parameters) | given))
+    grammar = METHODS.grammar
+    name, text = grammar.split(str(name))
+    maker, parameters = _maker(name), method_parameters(name)
+    given = {grammar.check_key(name, key, parameters).name: value for key, value in options.items()}
+    method: Method = maker(**(grammar.read(name, text, parameters) | given))
     return method
 
 
-def _class_of(name: str) -> type[Any]:
-    kind = _METHODS.get("highs" if name in _HIGHS_VARIANTS else name)
-    if kind is None:
-        # Names hold a plus, which some write as a word.
-        spelled = re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-")
-        raise GRAMMAR.unknown_name(name, method_names(), hinted=spelled)
-    return kind
+def _maker(name: str) -> Maker:
+    # Names hold a plus, which some write as a word.
+    return METHODS.find(name, hinted=re.sub(r"[-_ ]*plus$", "+", name.casefold()).replace("_", "-"))
 
 
 def check_served(method: Method, problem: Problem) -> None:
@@ -132,10 +237,9 @@ def check_served(method: Method, problem: Problem) -> None:
     UnsupportedProblemError
     """
     if not problem.needs <= method.serves:
-        able = [name for name in method_names() if problem.needs <= find_method(name).serves]
+        able = methods_for(problem.needs)
         # Where it solves other problems of the kind, say what is too much about this one.
         usual = problem.always_needs <= method.serves
         reason = f" with {' and '.join(sorted(problem.needs - method.serves))}" if usual else ""
-        raise UnsupportedProblemError(
-            f"method {method.name} cannot solve {problem.name}{reason}: use {', '.join(able)}"
-        )
+        advice = f"use {', '.join(able)}" if able else "no method can"
+        raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")

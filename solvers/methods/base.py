@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 from ...models.preferences import preferences_of
-from ...models.problems import Feature
 from ...seqform.errors import UnknownMethodError
+from ...seqform.hints import Explained
 from ...seqform.parameters import About, check_parameters
+from ...seqform.registry import check_attribute
 from .rules import LocalBias
 
 Updates = Annotated[Literal["alternating", "simultaneous"], About("how players are updated")]
@@ -45,7 +46,7 @@ PreferenceRule = Annotated[
 ]
 
 
-class Method:
+class Method(Explained):
     """A way to solve some problems: hyper-parameters, and what they serve.
 
     A method is a frozen dataclass. It says who runs it, and does nothing itself.
@@ -58,24 +59,54 @@ class Method:
         What it can do: it solves the problems that need no more than that.
     is_exact : bool
         Whether its answers are fractions.
+    keeps_runs : bool
+        Whether its runs can be kept by a :class:`~treeplex.Checkpoint`, and go on from it.
+    takes_start : bool
+        Whether it begins with the strategies that it is given, :attr:`Options.start`.
     default_tolerance : float
         Of the certificate where none is asked for, relative to the largest payoff.
     default_iterations : int
         Iteration limit where none is given.
     backend : str or callable
-        Who runs it: one of those in :mod:`treeplex.solvers.dispatch`, or a function that takes a problem and
-        :class:`~treeplex.solvers.outcome.Options` and returns an :class:`~treeplex.solvers.outcome.Outcome`.
+        Who runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns an
+        :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported when first needed, whose
+        function ``run`` takes the method, the problem and the options.
+    backend_of_steps : str, optional
+        Who runs it on problems that are decided in steps, if that is another module.
     """
 
-    name: ClassVar[str] = ""
-    serves: ClassVar[frozenset[Feature]] = frozenset()
+    name: ClassVar[str]
+    serves: ClassVar[frozenset[str]]
     is_exact: ClassVar[bool] = False
+    keeps_runs: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = False
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
-    backend: ClassVar[str | Callable[..., Any]] = ""
+    backend: ClassVar[str | Callable[..., Any]]
+    backend_of_steps: ClassVar[str | None] = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, so that a seed makes a difference."""
+        return False
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
+
+
+def check_method(kind: type[Any]) -> None:
+    """Refuse a class of methods that does not say what every method has to say.
+
+    Raises
+    ------
+    UnknownMethodError
+    """
+    for name, types, expected in (
+        ("name", str | property, "what --method calls it, such as name = 'my-method'"),
+        ("serves", frozenset, "the features that it has, such as frozenset({Feature.PROGRAM})"),
+        ("backend", str | Callable, "a method backend(self, problem, options), or the name of a module with run()"),
+    ):
+        check_attribute(kind, name, types, expected, UnknownMethodError)
 
 
 class PreferringMethod(Method):

@@ -25,14 +25,21 @@ class HiGHS(Method):
     Notes
     -----
     Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
+
+    Examples
+    --------
+    >>> from treeplex import HiGHS, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), HiGHS(algorithm="ipm-crossover"))
+    >>> solution.method.name, round(solution.value, 9)
+    ('highs-ipm-crossover', -0.055555556)
     """
 
     algorithm: Annotated[
         Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
     ] = "auto"
 
-    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES}
-    backend: ClassVar[str] = "highs"
+    serves: ClassVar[frozenset[str]] = _LINEAR | {Feature.FLOAT_REPLIES}
+    backend: ClassVar[str] = "treeplex.solvers.exact.highs"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 6_000
     #: The same in flow polytopes, on which the simplex method is slow.
@@ -62,13 +69,19 @@ class CVXPY(Method):
     Notes
     -----
     Goulart and Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives", 2024.
+
+    Examples
+    --------
+    >>> from treeplex import CVXPY, Nash, load_game, solve
+    >>> round(solve(Nash(load_game("kuhn")), CVXPY(solver="CLARABEL"), tol=1e-6).value, 5)
+    -0.05556
     """
 
     solver: Annotated[str | None, About("solver that cvxpy has installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
-    serves: ClassVar[frozenset[Feature]] = _LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
-    backend: ClassVar[str] = "cvxpy"
+    serves: ClassVar[frozenset[str]] = _LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
+    backend: ClassVar[str] = "treeplex.solvers.exact.through_cvxpy"
 
 
 @dataclass(frozen=True)
@@ -105,8 +118,8 @@ class Rational(Method):
     ] = 5_000
 
     name: ClassVar[str] = "rational"
-    serves: ClassVar[frozenset[Feature]] = _LINEAR
-    backend: ClassVar[str] = "rational"
+    serves: ClassVar[frozenset[str]] = _LINEAR
+    backend: ClassVar[str] = "treeplex.solvers.exact.rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
 
@@ -141,6 +154,6 @@ class DepthLimitedLP(Method):
     name: ClassVar[str] = "lp"
     #: Number of sequences of both players above which ``auto`` takes the interior point method.
     large: ClassVar[int] = 20_000
-    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
-    backend: ClassVar[str] = "step-programs"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.STEPS, Feature.SEARCH, Feature.LOCAL})
+    backend: ClassVar[str] = "treeplex.solvers.depth_limited.linear_programs"
     default_tolerance: ClassVar[float] = 1e-7

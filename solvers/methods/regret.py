@@ -71,10 +71,13 @@ class RegretMethod(Method):
         float, About("first regrets are drawn between 0 and this, with the seed of the solve", minimum=0)
     ] = dataclasses.field(default=0.0, kw_only=True)
 
-    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
     default_tolerance: ClassVar[float] = 1e-4
     default_iterations: ClassVar[int] = 1_000_000
-    backend: ClassVar[str] = "regret"
+    keeps_runs: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = True
+    backend: ClassVar[str] = "treeplex.solvers.regret.driver"
+    backend_of_steps: ClassVar[str] = "treeplex.solvers.depth_limited.regret_steps"
     #: How regrets accumulate, whatever the averaging.
     accumulation: ClassVar[Rule] = rules.CFR
 
@@ -84,6 +87,11 @@ class RegretMethod(Method):
         names = {power: name for name, power in AVERAGING.items()}
         power = self.averaging_power
         object.__setattr__(self, "averaging", names.get(power, power))
+
+    @property
+    def draws(self) -> bool:
+        """Whether the first regrets are drawn."""
+        return self.initial_regrets > 0
 
     @property
     def averaging_power(self) -> float:
@@ -120,10 +128,17 @@ class CFR(RegretMethod):
     -----
     Zinkevich, Johanson, Bowling and Piccione, "Regret minimization in games with incomplete information", NeurIPS 2007,
     equations 7–8.
+
+    Examples
+    --------
+    >>> from treeplex import CFR, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), CFR(averaging="linear"), tol=1e-2)
+    >>> solution.status, solution.exploitability <= 1e-2
+    (<Status.CONVERGED: 'converged'>, True)
     """
 
     name: ClassVar[str] = "cfr"
-    serves: ClassVar[frozenset[Feature]] = SADDLES
+    serves: ClassVar[frozenset[str]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -133,13 +148,20 @@ class CFRPlus(RegretMethod):
     Notes
     -----
     Tammelin, "Solving large imperfect information games using CFR+", arXiv:1407.5042 (2014).
+
+    Examples
+    --------
+    >>> from treeplex import CFRPlus, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), CFRPlus(), tol=1e-3)
+    >>> solution.method.name, solution.exploitability <= 1e-3
+    ('cfr+', True)
     """
 
     averaging: Averaging = "linear"
 
     name: ClassVar[str] = "cfr+"
     accumulation: ClassVar[Rule] = rules.CFR_PLUS
-    serves: ClassVar[frozenset[Feature]] = SADDLES
+    serves: ClassVar[frozenset[str]] = SADDLES
 
 
 @dataclass(frozen=True)
@@ -157,6 +179,13 @@ class DCFR(RegretMethod):
     -----
     Brown and Sandholm, "Solving imperfect-information games via discounted regret minimization", AAAI 2019,
     arXiv:1809.04040, section 4; DCFR(3/2, 0, 2).
+
+    Examples
+    --------
+    >>> from treeplex import DCFR, Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), DCFR(alpha=2), tol=1e-3)
+    >>> solution.exploitability <= 1e-3, round(solution.value, 2)
+    (True, -0.06)
     """
 
     averaging: Annotated[
@@ -168,7 +197,7 @@ class DCFR(RegretMethod):
 
     name: ClassVar[str] = "dcfr"
     accumulation: ClassVar[Rule] = rules.DCFR
-    serves: ClassVar[frozenset[Feature]] = SADDLES
+    serves: ClassVar[frozenset[str]] = SADDLES
 
     @property
     def local_rule(self) -> Rule:
@@ -184,13 +213,20 @@ class PCFRPlus(RegretMethod):
     -----
     Farina, Kroer and Sandholm, "Faster game solving via predictive Blackwell approachability", AAAI 2021,
     arXiv:2007.14358, algorithm 3 at every infoset.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, PCFRPlus, load_game, solve
+    >>> solution = solve(Nash(load_game("kuhn")), PCFRPlus(), tol=1e-6)
+    >>> solution.lower <= -1 / 18 <= solution.upper
+    True
     """
 
     averaging: Averaging = "quadratic"
 
     name: ClassVar[str] = "pcfr+"
     accumulation: ClassVar[Rule] = rules.PCFR_PLUS
-    serves: ClassVar[frozenset[Feature]] = SADDLES
+    serves: ClassVar[frozenset[str]] = SADDLES
 
 
 #: Methods that others are built on, by name.
@@ -290,7 +326,7 @@ class CCFR(BasedMethod):
     precision: Precision = dataclasses.field(default="auto", kw_only=True)
 
     name: ClassVar[str] = "ccfr"
-    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
 
     @property
     def local_rule(self) -> Rule:

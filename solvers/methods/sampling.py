@@ -34,10 +34,17 @@ class MCCFR(Method):
     )
     averaging: SampleAveraging = None
 
-    serves: ClassVar[frozenset[Feature]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS})
+    keeps_runs: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-3
     default_iterations: ClassVar[int] = 100_000_000
-    backend: ClassVar[str] = "sampling"
+    backend: ClassVar[str] = "treeplex.solvers.sampling.sampler"
+
+    @property
+    def draws(self) -> bool:
+        """It samples."""
+        return True
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
         """Return what is sampled in a game of so many players, and how strategies are averaged."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from ...models.observations import OpponentModel
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash
 from ...seqform.errors import InvalidStrategyError, PlayLogError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
+from ...seqform.hints import explained
 from ...seqform.strategy import Profile, Strategy
+from ..checkpoint import Checkpoint, Keeper, asked_of
+from ..dispatch import chosen_method
 from ..infeasibility import find_infeasibility
 from ..methods import Method
 from ..outcome import Progress
@@ -278,6 +282,7 @@ class CounterProfile:
         return sum(response.payoff_against(opponents[1 - response.player]) for response in self.responses) / 2.0
 
 
+@explained
 def counter_strategy(
     model: OpponentModel,
     method: str | Method = "highs",
@@ -287,6 +292,7 @@ def counter_strategy(
     max_iterations: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> CounterStrategy:
     """Return the best strategy against the worst opponent that fits what was observed.
 
@@ -299,7 +305,7 @@ def counter_strategy(
     penalty : float, optional
         β: bounds may be missed, and the opponent pays β for each unit. By default they are met, where some opponent
         meets them all; where none does, β is 100 times the game's largest payoff.
-    tol, max_iterations, time_limit, progress
+    tol, max_iterations, time_limit, progress, checkpoint
         As for :func:`~treeplex.solve`.
 
     Returns
@@ -338,9 +344,14 @@ def counter_strategy(
     limits: dict[str, Any] = {
         "tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
     }  # fmt: skip
+    met = ConstrainedNash(model.game, model.constraints)
+    if checkpoint is not None and not isinstance(checkpoint, Keeper):
+        asked = asked_of(met, chosen_method(method, met), penalty=penalty)
+        with Checkpoint.of(checkpoint).kept(asked) as keeper:
+            return counter_strategy(model, method, penalty=penalty, checkpoint=keeper, **limits)  # type: ignore[arg-type]
+    limits["checkpoint"] = checkpoint
     excluded = None
     if penalty is None:
-        met = ConstrainedNash(model.game, model.constraints)
         excluded = find_infeasibility(met, conflict=False)
         if excluded is None:
             solution = solve(met, method, **limits)

@@ -11,11 +11,13 @@ import numpy as np
 
 from ...models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
 from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
-from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
 from ...seqform.parameters import About, Parameter, parameters_of
+from ...seqform.registry import Registry, check_attribute, check_class
 from ...seqform.strategy import Profile, Strategy, checked_player
+from ...seqform.strategy_files import SUFFIXES
 from ..methods import find_method
 from ..solve import solve_part
 
@@ -43,8 +45,9 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         :func:`~treeplex.models.opponents.perturbed`. ``cdbr:opponent=O,lookahead=K``,
         ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and ``ses:opponent=O,p=P``: what an
         :class:`~treeplex.Agent` plays whose model of the other player is O; ``,method=``, ``,tolerance=``,
-        ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a file (.npz) that holds a
-        strategy or a profile. An O that holds a comma or a plus sign stands in parentheses. Numbers may be ``1e6`` or
+        ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a file (.npz, .json or
+        .csv) that holds a strategy or a profile. An O that holds a comma or a plus sign stands in parentheses. Numbers
+        may be ``1e6`` or
         ``1/4``.
     game : Game
     player : int
@@ -71,7 +74,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     >>> opponent_strategy("mixture:3/4*nash+1/4*uniform", game, player=1)["K_b"]
     {'p': 0.125, 'b': 0.875}
     """
-    return _Seat(game, checked_player(game, player)).strategy(spec)
+    return Seat(game, checked_player(game, player)).strategy(spec)
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:
@@ -121,8 +124,15 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
 
 
 @dataclass(frozen=True)
-class _Seat:
-    """Whose strategy an opponent is, and within how many other opponents."""
+class Seat:
+    """Whose strategy an opponent is, and within how many other opponents.
+
+    Parameters
+    ----------
+    game : Game
+    player : int
+    depth : int
+    """
 
     game: Game
     player: int
@@ -134,21 +144,22 @@ class _Seat:
         if self.depth > _DEEPEST:
             raise InvalidStrategyError(f"opponent {shown(spec, 60)}: more than {_DEEPEST} opponents within each other")
         name, text = _GRAMMAR.split(spec)
-        if name in _OPPONENTS:
-            kind = _OPPONENTS[name]
-            opponent: _Opponent = kind(**_GRAMMAR.read(name, text, parameters_of(kind)))
+        if name in OPPONENTS:
+            kind = OPPONENTS[name]
+            opponent: Opponent = kind(**_GRAMMAR.read(name, text, parameters_of(kind)))
             return opponent.strategy(self)
         if name in _AGENTS:
             return self._agent(_AGENTS[name], _GRAMMAR.read(name, text, _agent_parameters(name)))
-        if Path(spec).suffix.lower() == ".npz":
-            return Strategy.load(spec, self.game, self.player)
+        if Path(spec).suffix.lower() in SUFFIXES:
+            profile = self.game.own_profile(spec)
+            return Strategy.load(spec, self.game, self.player) if profile is None else profile[self.player]
         raise _GRAMMAR.unknown_name(
-            name, opponent_forms(), ", or a strategy file (.npz)", known=[*_OPPONENTS, *_AGENTS]
+            name, opponent_forms(), ", or a strategy file (.npz, .json or .csv)", known=[*OPPONENTS, *_AGENTS]
         )
 
-    def within(self, other_player: bool = False) -> "_Seat":
+    def within(self, other_player: bool = False) -> "Seat":
         """Return the seat of an opponent within this one, or of the other player."""
-        return _Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
+        return Seat(self.game, 1 - self.player if other_player else self.player, self.depth + 1)
 
     def _agent(self, problem: Any, values: dict[str, Any]) -> Strategy:
         from ..depth_limited.agent import Agent
@@ -159,25 +170,25 @@ class _Seat:
         return Agent(problem(self.game, model, **values), method, **limits).strategy()
 
 
-class _Opponent(ABC):
-    """An opponent as its text declares it."""
+class Opponent(ABC):
+    """An opponent as its text declares it: a frozen dataclass of parameters, with a class attribute ``name``."""
 
     name: ClassVar[str]
 
     @abstractmethod
-    def strategy(self, seat: _Seat) -> Strategy:
-        """Return what it plays."""
+    def strategy(self, seat: Seat) -> Strategy:
+        """Return what it plays; ``seat.within().strategy(text)`` is that of another opponent."""
 
 
 @dataclass(frozen=True)
-class _Uniform(_Opponent):
+class _Uniform(Opponent):
     without: Annotated[
         str | None, About("an action that is never taken where there is another", shown="none", form="ACTION")
     ] = None
 
     name: ClassVar[str] = "uniform"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         if self.without is not None:
             return uniform_without(seat.game, seat.player, self.without)
         return Strategy.uniform(seat.game, seat.player)
@@ -188,12 +199,12 @@ _Iterations = About("iterations", minimum=0, large=True)
 
 
 @dataclass(frozen=True)
-class _Random(_Opponent):
+class _Random(Opponent):
     seed: Annotated[int, _Seed]
 
     name: ClassVar[str] = "random"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         rng = np.random.default_rng(self.seed)
         treeplex = seat.game.sequence_form.treeplexes[seat.player]
         drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions.tolist()]
@@ -201,46 +212,46 @@ class _Random(_Opponent):
 
 
 @dataclass(frozen=True)
-class _Equilibrium(_Opponent):
+class _Equilibrium(Opponent):
     name: ClassVar[str] = "nash"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         needed = f"an equilibrium of {seat.game.spec} for the opponent"
         solution = solve_part(Nash(seat.game), "highs-simplex", needed=needed)
         return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
-class _Iterated(_Opponent):
+class _Iterated(Opponent):
     iterations: Annotated[int, _Iterations]
     updates: Annotated[Literal["alternating", "simultaneous"], About("how players are updated")] = "alternating"
 
     name: ClassVar[str] = "cfr"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         method = find_method("cfr", updates=self.updates)
         solution = solve_part(Nash(seat.game), method, tol=0.0, max_iterations=self.iterations)
         return solution.profile[seat.player]
 
 
 @dataclass(frozen=True)
-class _Abstract(_Opponent):
+class _Abstract(Opponent):
     buckets: Annotated[str, About("what players see of the cards", form="JQ.K/pair.nopair", first=True)]
     iterations: Annotated[int, _Iterations] = ABSTRACTION_ITERATIONS
 
     name: ClassVar[str] = "abstraction"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         return abstraction_profile(self.buckets, seat.game, self.iterations)[seat.player]
 
 
 @dataclass(frozen=True)
-class _Mixture(_Opponent):
+class _Mixture(Opponent):
     terms: Annotated[str, About("opponents with their probabilities", form="W*O+W*O", first=True)]
 
     name: ClassVar[str] = "mixture"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         weights: list[Any] = []
         parts: list[str] = []
         for term in _GRAMMAR.items(self.name, self.terms, "+"):
@@ -254,9 +265,9 @@ class _Mixture(_Opponent):
             parts.append(part)
         total = float(sum(weights))
         if abs(total - 1.0) > 1e-9:
+            listed = one_line(", ".join(f"{float(weight):g}" for weight in weights))
             raise InvalidStrategyError(
-                f"opponent mixture: weights {', '.join(f'{float(weight):g}' for weight in weights)} sum to {total:g}; "
-                "expected probabilities that sum to 1"
+                f"opponent mixture: weights {listed} sum to {total:g}; expected probabilities that sum to 1"
             )
         return mixture([seat.within().strategy(part) for part in parts], weights)
 
@@ -265,7 +276,7 @@ _WEIGHT = Parameter("weight", Fraction, None, About("probability", minimum=0, ma
 
 
 @dataclass(frozen=True)
-class _Perturbed(_Opponent):
+class _Perturbed(Opponent):
     opponent: Annotated[str, About("who is perturbed", form="O", first=True)]
     epsilon: Annotated[float | None, About("probability of a tremble", minimum=0, maximum=1, shown="0")] = None
     concentration: Annotated[
@@ -275,7 +286,7 @@ class _Perturbed(_Opponent):
 
     name: ClassVar[str] = "perturbed"
 
-    def strategy(self, seat: _Seat) -> Strategy:
+    def strategy(self, seat: Seat) -> Strategy:
         if (self.concentration is None) != (self.seed is None):
             raise InvalidStrategyError("opponent perturbed: concentration and seed go together, and one is missing")
         if self.epsilon is None and self.concentration is None:
@@ -295,9 +306,18 @@ class _AgentLimits:
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
 
 
-_OPPONENTS: dict[str, Any] = {
-    kind.name: kind for kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed)
-}
+def _accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
+    """Return the name of an opponent, and its class twice."""
+    check_class(kind, Opponent, InvalidStrategyError)
+    check_attribute(kind, "name", str, "what texts call it, such as name = 'careful'", InvalidStrategyError)
+    _ = parameters_of(kind)  # raises here if they are not declared as they should be
+    return kind.name, kind, kind
+
+
+#: Every opponent under its name; other packages add some by :meth:`Registry.register` or by entry points.
+OPPONENTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.opponents", _accept)
+for _kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed):
+    OPPONENTS.register(_kind)
 #: Problems that an agent solves decision by decision, as it plays.
 _AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}
 
@@ -318,7 +338,7 @@ def opponent_forms() -> list[str]:
     >>> opponent_forms()[:3]
     ['uniform[:without=ACTION]', 'random:seed=S', 'nash']
     """
-    kinds = {name: parameters_of(kind) for name, kind in _OPPONENTS.items()}
+    kinds = {name: parameters_of(kind) for name, kind in OPPONENTS.items()}
     kinds |= {
         name: tuple(each for each in _agent_parameters(name) if each.required or each.name == "method")
         for name in _AGENTS

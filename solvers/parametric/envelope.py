@@ -196,8 +196,11 @@ class _Search(Generic[Payload]):
                 continue
             place = self.crossing(low, high)
             between = self.line(place)
+            # Between its neighbours a line of its own crosses the left one first: round-off in steep lines may have it
+            # otherwise, and the search go round in circles.
             alike = self.alike(low, between) or self.alike(between, high)
-            if alike or abs(self.at(between, place) - self.at(low, place)) <= self.near:
+            nested = self.crossing(low, between) <= place <= self.crossing(between, high)
+            if alike or not nested or abs(self.at(between, place) - self.at(low, place)) <= self.near:
                 self.touching[id(low), id(high)] = (between, low, high)
                 found.append(high)
             else:

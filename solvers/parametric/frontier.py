@@ -1,18 +1,24 @@
-"""The whole frontier of restricted Nash responses: every p at which the response changes, without a grid."""
+"""The frontier of restricted Nash responses: every p at which the response changes, or evenly spaced points of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.problems import RestrictedNash
+from ...models.problems import BestResponse, EpsilonSafeResponse, RestrictedNash
+from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number
+from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import SolverError, UnknownMethodError
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, legend, panels
+from ...seqform.hints import explained
+from ...seqform.interchange.page import Content, Displayed, emphasis, first_numbers, prose
+from ...seqform.interchange.page import figure as drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, legend, panels
 from ...seqform.strategy import Strategy
-from ..solve import with_game_value
+from ..outcome import nearest_profile
+from ..solve import solve_part, with_game_value
 from .envelope import Line, find_envelope
 from .program import ParametricProgram
 
@@ -21,10 +27,14 @@ if TYPE_CHECKING:
 
 # Two responses whose payoffs differ by less than this part of the largest payoff are one.
 _SAME = 1e-9
+# How points of the frontier are solved: simplex goes on from the basis of the one before.
+_SIMPLEX = "highs-simplex"
+# The p of the last of them: a best response, of those the one that may lose least.
+_NEARLY = 0.9999
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier(Drawn):
+class Frontier(Drawn, Displayed):
     """Restricted Nash responses for all p from 0 to 1.
 
     Attributes
@@ -40,6 +50,9 @@ class Frontier(Drawn):
         free opponent at each breakpoint and at the ends, and between them because the optimum is convex in p.
     solves : int
         How many linear programs were solved.
+    whole : bool
+        Whether these are all responses. If not, they are evenly spaced in what they may lose; what lies between two of
+        them is a mixture of both, and where the slope is the same several are best for one p alone.
     """
 
     breakpoints: Floats
@@ -48,6 +61,7 @@ class Frontier(Drawn):
     strategies: tuple[Strategy, ...]
     gap: float
     solves: int
+    whole: bool = True
 
     def figure(self) -> "Figure":
         """Draw what the responses gain against what they may lose, and both against p.
@@ -64,21 +78,38 @@ class Frontier(Drawn):
         figure, (curve, steps) = panels(1, 2, (8.6, 3.6))
         size = dot_size(len(self.gains))
         curve.plot(self.exploitabilities, self.gains, "o-", color=COLOURS["blue"], markersize=size, linewidth=1.4)
-        curve.set(xlabel="exploitability", ylabel="gain against the model")
+        curve.set(xlabel="exploitability, payoff units", ylabel="gain against the model, payoff units")
+        first = self.strategies[0]
+        title = f"restricted Nash responses of player {first.player}" + (f", {first.game_name}" * bool(first.game_name))
+        figure.suptitle(cut(title, 100), fontsize=10, parse_math=False)
         knots = np.concatenate([[0.0], self.breakpoints, [1.0]])
         look: dict[str, Any] = {"baseline": None, "linewidth": 1.6}
         steps.stairs(self.gains, knots, color=COLOURS["blue"], label="gain", **look)
         steps.stairs(self.exploitabilities, knots, color=COLOURS["red"], linestyle="--", label="exploitability", **look)
-        steps.set(xlabel="p", xlim=(0.0, 1.0))
+        steps.set(xlabel="p, the weight of the model (a probability)", ylabel="payoff units", xlim=(0.0, 1.0))
         legend(steps, "upper left")
         return figure
+
+    def _html_blocks(self) -> Iterator[Content]:
+        count = len(self.strategies)
+        yield prose(emphasis(f"{count:,} restricted Nash responses"), f", proven within {self.gap:.3g} for every p")
+        yield drawn(self.figure)
+        ends = np.concatenate([[0.0], self.breakpoints, [1.0]])
+        columns = (ends[:-1], ends[1:], self.gains, self.exploitabilities)
+        yield first_numbers(["p from", "to", "gain", "exploitability"], *columns, more="its arrays hold all")
 
     def __repr__(self) -> str:
         return f"Frontier({len(self.strategies)} responses, gap={self.gap:.3g}, solves={self.solves})"
 
 
+@explained
 def restricted_nash_frontier(
-    game: Game, opponent: Strategy, game_value: float | None = None, *, accuracy: float = 0.0
+    game: Game,
+    opponent: Any,
+    game_value: float | None = None,
+    *,
+    accuracy: float = 0.0,
+    points: int | None = None,
 ) -> Frontier:
     """Return the restricted Nash responses to a model of the opponent for all p, and where they change.
 
@@ -86,13 +117,17 @@ def restricted_nash_frontier(
     ----------
     game : Game
         Two players, zero-sum.
-    opponent : Strategy
-        The model.
+    opponent : Strategy, or iterable of constraints
+        The model, as for :class:`~treeplex.RestrictedNash`.
     game_value : float, optional
         The value of the game to the player who responds; found if it is not given.
     accuracy : float
         How far below the optimum the objective of the responses may be, for any p, in payoff units. With 0 all
         responses are found; on flow polytopes those can be very many, and fewer are looked for with a larger number.
+    points : int, optional
+        Only so many responses, evenly spaced in what they may lose, from an equilibrium strategy to the best response
+        that may lose least, each solved from the one before. Where constraints stand for the opponent 20 by default:
+        all responses are not found then.
 
     Returns
     -------
@@ -103,7 +138,7 @@ def restricted_nash_frontier(
     SolverError
         If HiGHS finds no optimum on the way.
     UnknownMethodError
-        If the accuracy is no number of at least 0.
+        If the accuracy is no number of at least 0, or `points` no whole number of at least 2.
 
     Notes
     -----
@@ -113,6 +148,12 @@ def restricted_nash_frontier(
     neighbouring p. G and W are computed from the strategies, not read from the solver. Responses whose payoffs G and W
     differ by less than 1e-9 of the game's largest payoff together are one, and changes within 1e-9 of the ends are not
     told apart from them.
+
+    With `points`, the responses are ε-safe for evenly spaced ε, and so restricted Nash responses for the p at the slope
+    of the frontier there. Each proves a line above which no strategy lies (:meth:`Problem.gain_line
+    <treeplex.models.problems.Problem.gain_line>`), and a best response proves a level one; :attr:`Frontier.gap` is the
+    largest distance of their intersection from the points, over all p. The last ε is what the response for p = 0.9999
+    may lose.
 
     Examples
     --------
@@ -126,6 +167,10 @@ def restricted_nash_frontier(
     """
     accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     problem = RestrictedNash(game, opponent, p=0.5, game_value=game_value)
+    if points is not None or problem.constraints:
+        return _evenly_spaced(
+            problem, 20 if points is None else check_whole(points, "points", UnknownMethodError, "[2, inf)")
+        )
     if problem.game_value is None:
         problem = with_game_value(problem)
     responses = _Responses(problem)
@@ -142,6 +187,76 @@ def restricted_nash_frontier(
         ),
         solves=found.solves,
     )
+
+
+def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
+    """Return ε-safe responses for so many ε."""
+    game, opponent = problem.game, problem.opponent
+    safe = EpsilonSafeResponse(game, opponent, epsilon=0, game_value=problem.game_value)
+    if safe.game_value is None:
+        safe = with_game_value(safe)
+    best = solve_part(BestResponse(game, opponent, game_value=safe.game_value), _SIMPLEX, needed="a best response")
+    nearly = replace(problem, p=_NEARLY, game_value=safe.game_value)
+    last = solve_part(nearly, _SIMPLEX, needed=f"the response for p = {_NEARLY}").exploitability
+    level = _SAME * game.sequence_form.payoff_scale
+    lines = [best.problem.gain_line(best.certificate, best.multipliers)]
+    found: list[tuple[float, float, Strategy]] = []
+    ends = max(last, level)
+    program = ParametricProgram(safe.linear_program(), replace(safe, epsilon=ends).linear_program(), 0.0, ends)
+    # From where little binds to where all does: equilibria are degenerate, and take long from nothing.
+    for epsilon in np.linspace(ends, 0.0, points).tolist() if last > level else [0.0]:
+        one = replace(safe, epsilon=epsilon)
+        optimum = program.solve(epsilon)
+        answer = read_solution(one.canonical, optimum.primal, optimum.dual)
+        profile = nearest_profile(game, answer.plans)
+        certificate = one.certify(profile, answer.multipliers, answer.dual_certificate)
+        lines.append(one.gain_line(certificate, answer.multipliers))
+        assert certificate.gain is not None
+        found.append((float(certificate.exploitability), float(certificate.gain), profile[problem.player]))
+    # Of those that may lose the same, the one that gains most.
+    found.sort(key=lambda each: (each[0], -each[1]))
+    kept = [found[0]]
+    for each in found[1:]:
+        if each[0] - kept[-1][0] > level:
+            kept.append(each)
+    lost, gained = (np.array([each[place] for each in kept]) for place in (0, 1))
+    breakpoints = np.maximum.accumulate(np.diff(lost) / (np.diff(lost) + np.maximum(np.diff(gained), 0.0)))
+    return Frontier(
+        breakpoints=breakpoints,
+        gains=gained,
+        exploitabilities=lost,
+        strategies=tuple(each[2] for each in kept),
+        gap=_distance(
+            np.array([line for line in lines if line is not None]),
+            gained,
+            lost,
+            np.concatenate([[0.0], breakpoints, [1.0]]),
+        ),
+        solves=points + 2,
+        whole=False,
+    )
+
+
+def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> float:
+    """Return how much more a point below all lines may be worth than the best of those given, for any p.
+
+    Parameters
+    ----------
+    lines : ndarray, shape (m, 2)
+        Gain without loss, and gain per unit of loss; one is level.
+    gains, losses : ndarray, shape (k,)
+    weights : ndarray
+        The p at which the best of the points changes, and both ends: between them, the optimum below the lines is
+        convex in p, and what the best point is worth linear.
+    """
+    heights, slopes = lines[:, 0], lines[:, 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = (heights[:, None] - heights) / (slopes - slopes[:, None])
+    corners = np.append(crossings[np.isfinite(crossings) & (crossings > 0.0)], 0.0)
+    tops = (heights[:, None] + slopes[:, None] * corners).min(axis=0)
+    p = weights[:, None]
+    below, reached = p * tops - (1.0 - p) * corners, p * gains - (1.0 - p) * losses
+    return float(np.max(below.max(axis=1) - reached.max(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,7 +94,7 @@ class ParametricProgram:
         self.varies: Literal["nothing", "objective", "bounds"] = (
             "objective" if len(self._columns) else "bounds" if len(self._rows) else "nothing"
         )
-        scale = max(float(np.abs(one.objective).max(initial=0.0)) for one in (first, last)) or 1.0
+        scale = max(first.objective_unit, last.objective_unit)
         self._factor = -scale if first.maximise else scale
         self._solver: Any = load(first)
         self._solver.setOptionValue("solver", "simplex")

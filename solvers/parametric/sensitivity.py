@@ -1,6 +1,7 @@
 """What a constraint's bound is worth: the optimum of a problem as a function of it, whole and without a grid."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,10 @@ from ...seqform.errors import (
     UnsupportedProblemError,
     shown,
 )
-from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
+from ...seqform.hints import explained
+from ...seqform.interchange.page import Content, Displayed, emphasis, first_numbers, prose
+from ...seqform.interchange.page import figure as drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, panels
 from ..outcome import nearest_profile
 from ..solve import with_game_value
 from .envelope import Line, find_envelope
@@ -36,7 +40,7 @@ _INSIDE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ParametricValue(Drawn):
+class ParametricValue(Drawn, Displayed):
     """The optimal objective of a problem as a function of one constraint's bound.
 
     Piecewise linear: concave where the bound is on plans of the player who maximises the objective, convex where it is
@@ -52,9 +56,8 @@ class ParametricValue(Drawn):
         The smallest and the largest bound from `lower` to `upper` for which the constraints can be met.
     breakpoints : ndarray of float64, shape (k − 1,)
         Bounds at which the slope changes, rising.
-    prices : ndarray of float64, shape (k,)
-        The slope of each piece: what the objective gains per unit by which the bound grows, negative where it loses.
-        Its size is the constraint's multiplier.
+    slopes : ndarray of float64, shape (k,)
+        Of each piece: what the objective gains per unit by which the bound grows, negative where it loses.
     values : ndarray of float64, shape (k + 1,)
         The optimum at :attr:`knots`.
     gap : float
@@ -64,6 +67,12 @@ class ParametricValue(Drawn):
         The largest violation of a constraint by the plans that prove it.
     solves : int
         How many linear programs were solved.
+    player : int
+        Whom the constraint binds.
+    payee : int
+        To whom the objective is paid.
+    title : str
+        The problem and the game.
     """
 
     name: str
@@ -71,12 +80,31 @@ class ParametricValue(Drawn):
     upper: float
     feasible: tuple[float, float]
     breakpoints: Floats
-    prices: Floats
+    slopes: Floats
     values: Floats
     gap: float
     violation: float
     solves: int
+    player: int = 0
+    payee: int = 0
+    title: str = ""
     _infeasible_value: float = field(default=-math.inf, repr=False)
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield prose(emphasis(f"Optimum by the bound of {self.name}"), f", proven within {self.gap:.3g}")
+        yield drawn(self.figure)
+        knots, values = self.knots, self.values
+        columns = (knots[:-1], knots[1:], values[:-1], values[1:], self.prices)
+        headings = ["bound from", "to", "optimum from", "to", "price"]
+        yield first_numbers(headings, *columns, more="knots, values and prices hold all")
+
+    @property
+    def prices(self) -> Floats:
+        """What loosening the constraint by one unit earns the player whom it binds, piece by piece: the multipliers.
+
+        At least 0, shape (k,): the sizes of :attr:`slopes`.
+        """
+        return np.abs(self.slopes)
 
     @property
     def knots(self) -> Floats:
@@ -109,7 +137,7 @@ class ParametricValue(Drawn):
         return float(np.interp(bound, self.knots, self.values)) if self.is_feasible(bound) else self._infeasible_value
 
     def price(self, bound: float) -> float:
-        """Return the slope at a bound, at a breakpoint that to its right; NaN where it is infeasible.
+        """Return the price at a bound, at a breakpoint that to its right; NaN where it is infeasible.
 
         Raises
         ------
@@ -135,10 +163,12 @@ class ParametricValue(Drawn):
         figure, (values, prices) = panels(2, 1, (5.6, 5.0), sharex=True, height_ratios=(3, 2))
         size = dot_size(len(self.values))
         values.plot(self.knots, self.values, "o-", color=COLOURS["blue"], markersize=size, linewidth=1.4, clip_on=False)
-        values.set(ylabel="objective", xlim=(self.lower, self.upper))
+        values.set(ylabel=f"paid to player {self.payee}, payoff units", xlim=(self.lower, self.upper))
+        values.set_title(cut(self.title, 70), loc="left", fontsize=9, parse_math=False)
         prices.stairs(self.prices, self.knots, baseline=None, color=COLOURS["red"], linewidth=1.6)
-        prices.set(xlabel=f"bound of {self.name}", ylabel="price")
-        sizes = np.abs(self.prices[self.prices != 0.0])
+        prices.set_xlabel(f"bound of {cut(self.name, 60)}, on player {self.player}", parse_math=False)
+        prices.set_ylabel(f"price: what a unit looser\nearns player {self.player}, payoff units", fontsize=9)
+        sizes = self.prices[self.prices > 0.0]
         if len(sizes) and sizes.max() > _STEEP * sizes.min():
             prices.set_yscale("symlog", linthresh=float(sizes.min()))
         prices.margins(y=0.1)
@@ -165,6 +195,7 @@ class ParametricValue(Drawn):
         )
 
 
+@explained
 def parametric_value(problem: Any, name: str, lower: float, upper: float, *, accuracy: float = 0.0) -> ParametricValue:
     """Return the optimal objective of a problem as a function of one constraint's bound.
 
@@ -276,13 +307,15 @@ class _Bounds:
         found = find_envelope(self.line, *self.feasible, _SAME * scale, accuracy)
         knots = found.knots.tolist()
         values = [found.value(knot) for knot in knots]
+        payee = self.problem.player or 0
+        owner = next((each.player for each in self.problem.constraints if each.name == self.name), payee)
         return ParametricValue(
             name=self.name,
             lower=self.lower,
             upper=self.upper,
             feasible=self.feasible,
             breakpoints=found.breakpoints,
-            prices=np.array([piece.payload.price for piece in found.pieces]),
+            slopes=np.array([piece.payload.price for piece in found.pieces]),
             values=np.array(values),
             # How far the certificates at the knots leave the optimum from the function.
             gap=max(
@@ -291,6 +324,9 @@ class _Bounds:
             ),
             violation=max(line.payload.violation for line in found.touching),
             solves=found.solves,
+            player=owner,
+            payee=payee,
+            title=f"{self.problem.name} on {self.problem.game.spec}",
             _infeasible_value=-math.inf if self.concave else math.inf,
         )
 

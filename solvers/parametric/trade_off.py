@@ -1,5 +1,6 @@
 """What a style costs: the least that a player must risk losing for each value of a linear functional of its plan."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,10 @@ from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
 from ...seqform.evaluate import best_response_value
 from ...seqform.functional import Functional
 from ...seqform.game import Game
-from ...seqform.interchange.pictures import COLOURS, Drawn, dot_size, panels
+from ...seqform.hints import explained
+from ...seqform.interchange.page import Content, Displayed, emphasis, first_numbers, prose
+from ...seqform.interchange.page import figure as drawn
+from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, panels
 from ..solve import with_game_value
 from .sensitivity import ParametricValue, parametric_value
 
@@ -28,7 +32,7 @@ _NAME = "style"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TradeOff(Drawn):
+class TradeOff(Drawn, Displayed):
     """The least loss with which a linear functional of a player's plan can have a value, for every value.
 
     The loss of a strategy is the value of the game minus what the strategy guarantees: what it can lose by to anyone
@@ -80,6 +84,11 @@ class TradeOff(Drawn):
     game_value: float
     gap: float
     solves: int
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield prose(emphasis(f"Least loss by {self.description}"), f", proven within {self.gap:.3g}")
+        yield drawn(self.figure)
+        yield first_numbers(["value", "least loss"], self.knots, self.losses, more="knots and losses hold all")
 
     def loss(self, value: float) -> float:
         """Return the least loss with which the functional has a value.
@@ -155,15 +164,18 @@ class TradeOff(Drawn):
             "equilibria", middle, xycoords=("data", "axes fraction"), ha="center", va="top", color=COLOURS["slate"]
         )
         if max_loss is not None:
-            axes.axhline(max_loss, color=COLOURS["slate"], linestyle=":", linewidth=1.2, label=f"loss {max_loss:g}")
+            label = f"loss of {max_loss:g} allowed"
+            axes.axhline(max_loss, color=COLOURS["slate"], linestyle=":", linewidth=1.2, label=label)
         if asked is not None:
             axes.axvline(asked, color=COLOURS["red"], linestyle="--", linewidth=1.2, label=target)
         if reached is not None:
-            label = f"{reached[0]:.4g} for {reached[1]:.4g}"
+            # Round-off is no loss.
+            label = f"{reached[0]:.4g}, losing {reached[1] if abs(reached[1]) > 1e-12 else 0.0:.4g}"
             axes.plot(*reached, "o", color=COLOURS["red"], markersize=8, zorder=3, clip_on=False, label=label)
         if asked is not None or max_loss is not None:
-            figure.legend(loc="outside upper center", ncols=3, frameon=False)
-        axes.set(xlabel=self.description, ylabel="least loss", xlim=(self.knots[0], self.knots[-1]))
+            figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=8, columnspacing=1.2)
+        axes.set(ylabel=f"least loss of player {self.player}, payoff units", xlim=(self.knots[0], self.knots[-1]))
+        axes.set_xlabel(f"{cut(self.description, 60)}, expected per game", parse_math=False)
         axes.set_ylim(bottom=0.0)
         return figure
 
@@ -187,6 +199,7 @@ class TradeOff(Drawn):
         )
 
 
+@explained
 def trade_off(
     game: Game,
     functional: Functional | Any,
@@ -230,6 +243,14 @@ def trade_off(
     piecewise linear, and found with all its breakpoints by :func:`~treeplex.parametric_value`. So is that with c · x ≤
     t. The loss for a value of exactly t is convex in t with least value 0, so that it is the larger of those two
     losses.
+
+    Examples
+    --------
+    >>> from treeplex import frequency, load_game, trade_off
+    >>> game = load_game("kuhn")
+    >>> bets = trade_off(game, frequency(game, 0, "b", first=True))
+    >>> [round(bets.loss(value), 6) for value in (0.4, 0.6, 1)]
+    [0.0, 0.025926, 0.277778]
     """
     posed = EpsilonSafeStyle(game, epsilon=0, maximise=functional, player=player, game_value=game_value)
     if posed.game_value is None:

@@ -14,10 +14,11 @@ from ...seqform.arrays import Floats
 from ...seqform.checks import check_number
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.evaluate import best_response_value
+from ...seqform.interchange.encoding import json_ready
 from ...seqform.polytope import Treeplex
 from ..constrained_exploitability import constrained_exploitability, least_violation
 from ..methods import CCFR
-from ..solution import Solution, json_ready
+from ..solution import Solution
 from ..solve import solve
 from .ccfr_theorems import (
     BoundConstants,

@@ -392,7 +392,7 @@ def payoff_range(form: SequenceForm) -> float:
         payoffs = form.leaves.payoffs[:, 0]
         return float(payoffs.max() - payoffs.min())
     own, other = form.treeplexes
-    if form.factored is not None:
+    if form.factored is not None and form.factored.chained is None:
         left, right = form.factored.left, form.factored.right
         low, high = -maxima(other, -right), maxima(other, right)
         positive, negative = left.maximum(0.0), left.minimum(0.0)

@@ -326,7 +326,8 @@ class KernelConstraints:
             common = max((row.unit for row in rows), default=1.0)
             rows, total = [replace(row, unit=common) for row in rows], penalty * common / layout.unit
         elif penalty is not None:
-            caps = penalty * np.array([row.unit for row in rows]) / layout.unit
+            with np.errstate(over="ignore"):  # beyond the largest float there is no bound
+                caps = penalty * np.array([row.unit for row in rows]) / layout.unit
         return cls._laid_out(
             rows,
             layout.positions,

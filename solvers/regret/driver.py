@@ -18,12 +18,15 @@ from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
+from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
+from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
 from ..methods import RegretMethod
 from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
+from ..public import driver as public
 from ..solution import RunState, Solution
 from ..status import Status
 from ..style.preferences import preference_record
@@ -170,6 +173,7 @@ class RegretStepper(Stepper):
         self.stake = (1.0 if problem.floor is None else problem.floor.first_stake) if stake is None else stake
         self.first_step = 32 if self.kernel.layout.size < 100_000 else 1
         self.next_check = None if problem.is_certified_within else 1
+        self.begins_with_check = state.iteration > 0 and self.next_check is None
         # With a tolerance of 0 every iteration asked for is run; otherwise a little is kept for the order of additions,
         # in which the certificate differs from the loop.
         self._tolerance = problem.options.tol * (1.0 - 1e-9) if problem.options.tol > 0.0 else -np.inf
@@ -215,10 +219,13 @@ class RegretStepper(Stepper):
         if self.next_check is not None:
             self.proof = self._prove()
             return self.problem.error(self.proof[1])
-        self.state.next_check = self.iterations
+        # On a copy: a check changes when the next one is due, and in single precision the order of additions.
+        state = self.state.copy()
+        state.next_check = self.iterations
         report = self.kernel.run(
-            self.state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows, dual=self.dual
+            state, self.rule, 0, last_iterate=self._takes_last, constraints=self.rows, dual=self.dual
         )
+        self.state.multipliers.average[:] = state.multipliers.average
         return report.exploitability
 
     def confirms(self) -> bool:
@@ -269,6 +276,26 @@ class RegretStepper(Stepper):
             self.stake *= RAISE
             self.state.average_anew()
 
+    def saved(self) -> Saved:
+        """Return where the loop stands, with the bound, the stake, and when it is looked at next."""
+        state, bound = self.state, self.bound
+        return {
+            **state.lasting,
+            **({} if state.origin is None else {"origin": state.origin}),
+            "bound": None if bound is None else [bound.beta, bound.doublings, bound.begun],
+            "stake": self.stake,
+            "due": [self.next_check, self._next_look],
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        fill(self.state.lasting, saved)
+        self.state.origin = saved.get("origin")
+        self.stake, (self.next_check, self._next_look) = saved["stake"], saved["due"]
+        if saved["bound"] is not None and self.rows is not None:
+            self.bound = MultiplierBound(*saved["bound"])
+            self.rows = self.rows.bounded(self.bound.beta)
+
     def plans(self) -> list[Floats]:
         """Return the players' average plans so far."""
         return self.problem.plans(self.kernel.average(self.state))
@@ -315,6 +342,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
     Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
     """
+    if public.serves(method, problem, options):
+        return public.run(method, problem, options)
     begun = time.perf_counter()
     pruned = prune(problem)
     if pruned is None:
@@ -369,7 +398,6 @@ def _begin(method: RegretMethod, problem: PosedProblem) -> RegretStepper:
         if isinstance(kept, RegretState) and kept.method == method and same and kept.problem == problem.identity:
             state, bound = problem.kernel.adopt(kept.state, kept.kernel, problem.rows, problem.preferences), kept.bound
             stake = kept.stake
-            state.next_check = state.iteration  # it may be good enough as it is
         start = start.profile
     if state is None and start is None:
         state = problem.initial_state(_first_regrets(method, problem.kernel, options.seed))
@@ -395,11 +423,12 @@ def _first_regrets(method: RegretMethod, kernel: Kernel, seed: int | None) -> Fl
 @functools.cache
 def warm(number: type, curved: bool = False, preferring: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
-    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
-    ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
-    kernel = Kernel(build_layout(game.sequence_form, number))
-    constraints = KernelConstraints.of(ConstrainedNash(game, [ball]).canonical, kernel.layout) if curved else None
-    preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
-    state = kernel.initial_state(constraints, preferences)
-    kernel.run(state, CFR, 2, constraints=constraints)
-    kernel.average(state)
+    with uncounted():
+        game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1.0, -1.0], [-1.0, 1.0]]))
+        ball = DistanceConstraint(L2Distance(Strategy.uniform(game, 0)), 1.0, "ball")
+        kernel = Kernel(build_layout(game.sequence_form, number))
+        constraints = KernelConstraints.of(ConstrainedNash(game, [ball]).canonical, kernel.layout) if curved else None
+        preferences = kernel_preferences(game, preference_on(game), kernel.layout, False) if preferring else None
+        state = kernel.initial_state(constraints, preferences)
+        kernel.run(state, CFR, 2, constraints=constraints)
+        kernel.average(state)

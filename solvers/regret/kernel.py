@@ -133,6 +133,18 @@ class KernelState:
             )
         return KernelState(copies, multipliers, None if self.origin is None else self.origin.copy(), preferences)
 
+    @property
+    def lasting(self) -> dict[str, Any]:
+        """The arrays that hold where iterations stand, by name; the others are made anew by each."""
+        arrays = self.arrays._asdict() | {
+            f"multipliers_{name}": each for name, each in self.multipliers._asdict().items()
+        }
+        if self.preferences is not None:
+            pricing = self.preferences.pricing
+            arrays |= {"costs": self.preferences.local.costs, "seen": pricing.seen}
+            arrays |= {"kept": pricing.kept, "recent": pricing.recent}
+        return {name: array for name, array in arrays.items() if name not in ("gradient", "average", "factors")}
+
     def average_anew(self) -> None:
         """Begin the averages here: strategies, regrets and multipliers stay as they are."""
         self.origin = np.array(self.arrays.regrets)

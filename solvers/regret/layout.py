@@ -297,7 +297,8 @@ def _laid_out(
     inflows, number = Inflows.of(treeplexes, places), treeplexes.number
     polytopes = PolytopeArrays(places.bases, places.buckets, places.bucket_ranges, places.parents, *inflows[:4])
     parts: dict[str, Any] = {name: Runs.none(number) for name in ("runs", "holding", "paying")} | {
-        "cells": Cells.none(number)
+        "cells": Cells.none(number),
+        "chained": np.zeros(0, dtype=np.bool_),
     }
     game = GameArrays(_ready(polytopes, number), _ready(payoffs, number), **(parts | matrices))
     return KernelLayout(tuple(places.positions), game, inflows.matrix, num_factors, unit, number)
@@ -315,11 +316,11 @@ def _ready(arrays: Any, number: Any) -> Any:
 def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> KernelLayout:
     """Lay out a zero-sum game of two players whose payoff is in factors."""
     places = _unplaced(treeplexes)
-    unit = factored.largest or 1.0
+    unit = factored.scale
     # Each player's factors by its positions.
     sides = [factored.left.T.tocsr() / unit, factored.right]
     width = treeplexes.width
-    if treeplexes.inflows:
+    if treeplexes.inflows and factored.chained is None:
         flows = FlowPlaces.of(treeplexes, places)
         left, right = (flow.reduced(side) for flow, side in zip(flows, sides, strict=True))
         bases = int(places.bases[0]), int(places.bases[1])
@@ -339,6 +340,10 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
         )
     # Factors that are left, numbered anew; runs may begin before the first one, and end after the last.
     kept, numbers = np.unique(np.concatenate([left.rows, right.rows]), return_inverse=True)
+    chained = np.zeros(0, dtype=np.bool_)
+    if factored.chained is not None:
+        kept, numbers = np.arange(factored.num_factors), np.concatenate([left.rows, right.rows])
+        chained = np.append(np.zeros(width, dtype=np.bool_), factored.chained)
     numbers = width + numbers.ravel()
     of_sides = numbers[: len(left.rows)], numbers[len(left.rows) :]
     holding, paying = [], []
@@ -355,6 +360,7 @@ def _factored_layout(treeplexes: Treeplexes, factored: FactoredPayoff) -> Kernel
         runs=runs,
         holding=Runs.of(holding, treeplexes.number),
         paying=Runs.of(paying, treeplexes.number),
+        chained=chained,
     )
 
 

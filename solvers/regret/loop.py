@@ -9,17 +9,16 @@ this file, because numba's cache does not see changes in another one.
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
 from ...models.convex import MAXIMUM, NORM_1, NORM_2, NORM_INFINITY, OPAQUE, SQUARES
+from ..compilation import compiled
 from .pieces import Cells, Runs
 from .registers import add_at, any_nonzero, at_least, gather, larger, load, spread, store, where_positive, width
 
@@ -34,37 +33,6 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 THREE = np.uint64(3)
-
-
-def compiled(function: Any, cache: bool = False) -> Any:
-    """Compile, with a cache on disk if asked for one and a place for it is writable.
-
-    Only the one function that Python calls needs a cache: the others are compiled into it.
-    """
-    # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
-    # iterates on every machine. It costs a few percent.
-    njit: Any = numba.njit
-    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
-    if cache:
-        try:
-            return _without_stale_cache(njit(cache=True, nogil=True, **options)(function))
-        except RuntimeError:  # numba: no locator available
-            return njit(nogil=True, **options)(function)
-    return njit(no_cpython_wrapper=True, **options)(function)
-
-
-def _without_stale_cache(function: Any) -> Any:
-    """Return a cached function, its cache emptied if another version of this file left one that cannot be read.
-
-    numba reads the index of a cache before it looks at whether the file has changed.
-    """
-    cache = getattr(function, "_cache", None)
-    try:
-        cache._cache_file._load_index()  # type: ignore[union-attr]
-    except Exception:
-        with contextlib.suppress(Exception):
-            cache.flush()  # type: ignore[union-attr]
-    return function
 
 
 # The arrays of a KernelLayout that the compiled functions read, in the parts that each of them needs: a call copies the
@@ -146,6 +114,9 @@ class GameArrays(NamedTuple):
     holding, paying : Runs
         Two players, payoffs in factors: for player ``i``'s gradient, how much the opponent's positions (columns) hold
         of each factor (rows); and what a unit of each factor (columns) pays at player ``i``'s positions (rows).
+    chained : ndarray of bool
+        Whether each factor is added to the sum of those before it, for player 0's gradient; of those behind it, for
+        player 1's. Empty where none is.
     """
 
     polytopes: PolytopeArrays
@@ -154,6 +125,7 @@ class GameArrays(NamedTuple):
     cells: Cells
     holding: Runs
     paying: Runs
+    chained: Any
 
 
 class ConstraintArrays(NamedTuple):
@@ -289,12 +261,21 @@ def _add_cells(cells: Any, player: Any, source: Any, scale: Any, target: Any) ->
 
 
 @compiled
-def _add_factored(holding: Any, paying: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
+def _add_factored(game: Any, player: Any, plan: Any, scale: Any, gradient: Any, factors: Any) -> None:
     """Do what :func:`_add_gradient` does for the part of the payoff that is kept in factors."""
     for k in range(np.uint64(len(factors))):
         factors[k] = factors.dtype.type(0.0)
-    _add_runs(holding, player, plan, scale, factors)
-    _add_runs(paying, player, factors, 1.0, gradient)
+    _add_runs(game.holding, player, plan, scale, factors)
+    count = np.uint64(len(game.chained))
+    if player == ZERO:
+        for k in range(ONE, count):
+            if game.chained[k]:
+                factors[k] += factors[k - ONE]
+    else:
+        for i in range(ONE, count):
+            if game.chained[count - i]:
+                factors[count - i - ONE] += factors[count - i]
+    _add_runs(game.paying, player, factors, 1.0, gradient)
 
 
 @compiled
@@ -881,7 +862,7 @@ def _exploitability(
     for player in range(num_players):
         _add_gradient(game.payoffs, game.runs, game.cells, num_players, player, plan, 1.0, gradient)
         if len(state.factors):
-            _add_factored(game.holding, game.paying, player, plan, 1.0, gradient, state.factors)
+            _add_factored(game, player, plan, 1.0, gradient, state.factors)
         payoff = 0.0
         for s in range(np.uint64(bases[player]), np.uint64(bases[player + ONE])):
             payoff += plan[s] * gradient[s]
@@ -1007,7 +988,7 @@ def run_loop(
             plan, gradient, scale = state.plan, state.gradient, scales[actor]
             _add_gradient(game.payoffs, game.runs, game.cells, num_players, actor, plan, scale, gradient)
             if len(state.factors):
-                _add_factored(game.holding, game.paying, actor, plan, scale, gradient, state.factors)
+                _add_factored(game, actor, plan, scale, gradient, state.factors)
             bias = UNMOVED
             if preferences is not None:
                 block = BLOCK if t <= EARLY else LATE_BLOCK

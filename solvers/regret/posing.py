@@ -98,9 +98,12 @@ class FloorGame:
             payoffs = payoffs if view.player == 0 else sp.csr_array(-payoffs.T)
             treeplexes = (view.own, calling) if view.player == 0 else (calling, view.own)
             return cls(saddle, SequenceForm(treeplexes, payoff_matrices=(payoffs, -payoffs)))
+        assert view.factored is not None
+        chained = None if view.factored.chained is None else np.append(view.factored.chained, False)
+        factored = FactoredPayoff(left, right, chained, view.factored.scale)
         if view.player == 0:
-            return cls(saddle, SequenceForm((view.own, calling), factored=FactoredPayoff(left, right)))
-        return cls(saddle, SequenceForm((calling, view.own), factored=FactoredPayoff(-right.T, left.T)))
+            return cls(saddle, SequenceForm((view.own, calling), factored=factored))
+        return cls(saddle, SequenceForm((calling, view.own), factored=factored.transposed))
 
     @property
     def first_stake(self) -> float:

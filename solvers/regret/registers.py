@@ -178,7 +178,81 @@ def _add_at(typing_context: Any, array: Any, indices: Any, place: Any, register:
     return types.void(array, indices, place, register), generate
 
 
+def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Return the columns of a square whose rows are registers, by swaps of its halves, of their halves, and so on."""
+    count, index = len(rows), ir.IntType(32)
+    half = 1
+    while half < count:
+        low = [lane if not lane & half else count + (lane ^ half) for lane in range(count)]
+        high = [lane | half if not lane & half else count + lane for lane in range(count)]
+        masks = [ir.Constant(ir.VectorType(index, count), lanes) for lanes in (low, high)]
+        swapped = list(rows)
+        for place in range(count):
+            if not place & half:
+                pair = rows[place], rows[place | half]
+                swapped[place], swapped[place | half] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+        rows, half = swapped, 2 * half
+    return rows
+
+
+def _element(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.load(builder.gep(data, [place]))
+
+
+def _side_by_side(
+    typing_context: Any, rows: Any, starts: Any, first: Any, column: Any, columns: Any, place: Any, stride: Any
+) -> Any:
+    """Write a square of numbers in columns: those of as many rows as a register holds, from a column on.
+
+    Row ``i`` begins in ``rows`` at ``starts[first + i]``; column ``j`` is written into ``columns`` at ``place`` and
+    ``j`` strides.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        count, kinds = Register(rows.dtype).width, signature.args
+        taken = []
+        for i in range(count):
+            at = builder.add(arguments[2], context.get_constant(types.uint64, i))
+            start = builder.add(_element(context, builder, kinds[1], arguments[1], at), arguments[3])
+            pointer = _pointer(context, builder, kinds[0], arguments[0], start)
+            taken.append(builder.load(pointer, align=rows.dtype.bitwidth // 8))
+        target = arguments[5]
+        for column_ in _transposed(builder, taken):
+            pointer = _pointer(context, builder, kinds[4], arguments[4], target)
+            builder.store(column_, pointer, align=rows.dtype.bitwidth // 8)
+            target = builder.add(target, arguments[6])
+        return context.get_dummy_value()
+
+    return types.void(rows, starts, first, column, columns, place, stride), generate
+
+
+def _in_rows(
+    typing_context: Any, columns: Any, place: Any, stride: Any, scales: Any, rows: Any, starts: Any, first: Any,
+    column: Any,
+) -> Any:  # fmt: skip
+    """Write a square of numbers back in rows, each times its own of the ``scales`` from ``first`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        count, kinds, bytes_each = Register(rows.dtype).width, signature.args, rows.dtype.bitwidth // 8
+        scale = builder.load(_pointer(context, builder, kinds[3], arguments[3], arguments[6]), align=bytes_each)
+        source, taken = arguments[1], []
+        for _ in range(count):
+            pointer = _pointer(context, builder, kinds[0], arguments[0], source)
+            taken.append(builder.fmul(builder.load(pointer, align=bytes_each), scale))
+            source = builder.add(source, arguments[2])
+        for i, row in enumerate(_transposed(builder, taken)):
+            at = builder.add(arguments[6], context.get_constant(types.uint64, i))
+            start = builder.add(_element(context, builder, kinds[5], arguments[5], at), arguments[7])
+            builder.store(row, _pointer(context, builder, kinds[4], arguments[4], start), align=bytes_each)
+        return context.get_dummy_value()
+
+    return types.void(columns, place, stride, scales, rows, starts, first, column), generate
+
+
 width: Any = intrinsic(_width)
+side_by_side: Any = intrinsic(_side_by_side)
+in_rows: Any = intrinsic(_in_rows)
 load: Any = intrinsic(_load)
 gather: Any = intrinsic(_gather)
 add_at: Any = intrinsic(_add_at)

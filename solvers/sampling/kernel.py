@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ..regret.loop import compiled
+from ..compilation import compiled
 
 EXTERNAL, OUTCOME = 0, 1  # what is sampled
 SIMPLE, SAMPLED, FULL = 0, 1, 2  # how strategies are averaged

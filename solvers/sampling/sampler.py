@@ -15,9 +15,11 @@ from ...models.problems import Certificate, Problem
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import InvalidStrategyError, shown
 from ...seqform.game import Game
+from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..certification import certified_error
+from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Stepper, iterate
 from ..methods import MCCFR
 from ..methods.rules import LocalBias, SamplingRule
@@ -86,12 +88,18 @@ class SamplerState:
         """Histories touched: each one that a walk comes to counts, chance nodes and leaves included."""
         return int(self.arrays.clock[1])
 
+    @property
+    def changing(self) -> dict[str, Any]:
+        """The arrays that iterations change, by name."""
+        changing = {name: getattr(self.arrays, name) for name in StateArrays._fields}
+        return changing | ({"counts": self.arrays.counts} if isinstance(self.arrays, PreferringStateArrays) else {})
+
     def copy(self) -> "SamplerState":
         """Return a state that goes on from here on its own."""
-        changing = {name: getattr(self.arrays, name).copy() for name in StateArrays._fields}
-        if isinstance(self.arrays, PreferringStateArrays):
-            changing |= dict.fromkeys(("counts", "visits"), self.arrays.counts.copy())
-        return SamplerState(self.arrays._replace(**changing))
+        changing = {name: array.copy() for name, array in self.changing.items()}
+        return SamplerState(
+            self.arrays._replace(**changing, **({"visits": changing["counts"]} if "counts" in changing else {}))
+        )
 
 
 class Sampler:
@@ -364,6 +372,15 @@ class SamplingStepper(Stepper):
         self.proof = profile, self.problem.certify(profile)
         return certified_error(self.problem, self.proof[1], self.options)
 
+    def saved(self) -> Saved:
+        """Return where the samplers stand."""
+        return {**self.state.changing, "due": self.next_check}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        fill(self.state.changing, saved)
+        self.next_check = saved["due"]
+
     def current_plans(self) -> list[Floats]:
         """Return the plans that the players play now."""
         treeplexes = self.problem.game.sequence_form.treeplexes
@@ -430,7 +447,8 @@ def _start(
 @functools.cache
 def warm(preferring: bool = False) -> None:
     """Compile the samplers, or load them from their cache, on a tiny game, so that no solve's seconds hold that."""
-    game = load_game("kuhn")
-    sampler = Sampler(tree_for(game))
-    preference = preference_of(LocalBias(), game) if preferring else None
-    sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)
+    with uncounted():
+        game = load_game("kuhn")
+        sampler = Sampler(tree_for(game))
+        preference = preference_of(LocalBias(), game) if preferring else None
+        sampler.run(sampler.initial_state(SamplingRule(), preference=preference), SamplingRule(), 1)

@@ -9,9 +9,9 @@ _MASK = 2**64 - 1
 _UNIT = 1.0 / 9007199254740992.0  # 2 to the power of -53
 
 
-def first_random_state(seed: int) -> int:
-    """Return the state in which the random numbers of a seed begin, of 64 bits."""
-    return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+def first_random_state(seed: int, *branch: int) -> int:
+    """Return the state in which the random numbers of a seed begin, of 64 bits; other ones in each branch."""
+    return int(np.random.SeedSequence(seed, spawn_key=branch).generate_state(1, np.uint64)[0])
 
 
 class SplitMix64:

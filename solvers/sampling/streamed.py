@@ -2,7 +2,7 @@
 
 import time
 from array import array
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget, in_words, resident_memory
 from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
+    CheckpointError,
     InvalidGameError,
     InvalidStrategyError,
     UnknownMethodError,
@@ -25,8 +26,9 @@ from ...seqform.game import Game
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
 from ...seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ...seqform.rules import Rules
+from ..checkpoint import Checkpoint, Saved, digest
 from ..iteration import NEVER, Stepper, iterate
-from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method
+from ..methods import MCCFR, OutcomeSamplingMCCFR, find_method, sampling_methods
 from ..outcome import Options, Progress, checked_seed
 from ..status import Status
 from .splitmix import SplitMix64, first_random_state
@@ -180,6 +182,7 @@ class StreamedMCCFR:
         touched: int | None = None,
         seconds: float | None = None,
         progress: Callable[[StreamedRun], object] | None = None,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
     ) -> StreamedRun:
         """Go on where the last run stopped, until a limit comes.
 
@@ -195,6 +198,9 @@ class StreamedMCCFR:
         seconds : float, optional
         progress : callable, optional
             Called some twenty times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+        checkpoint : Checkpoint or path-like, optional
+            As for :func:`~treeplex.solve`. A sampler goes on from one before it has walked; iterations and histories
+            touched then count from the beginning.
 
         Returns
         -------
@@ -204,6 +210,8 @@ class StreamedMCCFR:
         ------
         UnknownMethodError
             If no limit is given, or one is not a number.
+        CheckpointError
+            If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
         InvalidGameError
             If the rules break a rule of games.
         ImperfectRecallError
@@ -228,7 +236,11 @@ class StreamedMCCFR:
         )
         most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
         work = _StreamingStepper(self, most)
-        run = iterate(work, options)
+        if checkpoint is None:
+            run = iterate(work, options)
+        else:
+            with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
+                run = iterate(work, replace(options, checkpoint=keeper))
         if self._pending is not None:  # Ctrl-C came while it was written
             self._write()
         return self._report(work.stopped or _STOPS[run.stopped], run.seconds, self.iterations == first)
@@ -241,8 +253,16 @@ class StreamedMCCFR:
         InvalidStrategyError
             If the file cannot be written, or a label is of a type that files do not take.
         """
-        metadata = {
-            **self._identity,
+        try:
+            with naming(path), refusing_unwritable(path):
+                write_archive(str(path), self._identity | self._numbers, self._arrays)
+        except InvalidGameError as error:
+            raise InvalidStrategyError(str(error)) from None
+
+    @property
+    def _numbers(self) -> dict[str, Any]:
+        """Where the run stands."""
+        return {
             "iterations": self.iterations,
             "touched": self.touched,
             "turn": self._turn,
@@ -250,12 +270,32 @@ class StreamedMCCFR:
             "random_state": str(self._walker.numbers.state),
             "seed": str(self.seed),
         }
-        try:
-            with naming(path), refusing_unwritable(path):
-                tables = (_arrays_of(table, player) for player, table in enumerate(self._tables))
-                write_archive(str(path), metadata, {name: values for each in tables for name, values in each.items()})
-        except InvalidGameError as error:
-            raise InvalidStrategyError(str(error)) from None
+
+    @property
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is known of infosets."""
+        tables = (_arrays_of(table, player) for player, table in enumerate(self._tables))
+        return {name: values for each in tables for name, values in each.items()}
+
+    def _restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go on from there: for a sampler that has not walked yet."""
+        for player, table in enumerate(self._tables):
+            _fill(table, player, arrays)
+        self.seed = int(numbers["seed"])
+        self.iterations, self.touched = int(numbers["iterations"]), int(numbers["touched"])
+        self._turn = int(numbers["turn"]) % self.num_players
+        self._walker.turns[:] = [float(each) for each in numbers["turns"]]
+        self._walker.numbers.state = int(numbers["random_state"]) % 2**64
+
+    @property
+    def _asked(self) -> dict[str, str]:
+        """What a checkpoint says of the run."""
+        game = self.game_name or type(self.rules).__name__
+        return {
+            "game": f"{game} ({digest(self.rules)})",
+            "method": f"{self.method.name}, walking over rules ({digest(self.method)})",
+            "seed": f"({self.seed})",
+        }
 
     @property
     def _identity(self) -> dict[str, Any]:
@@ -304,13 +344,7 @@ class StreamedMCCFR:
                         f"{named} does not hold a run of this kind: its {key} is {shown(metadata.get(key), 60)}, "
                         f"expected {shown(value, 60)}"
                     )
-            for player, table in enumerate(sampler._tables):
-                _fill(table, player, arrays)
-            sampler.seed = int(metadata["seed"])
-            sampler.iterations, sampler.touched = int(metadata["iterations"]), int(metadata["touched"])
-            sampler._turn = int(metadata["turn"]) % sampler.num_players
-            sampler._walker.turns[:] = [float(each) for each in metadata["turns"]]
-            sampler._walker.numbers.state = int(metadata["random_state"]) % 2**64
+            sampler._restore(metadata, arrays)
         return sampler
 
     def _write(self) -> None:
@@ -472,6 +506,18 @@ class _StreamingStepper(Stepper):
         """Nothing is known."""
         return float("nan")
 
+    def saved(self) -> Saved:
+        """Return where the sampler stands."""
+        if self.sampler._pending is not None:  # Ctrl-C came while it was written
+            self.sampler._write()
+        return self.sampler._numbers | self.sampler._arrays
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        if any(self.sampler.infosets):
+            raise CheckpointError("this sampler has walked already: a new one goes on from a checkpoint")
+        self.sampler._restore(saved, saved)
+
     def look(self) -> Status | None:
         """End a run in which a limit came."""
         return None if self.stopped is None else Status.INTERRUPTED
@@ -487,13 +533,12 @@ def _method_of(method: Any) -> MCCFR:
     """
     chosen = method
     if isinstance(method, str):
-        found = find_method(method)
-        # By name, what needs the whole game is left out.
-        chosen = replace(found, baselines="infoset") if isinstance(found, OutcomeSamplingMCCFR) else found
+        chosen = find_method(method)
+        if isinstance(chosen, OutcomeSamplingMCCFR) and "baselines" not in method:
+            chosen = replace(chosen, baselines="infoset")  # by name, what needs the whole game is left out
     if not isinstance(chosen, MCCFR) or not chosen.name:
-        raise UnknownMethodError(
-            f"the method is {shown(method)}, expected one that samples: es-mccfr, os-mccfr or es-pref-cfr"
-        )
+        names = ", ".join(sampling_methods())
+        raise UnknownMethodError(f"the method is {shown(method)}, expected one that samples, such as {names}")
     if chosen.averaging == "full":
         raise UnknownMethodError(
             f"{chosen.name} got averaging='full', expected simple or sampled: full averages take the whole game"
@@ -521,7 +566,7 @@ def _arrays_of(table: Infosets, player: int) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _fill(table: Infosets, player: int, arrays: dict[str, npt.NDArray[Any]]) -> None:
+def _fill(table: Infosets, player: int, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Add the infosets that a file holds, with what is known of them."""
     labels, menus = _unpacked(arrays[f"labels_{player}"]), _unpacked(arrays[f"menus_{player}"])
     chosen, parents = arrays[f"menu_{player}"].tolist(), arrays[f"parents_{player}"].tolist()

@@ -10,10 +10,10 @@ from itertools import islice
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, Literal, overload
 
 import numpy as np
+from scipy import special
 
 from ...models.play import MeanResult
 from ...seqform.arrays import Floats
@@ -280,7 +280,7 @@ class StreamedGain:
         The response.
     gain : MeanResult
         Its payoff minus that of the player's own strategy, against the others' strategies, with an interval. The best
-        response gains no less, so that the lower end is a lower bound on what the player could gain.
+        response gains no less, so that the lower end is one on what the player could gain, as sure as the interval is.
     """
 
     player: int
@@ -307,7 +307,7 @@ def streamed_payoffs(
     seed : int
         Equal seeds give equal games.
     confidence : float
-        With which each interval holds, as the number of games grows: the mean ± z s / √n.
+        With which each interval holds, nearly, for many games: the mean ± t s / √n, t of Student's distribution.
 
     Returns
     -------
@@ -329,10 +329,11 @@ def streamed_payoffs(
     True
     """
     rules, _, _ = rules_of(game)
-    payoffs = _played(rules, profile, _checked_games(rules, profile, games), seed)
+    games = _checked_games(rules, profile, games)
+    payoffs = _played(rules, profile, games, seed)
     variances = payoffs.var(axis=0, ddof=1) / len(payoffs)
     pairs = zip(payoffs.mean(axis=0).tolist(), variances.tolist(), strict=True)
-    return tuple(_interval(mean, variance, confidence) for mean, variance in pairs)
+    return tuple(_interval(mean, variance, games, confidence) for mean, variance in pairs)
 
 
 def streamed_gain(
@@ -347,7 +348,7 @@ def streamed_gain(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> StreamedGain:
-    """Learn a response to a profile by sampling, and estimate what it gains: a lower bound on exploitability.
+    """Learn a response to a profile by sampling, and estimate what it gains: what the player could gain at least.
 
     Parameters
     ----------
@@ -366,7 +367,7 @@ def streamed_gain(
         What walks to learn from take of the player's actions: all, or one.
     seed : int
     confidence : float
-        With which the interval holds, as the number of games grows; its lower end alone with (1 + confidence) / 2.
+        With which the interval holds, nearly, for many games; its lower end alone with (1 + confidence) / 2.
 
     Returns
     -------
@@ -411,7 +412,9 @@ def streamed_gain(
     with_it = _played(rules, responding, games, seed + 1)[:, player]
     without = _played(rules, profile, games, seed + 2)[:, player]
     variance = float(with_it.var(ddof=1) + without.var(ddof=1)) / games
-    return StreamedGain(player, response, _interval(float(with_it.mean() - without.mean()), variance, confidence))
+    return StreamedGain(
+        player, response, _interval(float(with_it.mean() - without.mean()), variance, games, confidence)
+    )
 
 
 def _learned(
@@ -444,8 +447,8 @@ def _learned(
 
 
 def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Floats:
-    """Play games at random; return what each paid, shape (games, players)."""
-    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError)))
+    """Play games at random, apart from all walks; return what each paid, shape (games, players)."""
+    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError), 1))
     tables = [Infosets(player, len(profile)) for player in range(len(profile))]
     fixed = {each.player: each.probabilities for each in profile}
     walker = Walker(rules, tables, Settings(True, False, 0.0, 0.0, None), numbers, fixed=fixed)
@@ -455,10 +458,10 @@ def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Fl
     return payoffs
 
 
-def _interval(mean: float, variance: float, confidence: Any) -> MeanResult:
-    """Return the interval about a mean of many numbers, itself of such a variance."""
+def _interval(mean: float, variance: float, games: int, confidence: Any) -> MeanResult:
+    """Return Student's interval about a mean over games, itself of such a variance."""
     share = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
-    reach = NormalDist().inv_cdf((1.0 + share) / 2.0) * math.sqrt(variance)
+    reach = float(special.stdtrit(games - 1, (1.0 + share) / 2.0)) * math.sqrt(variance)
     return MeanResult(mean, mean - reach, mean + reach)
 
 

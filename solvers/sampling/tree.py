@@ -12,7 +12,7 @@ from ...seqform.budget import Budget, Watch, view_bytes
 from ...seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.public_tree import check_order
-from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ...seqform.sequence_form import SequenceForm
 from .splitmix import cumulative
 
@@ -181,6 +181,7 @@ def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, i
     Leaves and infosets are met in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`.
     """
     player_at, child, treeplexes = rules.player, rules.child, game.sequence_form.treeplexes
+    outcomes_at = outcomes_of(rules)
     numbers: list[dict[Hashable, int]] = [{} for _ in treeplexes]
     offsets = [treeplex.offsets.tolist() for treeplex in treeplexes]
     sizes = [treeplex.num_actions.tolist() for treeplex in treeplexes]
@@ -204,7 +205,7 @@ def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, i
         longest = max(longest, level)
         visited += 1
         if who == CHANCE:
-            outcomes = rules.chance_outcomes(state)
+            outcomes = outcomes_at(state)
             labels = [label for label, _ in outcomes]
             places[here] = len(chance)
             chance.extend(cumulative([float(probability) for _, probability in outcomes]))

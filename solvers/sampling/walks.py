@@ -18,7 +18,7 @@ from ...seqform.checks import is_whole
 from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import GameTooLargeError, ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
-from ...seqform.rules import CHANCE, TERMINAL, Rules
+from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ..methods import MCCFR
 from .splitmix import SplitMix64, cumulative
 
@@ -255,6 +255,7 @@ class Walker:
         fixed: Mapping[int, Callable[[Hashable, Sequence[Hashable]], list[float]]] | None = None,
     ) -> None:
         self.rules, self.tables, self.settings, self.numbers = rules, tables, settings, numbers
+        self._outcomes_at = outcomes_of(rules)
         self.turns = [0.0] * len(tables)
         self.deadline = math.inf
         self._fixed = fixed or {}
@@ -384,7 +385,7 @@ class Walker:
 
     def _after_chance(self, state: Any) -> Any:
         """Return the state after a random outcome of chance."""
-        outcomes = self.rules.chance_outcomes(state)
+        outcomes = self._outcomes_at(state)
         number = self.numbers.random()
         try:
             first = outcomes[0][1]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from os import PathLike
 from typing import Any
 
 from ...models.constraints import LinearConstraint
@@ -16,6 +17,7 @@ from ...seqform.checks import check_exact_number, check_type, check_whole
 from ...seqform.errors import InvalidConstraintError, InvalidGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, Strategy, checked_player
+from ..checkpoint import Checkpoint, asked_of, digest
 from ..methods import PrefCFR
 from ..solution import Solution
 from ..solve import solve_part
@@ -184,6 +186,7 @@ def calibrate_style(
     accuracy: float = 0.005,
     max_runs: int = 40,
     progress: Callable[[CalibrationRun], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> Calibration:
     """Find vulnerabilities with which Preference-CFR meets targets within a loss.
 
@@ -215,6 +218,8 @@ def calibrate_style(
     max_runs : int
     progress : callable, optional
         Called with each run.
+    checkpoint : Checkpoint or path-like, optional
+        As for :func:`~treeplex.solve`.
 
     Returns
     -------
@@ -226,6 +231,8 @@ def calibrate_style(
         If a target cannot be read, is not linear, is an equation, or depends on no action.
     InvalidGameError
         If a number is none, or out of range.
+    CheckpointError
+        If the checkpoint is damaged, of another calibration, or not to go on from, or cannot be written.
     UnsupportedProblemError
         If the game is not zero-sum, or not of two players.
 
@@ -267,7 +274,12 @@ def calibrate_style(
         max_runs=check_whole(max_runs, "max_runs", InvalidGameError, "[1, inf)"),
         progress=progress,
     )
-    return search.run()
+    if checkpoint is None:
+        return search.run()
+    asked = (read, search.max_loss, search.degree, iterations, max_iterations, search.accuracy, max_runs)
+    with Checkpoint.of(checkpoint).kept(asked_of(Nash(game), search.method, calibration=digest(asked))) as keeper:
+        keeper.keeps_loops = False  # of runs that have ended their strategies will do
+        return replace(search, keeper=keeper).run()
 
 
 @dataclass
@@ -284,6 +296,7 @@ class _Search:
     accuracy: float
     max_runs: int
     progress: Callable[[CalibrationRun], None] | None
+    keeper: Any = None
     runs: list[CalibrationRun] = field(default_factory=list)
     lower: float = -math.inf
     upper: float = math.inf
@@ -377,7 +390,8 @@ class _Search:
                 self.game, self.constraints, self.degree, shares, None if alone else vulnerabilities
             )
             method = replace(self.method, prefer=prefer, vulnerability=vulnerabilities[0] if alone else 0.0)
-        solution = solve_part(Nash(self.game), method, tol=0.0, max_iterations=self.iterations)
+        limits: Any = {"tol": 0.0, "max_iterations": self.iterations, "checkpoint": self.keeper}
+        solution = solve_part(Nash(self.game), method, **limits)
         worst, most = self.guarantees(solution)
         self.lower, self.upper = max(self.lower, worst), min(self.upper, most)
         outcomes = self.outcomes(solution)

@@ -158,6 +158,16 @@ def efficiency_at(
     nash_conv, loss : float
         Of the profile and of the strategy, payoff units.
     towards : {"high", "low"}, optional
+
+    Examples
+    --------
+    >>> from treeplex import frequency, load_game, trade_off
+    >>> from treeplex.solvers.style.efficiency import efficiency_at
+    >>> game = load_game("kuhn")
+    >>> curve = trade_off(game, frequency(game, 0, "b", first=True))
+    >>> found = efficiency_at(curve, achieved=0.6, nash_conv=0.05, loss=0.03)
+    >>> round(found.allowed[1], 6), round(found.allowed_by_loss[1], 6)
+    (0.744444, 0.624444)
     """
     if towards is None:
         towards = "high" if achieved >= sum(curve.free) / 2 else "low"

@@ -14,6 +14,7 @@ from ...seqform.errors import InvalidGameError, shown
 from ...seqform.evaluate import best_response_value, worst_case
 from ...seqform.functional import Functional
 from ...seqform.game import Game
+from ...seqform.hints import explained
 from ...seqform.rationals import to_fraction
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..certification import ROUND_OFF
@@ -58,6 +59,13 @@ class StyleRange:
         return f"StyleRange(low={self.low + 0.0:.9g}, high={self.high + 0.0:.9g})"
 
 
+#: What a method must be able to do to answer all that targets ask.
+NEEDS = frozenset[str]().union(
+    *(kind.always_needs for kind in (Nash, ConstrainedNash, EpsilonSafeStyle, FeasibilityRelaxation))
+)
+
+
+@explained
 def style_range(
     game: Game,
     functional: Functional | Any,
@@ -113,6 +121,7 @@ def style_range(
     return StyleRange(lowest=solve(least, chosen), highest=solve(most, chosen))
 
 
+@explained
 def reach_style(
     game: Game,
     targets: str | LinearConstraint | Iterable[str | LinearConstraint],
@@ -263,6 +272,11 @@ class _Search:
         return (lower + upper) / 2
 
     @property
+    def reachable(self) -> Any:
+        """What the player is known to be guaranteed: a floor at the value itself might be out of reach by round-off."""
+        return self.guaranteed(self.free)[0]
+
+    @property
     def least_loss(self) -> tuple[Any, Any, Any]:
         """The least loss at which the targets hold, and proven bounds on it; nothing where they exclude each other."""
         if self.best.infeasibility is not None:
@@ -284,7 +298,7 @@ class _Search:
         """What each functional can be within the loss, by its identity."""
         different = {id(one.functional): one.functional for one in self.targets if one.functional is not None}
         return {
-            key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.value)
+            key: style_range(self.game, one, self.max_loss, method=self.method, game_value=self.reachable)
             for key, one in different.items()
         }
 
@@ -321,7 +335,7 @@ class _Search:
             above = float(asked.bound) > found.high if len(self.constraints) > 1 else asked.sense == ">="
             return found.highest if above else found.lowest
         in_units = [divided(one, unit) for one, unit in zip(self.constraints, self.units, strict=True)]
-        floor = self.value - self.max_loss
+        floor = self.reachable - self.max_loss
         near = solve_part(FeasibilityRelaxation(self.game, self.player, in_units, floor=floor), self.method)
         # Of all that come as near one that loses least: missed bounds are loosened to what they have there.
         plan = near.profile[self.player].plan if near.exact is None else near.exact.plans[self.player]

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from effort import thorough
+from effort import either, thorough
 
 import treeplex
 from treeplex import Profile, exploitability, load_game
@@ -113,6 +114,19 @@ def test_help_names_every_problem_and_method(
     assert main(["solve", "--help"]) == 0
     words = set(re.findall(r"[\w+-]+", capsys.readouterr().out))
     assert {*PROBLEMS, *method_names()} <= words
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "7", "99999999999", "9" * 5000, "\N{SUPERSCRIPT TWO}"])
+@pytest.mark.parametrize("arguments", ["--help", "games", "info kuhn --infosets", "solve rps"])
+def test_no_width_of_a_terminal_is_too_small_or_too_large(
+    arguments: str, columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(arguments.split()) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert len(re.findall(r"\w", shown.out)) > 100
+    assert max(map(len, shown.out.splitlines())) <= 1000
 
 
 # Games and info
@@ -262,7 +276,7 @@ def test_advice_names_options_of_the_command_line(capsys: pytest.CaptureFixture[
 
 
 def test_limits_are_results(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("solve", "leduc", "--method", "cfr", "--tol", "1e-9", "--time-limit", "0.05", "--seed", "1")
+    arguments = ("solve", "leduc", "--method", "cfr", "--tol", "1e-9", "--time-limit", "0.05")
     assert json_of(capsys, *arguments)["status"] == "time_limit"
 
 
@@ -305,7 +319,6 @@ def test_exit_status_of_every_status() -> None:
 # Bad input
 
 BAD_INPUT = {
-    "no command": ([], "expected one of games, info, solve, style, sample, play,"),
     "unknown command": (["slove", "kuhn"], "did you mean solve?"),
     "unknown option": (["solve", "kuhn", "--methd", "cfr"], "no such option: --methd"),
     "unknown option before the command": (["--fast", "solve", "kuhn"], "no such option: --fast"),
@@ -348,7 +361,7 @@ BAD_INPUT = {
     ),
     "unknown averaging": (["solve", "kuhn", "--method", "cfr", "--averaging", "best"], "expected one of uniform"),
     "unknown iterate": (["solve", "kuhn", "--method", "cfr", "--iterate", "first"], "expected one of average, last"),
-    "player of a profile": (["solve", "kuhn", "--player", "0"], "--player 0"),
+    "player of a profile": (["solve", "kuhn", "--player", "0"], "--player is not for nash; leave it out"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
         "--start is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
@@ -434,6 +447,20 @@ def test_full_disk_is_one_line(option: str, capsys: pytest.CaptureFixture[str]) 
     shown = capsys.readouterr()
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resource = pytest.importorskip("resource")
+    kept = tmp_path / "kept.json"
+    kept.write_text("precious", encoding="utf-8")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        assert main(["games", "--json", str(kept)]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "--json: cannot write" in capsys.readouterr().err
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["precious"]
 
 
 def test_start_of_another_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -522,6 +549,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+@thorough
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_ctrl_c_while_the_library_is_imported() -> None:
     # A package that fails when it is imported again after that.
@@ -533,16 +561,67 @@ def test_ctrl_c_while_the_library_is_imported() -> None:
     assert read_json(ended.stdout)["status"] == "interrupted"
 
 
+LONG = ("solve", "leduc", "--method", "cfr", "--tol", "0", "--time-limit", "60")
+
+
+def busy(process: "subprocess.Popen[str]", seconds: float = 6.0) -> None:
+    """Wait until a process iterates, on a busy machine too."""
+    while process.poll() is None and sum(psutil.Process(process.pid).cpu_times()[:2]) < seconds:
+        time.sleep(0.05)
+
+
+@thorough
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize(
+    ("name", "ignored"),
+    [("SIGTERM", "trap '' INT;"), *either([], [("SIGTERM", ""), ("SIGHUP", ""), ("SIGQUIT", "")])],
+)
+def test_other_signals_write_what_ctrl_c_writes(name: str, ignored: str, tmp_path: Path) -> None:
+    number = signal.Signals[name]
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip(f"started with {name} ignored")
+    arguments = [sys.executable, "-P", "-m", "treeplex", *LONG, "--json", "solve.json", "--out", "solve.npz"]
+    shell = ["sh", "-c", f'{ignored} exec "$@"', "sh", *arguments]
+    with subprocess.Popen(shell, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
+        busy(running)
+        running.send_signal(number)
+        running.send_signal(number)  # as timeout does
+        running.communicate(timeout=60)
+    assert running.returncode == 128 + number
+    record = read_json((tmp_path / "solve.json").read_text(encoding="utf-8"))
+    assert (record["status"], record["exploitability"] > 0.0) == ("interrupted", True)
+    assert Profile.load(tmp_path / "solve.npz", load_game("leduc"))
+
+
+@thorough
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_terminal_that_is_closed_loses_nothing(tmp_path: Path) -> None:
+    import pty
+
+    leader, terminal = pty.openpty()
+    script = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from treeplex.cli import main; main()"
+    arguments = [sys.executable, "-P", "-c", script, *LONG, "--json", "solve.json"]
+    with subprocess.Popen(
+        arguments, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, text=True
+    ) as running:
+        os.close(terminal)
+        while sum(psutil.Process(running.pid).cpu_times()[:2]) < 3.0:
+            time.sleep(0.05)
+            os.read(leader, 10_000) if select.select([leader], [], [], 0)[0] else None
+        os.close(leader)
+        running.wait(timeout=60)
+    assert read_json((tmp_path / "solve.json").read_text(encoding="utf-8"))["status"] == "interrupted"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_ctrl_c_in_a_process() -> None:
-    arguments = ("solve", "goofspiel:cards=5", "--method", "cfr", "--tol", "0", "--time-limit", "60", "--json", "-")
+    arguments = (*LONG, "--json", "-")
     started = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "treeplex", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
-        while sum(psutil.Process(running.pid).cpu_times()[:2]) < 4.0:  # until it iterates, on a busy machine too
-            time.sleep(0.05)
+        busy(running)
         running.send_signal(signal.SIGINT)
         shown, errors = running.communicate(timeout=60)
     assert time.monotonic() - started < 50
@@ -618,14 +697,14 @@ SMALL = bank.Suite(
 
 @pytest.fixture
 def small_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES._things, "quick", SMALL)
 
 
 @pytest.fixture
 def failing_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite whose first row is held to a value that is not the game's."""
     monkeypatch.setattr(suites, "compare_with_value", compare_with_wrong_value)
-    monkeypatch.setitem(bank.SUITES, "quick", SMALL)
+    monkeypatch.setitem(bank.SUITES._things, "quick", SMALL)
 
 
 compare_with_value = suites.compare_with_value
@@ -680,7 +759,7 @@ def test_interrupted_validate_keeps_its_rows(
     page = tmp_path / "page.html"
     assert main(["validate", "--html", str(page)]) == 130
     assert "2 rows on 1 game: all passed, interrupted after" in capsys.readouterr().out
-    assert '<p class="FAIL">2 rows' in page.read_text(encoding="utf-8")
+    assert '<span class="bad">2 rows' in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("failing_suite")
@@ -700,8 +779,8 @@ def test_page_needs_no_other_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["validate", "--html", str(page), "--json", str(record_file)]) == 0
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
-    assert not any(word in text for word in ("http", "src=", "@import", "<link"))
-    assert text.count('<span class="pass">') == len(read_json(record_file.read_text(encoding="utf-8"))["rows"])
+    assert not any(word in text for word in ("http:", "https:", "src=", "@import", "<link"))
+    assert text.count('<span class="good">pass') == len(read_json(record_file.read_text(encoding="utf-8"))["rows"])
 
 
 @pytest.mark.parametrize(
@@ -731,3 +810,31 @@ def test_no_file_is_written_over_the_game_or_under_a_misleading_name(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ("game.efg", "game.npz"), "as it was"
     )
+
+
+@pytest.mark.parametrize("option", ["--out", "--json"])
+@pytest.mark.parametrize("name", ["sub/../game.npz", "link.npz", "hard.npz", "sub/link.npz", "folder/game.npz"])
+def test_the_game_is_not_written_over_under_another_name(
+    option: str, name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "kuhn", "--out", "game.npz"]) == 0
+    before = Path("game.npz").read_bytes()
+    Path("sub").mkdir()
+    Path("sub/link.npz").symlink_to("../link.npz")
+    Path("link.npz").symlink_to("game.npz")
+    Path("folder").symlink_to(".")
+    Path("hard.npz").hardlink_to("game.npz")
+    capsys.readouterr()
+    assert main(["solve", "game.npz", option, name]) == 2
+    assert capsys.readouterr().err == f"error: GAME and {option} name the same file, game.npz and {name}\n"
+    assert Path("game.npz").read_bytes() == before
+
+
+def test_files_that_are_not_there_yet_are_compared_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.npz").symlink_to("new.npz")
+    assert main(["solve", "kuhn", "--out", "new.npz", "--json", "link.npz"]) == 2
+    assert "--out and --json name the same file, new.npz and link.npz" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import thorough
 
 from treeplex import Profile, Strategy, load_game
 from treeplex.cli import main
@@ -29,7 +30,7 @@ def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
 def test_steps_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     record = json_of(capsys, *CDRNR, "--lookahead", "3", "--gadget", "full", "--method", "lp")
     assert (record["status"], record["method"], record["player"]) == ("optimal", "lp", 0)
-    assert record["question"] == "cdrnr --opponent uniform --p 0.5 --lookahead 3 --gadget full"
+    assert record["question"] == "cdrnr --opponent uniform --lookahead 3 --p 0.5 --gadget full"
     assert record["gain"] == pytest.approx(1.5824, abs=1e-4)
     assert record["exploitability"] == pytest.approx(0.5381, abs=1e-4)
     assert record["safety_bound"] == pytest.approx(record["gain"])
@@ -62,6 +63,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "safety bound" not in capsys.readouterr().out
 
 
+@thorough
 def test_gadgets_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     lost = {
         gadget: json_of(capsys, *CDRNR, "--lookahead", "1", "--gadget", gadget)["exploitability"]
@@ -84,7 +86,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDBR, "--lookahead", "0"), "--lookahead 0: expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "two"), "--lookahead two: expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "9" * 5000), "--lookahead 999"),
-        (CDBR, "cdbr needs --lookahead, an integer of at least 1"),
+        (CDBR, "cdbr needs --lookahead; expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
         ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method cfr"),

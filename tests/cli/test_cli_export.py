@@ -99,7 +99,7 @@ def test_an_existing_file_is_replaced_and_kept_if_that_fails(capsys: pytest.Capt
 
 
 BAD_INPUT = {
-    "no file": (["export", "kuhn"], "missing option '--out' (see treeplex export --help)"),
+    "no file": (["export", "kuhn"], "missing option '--out': the file to write; - writes text to standard output"),
     "no game": (["export", "--out", "x.efg"], "missing argument"),
     "unknown game": (["export", "kuhm", "--out", "x.efg"], "did you mean kuhn?"),
     "unknown format": (["export", "kuhn", "--format", "grapml", "--out", "x"], "(did you mean graphml?); expected"),

@@ -3,14 +3,17 @@
 import importlib
 import json
 import shlex
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from treeplex import Profile, load_game, restricted_nash_frontier
+from treeplex import ConstrainedNash, Profile, load_game, restricted_nash_frontier, solve
 from treeplex.cli import main
+from treeplex.cli.solution import print_solution
 from treeplex.cli.solve import KEYS
+from treeplex.models.constraints import parse_constraint
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 solve_command = importlib.import_module("treeplex.cli.solve")
@@ -75,8 +78,8 @@ def test_the_table_says_whose_a_constraint_is_and_who_is_paid(capsys: pytest.Cap
     arguments = ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risk<=0.1 as r")
     shown = printed(capsys, *arguments, "--sensitivity", "r=0:0.2")
     assert "r                1          0  0.1551763994" in shown
-    assert "objective, paid to player 0, by the bound of r; proven within" in shown
-    assert " -10101010.1010\n" in shown  # a price of eighteen digits, of which the last six mean nothing
+    assert "paid to player 0, by the bound of r; price: what loosening it by one unit earns player 1;" in shown
+    assert " 10101010.1010" in shown  # a price of eighteen digits, of which the last six mean nothing
 
 
 def test_an_equality_is_shown_as_two(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +138,8 @@ def test_what_a_bound_is_worth(capsys: pytest.CaptureFixture[str]) -> None:
     assert abs(found["gap"]) <= 1e-9
     shown = printed(capsys, *arguments)
     assert "bound of 0/J_:b>=1/2" in shown
-    assert "-0.3333333333" in shown
+    assert " 0.3333333333\n" in shown
+    assert "what loosening it by one unit earns player 0" in shown
 
 
 def test_bounds_that_cannot_be_met_are_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,7 +251,7 @@ def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monk
         bank.Case("kuhn", "highs", 1e-9, "exact", problem=problem, question=question, reference=known)
         for problem, question, known in questions
     ]
-    monkeypatch.setitem(bank.SUITES, "quick", bank.Suite("small", "for tests", tuple(cases)))
+    monkeypatch.setitem(bank.SUITES._things, "quick", bank.Suite("small", "for tests", tuple(cases)))
     shown = printed(capsys, "validate")
     assert "kuhn  constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'  known value -0.1" in shown
     assert "kuhn  rnr --opponent uniform --p 1/2  known value 0.138888888889" in shown
@@ -264,10 +268,6 @@ def test_validate_shows_what_a_row_asks(capsys: pytest.CaptureFixture[str], monk
 # Mistakes
 
 MISTAKES = {
-    "a picture of nothing": (
-        ("solve", "kuhn", "--plot", "x.svg"),
-        "--plot draws the result of --frontier or --sensitivity",
-    ),
     "a picture of no kind": (
         ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier", "--plot", "x.txt"),
         "--plot x.txt: expected a file name that ends with .svg, .png or .pdf",
@@ -309,7 +309,7 @@ MISTAKES = {
     "a penalty of a response": ((*RNR, "--p", "1", "--penalty", "1"), "--penalty is not for rnr"),
     "a seat under constraints": (
         (*CONSTRAINED, *KING_AND_JACK, "--player", "0"),
-        "--player 0: constrained solves for all players at once",
+        "--player is not for constrained",
     ),
     "a wrong infoset": ((*CONSTRAINED, "--constrain", "0/A_:b<=1"), "column 3: player 0 has no infoset 'A_'"),
     "a wrong action": ((*CONSTRAINED, "--constrain", "0/K_:c<=1"), "infoset 0/K_ has no action 'c'; expected p, b"),
@@ -342,7 +342,7 @@ MISTAKES = {
     "no style": ((*STYLE,), "style needs one of --maximise and --minimise, got none"),
     "two styles": (
         (*STYLE, "--maximise", "0/J_:b", "--minimise", "0/K_:b"),
-        "style needs one of --maximise and --minimise, got both",
+        "style needs one of --maximise and --minimise, got --maximise and --minimise",
     ),
     "a style of an equilibrium": (("solve", "kuhn", "--maximise", "0/J_:b"), "--maximise is not for nash"),
     "a style that is no term": ((*STYLE, "--maximise", "0/J_:b<=1"), "term '0/J_:b<=1', column 7: received '<='"),
@@ -373,6 +373,7 @@ MISTAKES = {
         "--frontier is found by highs-simplex, and --method is highs-ipm",
     ),
     "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out does not go with --frontier"),
+    "a frontier at a node": ((*RNR, "--frontier", "--at", "check"), "--at does not go with --frontier"),
     "a frontier to a tolerance": ((*RNR, "--frontier", "--tol", "1e-3"), "--tol does not go with --frontier"),
     "a frontier in time": ((*RNR, "--frontier", "--time-limit", "1"), "--time-limit does not go with --frontier"),
     "a sensitivity of an equilibrium": (
@@ -483,8 +484,8 @@ def test_bounds_that_cannot_be_met_are_not_passed_over(capsys: pytest.CaptureFix
 
 def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
-        (RNR, "rnr needs --p, a number from 0 to 1"),
-        (CONSTRAINED, 'constrained needs --constrain "TERM <= NUMBER"'),
+        (RNR, "rnr needs --p; expected a number from 0 to 1"),
+        (CONSTRAINED, 'constrained needs --constrain; expected "TERM <= NUMBER"'),
         (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
         ((*RNR, "--player", "one"), "--player one: expected 0 or 1"),
         ((*STYLE, "--eps", "1"), "no such option: --eps (did you mean --epsilon?)"),
@@ -505,7 +506,7 @@ def test_what_was_asked_is_part_of_the_answer(capsys: pytest.CaptureFixture[str]
 def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational", "--player", "0")
     assert "7/18 = 0.3888888889 to player 0, against the model" in shown
-    assert "5/36 = 0.1388888889, against the model with probability 1/2, else at worst" in shown
+    assert "5/36 = 0.1388888889 to player 0, against the model with probability 1/2, else at worst" in shown
     assert "1/18 = 0.0555555556 of the value of the game may be lost" in shown
     shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
     assert "-17/225 = -0.0755555556 to player 0, at worst" in shown
@@ -564,3 +565,16 @@ def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
     shown = capsys.readouterr().out
     assert "often, seldom" in shown
     assert ("3/10 in sum, 3/20 the largest alone" if method == "rational" else "0.3 in sum") in shown
+
+
+def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: pytest.CaptureFixture[str]) -> None:
+    game = load_game("kuhn")
+    found = solve(ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as jack", game)), "ccfr", tol=1e-2)
+    assert found.status == "converged"
+    print_solution(found, "constrained", {})
+    within = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("gap"))
+    assert within.endswith("at most the tolerance of 0.01")
+    print_solution(replace(found, certificate=replace(found.certificate, violations={"jack": 0.5})), "constrained", {})
+    lines = capsys.readouterr().out.splitlines()
+    assert within in lines
+    assert any(line.split() == ["violation", "0.5"] for line in lines)

@@ -111,11 +111,21 @@ def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: p
     assert iterative["objective"] == pytest.approx(exact["objective"], abs=4e-3)
     fractions = json_of(capsys, *asked, "--method", "rational")
     assert fractions["objective"] == pytest.approx(exact["objective"])
-    wider = json_of(capsys, *asked, "--bonferroni", "--interval", "clopper-pearson")
+    wider = json_of(capsys, *asked, "--bonferroni")
+    assert (exact["interval"], wider["interval"]) == ("wilson", "clopper-pearson")
     assert wider["guaranteed"] < exact["guaranteed"]
     known = json_of(capsys, *asked, "--probe", "uniform")
     assert known["guaranteed"] == pytest.approx(exact["guaranteed"], abs=0.1)
     assert known["guaranteed"] != exact["guaranteed"]
+    assert main(["fit", *asked, "--bonferroni", "--interval", "wilson"]) == 2
+    assert "expected clopper-pearson" in capsys.readouterr().err
+    for more, said in (
+        ((), "wilson, confidence about 0.999 for each"),
+        (("--bonferroni",), "clopper-pearson, confidence about 0.999 for all of them together"),
+        (("--bonferroni", "--probe", "uniform"), "clopper-pearson, confidence at least 0.999 for all of them together"),
+    ):
+        assert main(["fit", *asked, *more]) == 0
+        assert said in capsys.readouterr().out
     assert (known["probe"], exact["probe"]) == ("uniform", None)
 
 
@@ -195,6 +205,7 @@ def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.Captur
         (("--game", "kuhn", "--seat", "1"), "seat"),
         (("--game", "rps", "--seat", "0"), "the header is of the game 'kuhn'"),
         (("--game", "kuhn:cards=4", "--seat", "0"), "cards"),
+        (("--game", "kuhn:cards=4", "--seat", "0", "--skip-bad"), "the header has cards = 3"),
         (("--game", "kuhn:players=3", "--seat", "0"), "two players"),
         (("--game", "coin", "--seat", "0"), "does not say what players observe"),
         (("--game", "khun", "--seat", "0"), "did you mean kuhn"),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,8 +86,7 @@ def test_json_holds_the_results(capsys):
     assert record["confidence"] == 0.95
     for mean, (lower, upper), expected in zip(record["mean"], record["interval"], record["expected"], strict=True):
         assert lower < mean < upper
-        # Three times the half-width is 5.9 standard deviations: it fails once in 10^8, were the seed not fixed.
-        assert abs(mean - expected) < 3.0 * (upper - mean)
+        assert lower < expected < upper
     assert record["games_per_second"] == pytest.approx(record["games"] / record["seconds"])
     assert record["games_per_second"] > 1_000_000 / 60
 
@@ -122,8 +122,8 @@ def test_a_strategy_file_plays(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kuhn", "--seat0", "uniform", "--games", "1"], "missing option '--seat1' (see treeplex play --help)"),
-        (["kuhn", *UNIFORM], "missing option '--games' (see treeplex play --help)"),
+        (["kuhn", "--seat0", "uniform", "--games", "1"], "missing option '--seat1': who plays in seat 1, i"),
+        (["kuhn", *UNIFORM], "missing option '--games': number of games (see treeplex play --help)"),
         (["kuhn", *UNIFORM, "--games", "-1"], "-1, expected a whole number from 0 to 2^53, such as 1000"),
         (["kuhn", *UNIFORM, "--games", "many"], "many, expected a whole number"),
         (["kuhn", *UNIFORM, "--games", "1", "--seed", "x"], "x, expected a whole number"),
@@ -165,7 +165,7 @@ def test_after_ctrl_c_the_log_holds_whole_lines(name):
     )
     try:
         deadline = time.monotonic() + 60
-        while not (os.path.exists(name) and os.path.getsize(name) > 100_000):  # noqa: PTH110, PTH202
+        while not any(each.stat().st_size > 100_000 for each in Path.cwd().glob(".log*.treeplex-*")):
             assert running.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.02)

@@ -80,6 +80,7 @@ def text_of(stream: io.TextIOWrapper) -> str:
 WHOLE_SUITES = ("treeplex validate",)
 #: Pages whose snippets solve larger games, in seconds each.
 LONG_PAGES = (
+    "docs/gallery.md",
     "docs/how-to/files-and-pictures.md",
     "docs/how-to/games-too-large-to-enumerate.md",
     "docs/how-to/make-a-bot-in-a-style.md",
@@ -115,6 +116,13 @@ def run_console(example: Example) -> str | None:
     return None
 
 
+def write_settings(example: Example) -> None:
+    """Write a block whose first line is a comment with a file's name, ``# spot.toml``, to that file."""
+    name = re.match(r"# ([\w-]+\.toml)\n", example.parsed)
+    if name is not None:
+        Path(name[1]).write_text(example.parsed, encoding="utf-8")
+
+
 def pages() -> list[Path]:
     """List the README and the pages of the documentation."""
     docs = REPOSITORY / "docs"
@@ -127,6 +135,7 @@ SNIPPETS = Sybil(
         SkipParser(),  # <!--- skip: next --> before a block leaves it out
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         CodeBlockParser(language="console", evaluator=run_console),
+        CodeBlockParser(language="toml", evaluator=write_settings),
     ]
 )
 
@@ -142,3 +151,24 @@ def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     for example in SNIPPETS.parse(page).examples():
         example.evaluate()
+
+
+def texts(picture: Path) -> list[str]:
+    """List the texts in a picture, whose curves may differ in their last digits between machines."""
+    return re.findall(r"<!-- (.*?) -->", picture.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_pictures_of_the_gallery_are_those_that_its_code_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = REPOSITORY / "docs" / "gallery.md"
+    for example in SNIPPETS.parse(page).examples():
+        example.evaluate()
+    drawn = sorted(tmp_path.glob("*.svg"))
+    shown = re.findall(r"\(images/(\w+\.svg)\)", page.read_text(encoding="utf-8"))
+    assert len(drawn) >= 6
+    assert {picture.name for picture in drawn} <= set(shown)
+    stale = [
+        picture.name for picture in drawn if texts(picture) != texts(REPOSITORY / "docs" / "images" / picture.name)
+    ]
+    assert stale == []

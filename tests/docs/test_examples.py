@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from effort import thorough
+from effort import few, thorough
 
 from treeplex import families, load_game
 from treeplex.cli.application import COMMANDS
@@ -45,6 +45,7 @@ def test_every_line_of_the_picture_is_named() -> None:
     assert all(f"<!-- {name} -->" in picture for name in ("CFR", "CFR+", "DCFR", "PCFR+", "1/√t", "1/t"))
 
 
+@few
 @pytest.mark.parametrize("method", ["highs", "pcfr+"])
 def test_own_game_bluffs_one_queen_in_three(method: str) -> None:
     printed = run_example("own_game.py", "--method", method)
@@ -103,6 +104,7 @@ def sizes_of(players: list[int]) -> str:
     return ", ".join(f"{size:,}" for size in (players if len(set(players)) > 1 else players[:1]))
 
 
+@few
 @pytest.mark.parametrize(
     ("spec", "value", "sizes"),
     [

@@ -1,8 +1,10 @@
 """How much the tests try: a share of all examples and cases by default, all of them with ``TREEPLEX_TESTS=thorough``.
 
-The profiles themselves are in ``tests/conftest.py``.
+The profiles themselves are in ``tests/conftest.py``. Tests marked ``soak`` multiply their cases by ``TREEPLEX_SOAK``:
+`make soak` runs them, and them alone, with a factor of 1,000.
 """
 
+import os
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -14,6 +16,14 @@ Case = TypeVar("Case")
 #: What a law is tried on under the profile "thorough" unless it says otherwise.
 THOROUGH_EXAMPLES = 50
 SHARE = settings.default.max_examples / THOROUGH_EXAMPLES
+
+#: What the cases of tests marked ``soak`` are multiplied by: 1 unless ``TREEPLEX_SOAK`` says otherwise.
+SOAK = float(os.environ.get("TREEPLEX_SOAK", "1"))
+
+
+def soaked(count: int) -> int:
+    """Return how many cases a test marked ``soak`` tries that tries so many by default."""
+    return max(1, round(SOAK * count))
 
 
 def examples(thorough: int) -> settings:
@@ -29,6 +39,26 @@ def some(cases: Iterable[Case], every: int) -> list[Case]:
 def either(quick: Case, thorough: Case) -> Case:
     """Return the first by default, and the second under the profiles that try all examples and cases."""
     return quick if SHARE < 1 else thorough
+
+
+#: Marks a test of many cases of which three, the first, one in the middle and the last, stand for all by default.
+few = pytest.mark.few
+
+
+def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out those cases of tests marked ``few`` that others stand for, unless all cases are tried."""
+    if SHARE >= 1:
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few") is not None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = {
+        item for each in cases.values() for item in each if item not in (each[0], each[len(each) // 2], each[-1])
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 #: Marks a test, or a case of one, that runs under the profile "thorough" alone.

@@ -16,7 +16,7 @@ import treeplex
 from treeplex import CHANCE, Functional, Game, Profile, SequenceForm, Strategy, Treeplex, load_game
 from treeplex.models.constraints import LinearConstraint, behaviour_bound, distance_bound, reach_bound
 from treeplex.models.distances import KLDistance, L1Distance, L2Distance
-from treeplex.models.problems import FeasibilityRelaxation
+from treeplex.models.problems import LBR, FeasibilityRelaxation
 from treeplex.seqform.factored import FactoredPayoff
 
 #: The problems by the name that the stored answers know them by.
@@ -34,7 +34,7 @@ PROBLEMS = {
     "cdrnr": treeplex.CDRNR,
     "cdbr-ne": treeplex.CDBRNE,
     "ses": treeplex.SES,
-    "lbr": treeplex.LBR,
+    "lbr": LBR,
 }
 DISTANCES = {"l1": L1Distance, "l2": L2Distance, "kl": KLDistance}
 
@@ -107,21 +107,27 @@ def draw_case(seed, loosen=None, noise=0):
     ``loosen`` moves bounds: by a constraint's name, by how much it allows more. ``noise`` draws payoffs of random trees
     and opponents that differ from the case's by a millionth.
     """
-    return _Drawing(seed, loosen or {}, noise).case()
+    return Drawing(seed, loosen or {}, noise).case()
 
 
-class _Drawing:
+class Drawing:
+    """One generator of numbers, and what is drawn from it."""
+
+    kinds = KINDS
+
     def __init__(self, seed, loosen, noise):
         self.rng = np.random.default_rng(seed)
         self.loosen = loosen
         self.noise = np.random.default_rng([seed, noise]) if noise else None
         self.hard = False
+        self.fewest = 1  # decisions with a choice that both players have more of
 
     def case(self):
-        weights = np.array(list(KINDS.values()), dtype=float)
-        kind = str(self.rng.choice(list(KINDS), p=weights / weights.sum()))
+        weights = np.array(list(self.kinds.values()), dtype=float)
+        kind = str(self.rng.choice(list(self.kinds), p=weights / weights.sum()))
         name = kind.split(maxsplit=1)[0]
-        self.exact = name not in ("data-biased", *STEPPED) and "conic" not in kind and self.rng.random() < 0.12
+        self.kind = kind
+        self.exact = name not in ("data-biased", *STEPPED) and "conic" not in kind and self.in_fractions()
         if name in STEPPED:
             self.game = self.timed_game(name)
         else:
@@ -146,6 +152,10 @@ class _Drawing:
     @staticmethod
     def all_linear(problem):
         return all(isinstance(one, LinearConstraint) for one in getattr(problem, "constraints", ()))
+
+    def in_fractions(self):
+        """Whether the case is small and of few digits, so that fractions can solve it."""
+        return self.rng.random() < 0.12
 
     # Numbers
 
@@ -191,12 +201,6 @@ class _Drawing:
         """Grow a tree of at most about so many decisions in which both players have something to decide."""
         halves = self.rng.random() < 0.4  # ties are common
 
-        def payoff():
-            number = Fraction(self.integer(-6, 6), 2) if halves else Fraction(self.integer(-4000, 4000), 1000)
-            if self.noise is not None:
-                number += Fraction(int(self.noise.integers(-1000, 1001)), 10**9)
-            return (number, -number)
-
         while True:
             graph, choices = nx.DiGraph(), [0, 0]
             budget = [size]
@@ -205,12 +209,12 @@ class _Drawing:
                 number = len(graph)
                 kind = self.integer(0, 9) if level < 6 and budget[0] > 0 else 0
                 if kind == 0 and level:
-                    graph.add_node(number, payoffs=payoff())
+                    graph.add_node(number, payoffs=self.payoffs(halves))
                     return number
                 budget[0] -= 1
                 if kind == 1 or (kind == 2 and not level):
                     graph.add_node(number, player=CHANCE)
-                    parts = [self.integer(1, 3) for _ in range(self.integer(2, 3))]
+                    parts = self.parts()
                     for index, part in enumerate(parts):
                         child = node(level + 1, pasts)
                         graph.add_edge(number, child, action=f"c{index}", prob=Fraction(part, sum(parts)))
@@ -228,8 +232,18 @@ class _Drawing:
                 return number
 
             node(0, ("", ""))
-            if min(choices) > 1:
+            if min(choices) > self.fewest:
                 return Game.from_tree(graph)
+
+    def payoffs(self, halves):
+        number = Fraction(self.integer(-6, 6), 2) if halves else Fraction(self.integer(-4000, 4000), 1000)
+        if self.noise is not None:
+            number += Fraction(int(self.noise.integers(-1000, 1001)), 10**9)
+        return (number, -number)
+
+    def parts(self):
+        """Return the probabilities of a chance node, before they are divided by their sum."""
+        return [self.integer(1, 3) for _ in range(self.integer(2, 3))]
 
     def matrix_game(self):
         rows, columns = self.integer(2, 7), self.integer(2, 7)
@@ -395,8 +409,11 @@ class _Drawing:
             return PROBLEMS["constrained"](self.game, constraints)
         if "soft" in kind and not self.exact and self.rng.random() < 0.3:
             constraints |= {f"{key} more": one for key, one in self.extra_piecewise(constraints).items()}
-        penalty = self.pick(0.05, 0.5, 2.0, 10.0)
+        penalty = self.penalty()
         return PROBLEMS["constrained"](self.game, constraints, penalty=penalty, penalise=self.pick("sum", "largest"))
+
+    def penalty(self):
+        return self.pick(0.05, 0.5, 2.0, 10.0)
 
     def extra_piecewise(self, constraints):
         key = next(iter(constraints))

@@ -1,5 +1,6 @@
 """Constraints and functionals as text: what is read, under which name, and what is refused in which words."""
 
+import copy
 import string
 import time
 from fractions import Fraction
@@ -15,6 +16,7 @@ from treeplex import (
     Game,
     InvalidConstraintError,
     InvalidGameError,
+    InvalidStrategyError,
     SequenceForm,
     Strategy,
     frequency,
@@ -29,6 +31,7 @@ from treeplex.models.constraints import (
     reach_bound,
 )
 from treeplex.models.constraints.tokens import parse_number
+from treeplex.models.opponents import uniform_without
 from treeplex.seqform.functional import Functional
 from treeplex.seqform.names import sequence_name
 from treeplex.seqform.polytope import Treeplex
@@ -260,6 +263,22 @@ def test_words_stand_for_labels_everywhere_and_labels_come_first():
     Renamed.action_words = ["bet"]
     with pytest.raises(InvalidGameError, match="the action_words of renamed are"):
         parse_term("bet@first", Game("renamed", rules=Renamed()))
+
+
+def test_words_name_actions_in_python_too():
+    treeplex = KUHN.sequence_form.treeplexes[0]
+    assert treeplex.sequence("K_", "bet") == treeplex.sequence("K_", "b")
+    assert copy.deepcopy(treeplex).sequence("K_", "bet") == treeplex.sequence(
+        "K_", "b"
+    )  # which stores it and reads it back
+    assert Strategy.from_dict(KUHN, 0, {"K_": {"bet": 0.75, "pass": 0.25}})["K_"] == {"p": 0.25, "b": 0.75}
+    by_word, by_label = (frequency(KUHN, 0, [action], first=True) for action in ("bet", "b"))
+    np.testing.assert_array_equal(by_word.coefficients, by_label.coefficients)
+    np.testing.assert_array_equal(uniform_without(KUHN, 1, "bet").plan, uniform_without(KUHN, 1, "b").plan)
+    with pytest.raises(InvalidStrategyError, match="two names of one action"):
+        Strategy.from_dict(KUHN, 0, {"K_": {"bet": 0.5, "b": 0.5}})
+    with pytest.raises(InvalidStrategyError, match="has no action 'shove'"):
+        treeplex.sequence("K_", "shove")
 
 
 # What is refused

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import pytest
+from effort import few
 from optimal_plans import optimal_range
 
 from treeplex import CHANCE, TERMINAL, InvalidGameError, load_game
@@ -119,6 +120,7 @@ SIZES = [
 ]
 
 
+@few
 @pytest.mark.parametrize(("rules", "nodes", "leaves", "sizes"), SIZES, ids=lambda value: repr(value)[:60])
 def test_walk(rules, nodes, leaves, sizes):
     walk = Walk(rules)

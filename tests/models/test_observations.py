@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from effort import soaked
 from observed_games import drawn_counts, opponent_of, probe_that_never_folds, versus
 
 from treeplex import (
@@ -20,12 +21,11 @@ from treeplex import (
     UnsupportedProblemError,
     best_response,
     expected_payoffs,
-    frequency_model,
     load_game,
     observer_tree,
     read_play_log,
 )
-from treeplex.models.observations import observed_events
+from treeplex.models.observations import frequency_model, observed_events
 from treeplex.models.play import PlayLogWriter
 from treeplex.seqform.evaluate import best_response_value
 
@@ -217,29 +217,36 @@ def test_bounds_that_every_opponent_meets_are_left_out() -> None:
 
 def test_bonferroni_widens_by_the_number_of_events() -> None:
     observations = seen("kuhn", 1, "uniform", 300, seed=1)
-    alone = OpponentModel.from_observations(observations, 1 - 0.1 / 30)
+    alone = OpponentModel.from_observations(observations, 1 - 0.1 / 30, interval="clopper-pearson")
     together = OpponentModel.from_observations(observations, 0.9, bonferroni=True)
     assert len(together.events) == 30
     assert together.lower == pytest.approx(alone.lower)
     assert together.upper == pytest.approx(alone.upper)
 
 
-def test_bonferroni_holds_all_bounds_at_once_as_often_as_it_says() -> None:
-    game = load_game("kuhn")
+@pytest.mark.soak
+@pytest.mark.parametrize(("spec", "games", "logs"), [("kuhn", 200, 50), ("leduc:merge_suits=true", 3000, 10)])
+def test_bonferroni_holds_all_bounds_at_once_as_often_as_it_says(spec: str, games: int, logs: int) -> None:
+    game = load_game(spec)
     empty = no_games(game, 0, Strategy.uniform(game, 0))
     opponent = opponent_of(game, 0, "random:seed=4")
     profile = versus(empty.probe, opponent)
-    held = np.zeros(2)
-    for seed in range(200):
-        observations = empty.with_counts(drawn_counts(empty.view, profile, 200, seed))
+    held, count = np.zeros(2), soaked(logs)
+    for seed in range(count):
+        observations = empty.with_counts(drawn_counts(empty.view, profile, games, seed))
         for place, bonferroni in enumerate((False, True)):
-            model = OpponentModel.from_observations(
-                observations, 0.9, interval="clopper-pearson", bonferroni=bonferroni
-            )
+            model = OpponentModel.from_observations(observations, 0.9, bonferroni=bonferroni)
             true = model.probabilities(opponent.plan)
             held[place] += bool(((model.lower <= true) & (true <= model.upper)).all())
-    assert held[1] >= 0.9 * 200
-    assert held[0] < 0.7 * 200
+    print(f"\n{spec}: all {len(model.events)} bounds hold in {held[1]:,.0f} of {count:,} logs, alone in {held[0]:,.0f}")
+    assert held[1] >= 0.9 * count
+    assert held[0] < 0.7 * count
+
+
+def test_wilson_s_intervals_are_not_said_to_hold_together() -> None:
+    observations = seen("kuhn", 1, "uniform", 300, seed=1)
+    with pytest.raises(InvalidConstraintError, match="wilson, expected clopper-pearson"):
+        OpponentModel.from_observations(observations, interval="wilson", bonferroni=True)
 
 
 def test_shares_may_stand_for_probabilities() -> None:

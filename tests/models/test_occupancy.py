@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import few
 
 from treeplex import (
     ConstrainedNash,
@@ -306,6 +307,7 @@ def patrols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 GRID = ["export", "transit:width=2,horizon=2", "--strategy"]
 
 
+@few
 @pytest.mark.usefixtures("patrols")
 @pytest.mark.parametrize("kind", ["pdf", "gif"])
 def test_strategies_are_exported_as_pictures(kind: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,13 +7,15 @@ import json
 import math
 import re
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import few, soaked, thorough
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from treeplex import (
     InvalidGameError,
@@ -30,6 +32,7 @@ from treeplex import (
 )
 from treeplex.models.play import LogLines, PlayLogWriter, Results, leaf_probabilities
 from treeplex.models.play.lines import KINDS, LONGEST, BadLineError
+from treeplex.models.play.simulation import mean_interval
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 OBSERVED = [
@@ -152,23 +155,44 @@ def test_what_cannot_be_played_is_refused():
         simulate(Profile.uniform(load_game("transit:width=2")), games=1)
 
 
-def test_mean_results_have_intervals_that_hold_what_is_expected():
-    game = load_game("kuhn:players=3")
+@pytest.mark.soak
+@pytest.mark.parametrize("games", [1, 2, 3, 5, 10, 1000])
+def test_mean_results_have_intervals_that_hold_what_is_expected(games):
+    game = load_game("leduc:merge_suits=true")
     profile = random_profile(game)
-    expected = game.sequence_form.expected_payoffs(profile.plans)
-    held = np.zeros(3)
-    for seed in range(200):
-        results = Results(game.sequence_form.leaves)
-        for leaves in simulate(profile, 2000, seed=seed):
-            results.add(leaves)
-        for player in range(3):
+    leaves, count = game.sequence_form.leaves, soaked(20)
+    chances, expected = leaf_probabilities(profile), game.sequence_form.expected_payoffs(profile.plans)
+    held, rng = 0, np.random.default_rng(games)
+    for _ in range(count):
+        results = Results(leaves)
+        results.ended[:] = rng.multinomial(games, chances / chances.sum())
+        for player in range(2):
             found = results.of_player(player, confidence=0.9)
-            held[player] += found.lower <= expected[player] <= found.upper
-            payoffs = np.repeat(game.sequence_form.leaves.payoffs[:, player], results.ended)
-            assert found.mean == pytest.approx(payoffs.mean())
-            assert found.upper - found.mean == pytest.approx(1.6448536 * payoffs.std(ddof=1) / math.sqrt(2000))
-    assert (held > 200 * 0.9 - 6 * math.sqrt(200 * 0.09)).all()
-    assert (held < 200).all()
+            held += found.lower <= expected[player] <= found.upper
+            assert found.mean == pytest.approx(results.ended @ leaves.payoffs[:, player] / games)
+            assert found.lower <= found.mean <= found.upper
+    print(f"\nmeans of {games:,} games: {held:,} of {2 * count:,} intervals at 0.9 hold")
+    assert held >= 0.9 * 2 * count
+
+
+@pytest.mark.parametrize("games", [1, 2, 5, 20, 200])
+def test_intervals_of_means_hold_every_chance_of_two_payoffs(games):
+    wins = np.arange(games + 1)
+    both = np.array([0.0, 1.0])
+    found = [mean_interval(both, np.array([games - won, won]), 0.0, 1.0, 0.95) for won in wins]
+    lower, upper = (np.array([getattr(one, end) for one in found]) for end in ("lower", "upper"))
+    chances = np.concatenate([np.geomspace(1e-6, 0.5, 300), 1 - np.geomspace(1e-6, 0.5, 300), lower, upper])[:, None]
+    held = ((lower <= chances) & (chances <= upper)) * binom.pmf(wins, games, chances)
+    assert held.sum(axis=1).min() >= 0.95
+    assert lower == pytest.approx(1 - upper[::-1])
+    # More payoffs than are told apart are rounded to the safe side, by next to nothing.
+    drawn = np.random.default_rng(games).random(20_000)
+    fine, coarse = (mean_interval(each, np.ones(20_000, dtype=int), 0.0, 1.0, 0.95) for each in (drawn, drawn.round(3)))
+    assert fine.mean == pytest.approx(coarse.mean, abs=1e-4)
+    assert (fine.lower, fine.upper) == pytest.approx((coarse.lower, coarse.upper), abs=1e-3)
+    # Many games are worth something: the interval is not twice as wide as that of the normal distribution.
+    many = mean_interval(both, np.array([50_000, 50_000]), 0.0, 1.0, 0.95)
+    assert many.upper - many.lower < 2 * 2 * 1.96 * 0.5 / math.sqrt(100_000)
 
 
 def test_mean_results_of_few_games():
@@ -176,7 +200,8 @@ def test_mean_results_of_few_games():
     assert results.of_player(0) is None
     results.add(np.array([0]))
     found = results.of_player(0)
-    assert (found.lower, found.upper) == (-2.0, 2.0)
+    assert -2.0 <= found.lower < found.mean < found.upper <= 2.0
+    assert found.upper - found.lower > 3.5
     for wrong in (0, 1.0, "0.9"):
         with pytest.raises(InvalidGameError, match=r"confidence is .*, expected a number in \(0, 1\)"):
             results.of_player(0, confidence=wrong)
@@ -185,6 +210,7 @@ def test_mean_results_of_few_games():
 # Written and read
 
 
+@few
 @pytest.mark.parametrize("spec", OBSERVED)
 def test_what_was_written_is_read(spec, tmp_path):
     game = load_game(spec)
@@ -199,6 +225,7 @@ def test_what_was_written_is_read(spec, tmp_path):
         assert log.passed[0] == 3000
 
 
+@few
 @pytest.mark.parametrize("spec", OBSERVED)
 def test_every_class_has_a_line_of_its_own(spec):
     game = load_game(spec)
@@ -369,6 +396,10 @@ def test_a_bad_line_is_named(line, kind, message):
     assert message in said
     assert said.isprintable()
     assert len(said) < 400
+    if b"treeplex_log" in line:  # what follows may be of another game: a header is never skipped
+        with pytest.raises(PlayLogError, match=re.escape(message)):
+            read(b"null\n" + content, skip_bad=True)
+        return
     log = read(content, skip_bad=True)
     (bad,) = log.bad
     assert (bad.kind, bad.count, bad.line) == (kind, 1, 4)
@@ -376,6 +407,7 @@ def test_a_bad_line_is_named(line, kind, message):
     assert (log.num_games, log.num_bad, log.num_lines) == (2, 1, 5)
 
 
+@thorough
 def test_a_card_that_is_gone_is_noticed():
     good = {"seat": 0, "private": "Ks", "public": ["c", "c", "Kh", "r", "c"], "shown": {"1": "Qh"}, "result": 5}
     assert read(json.dumps(good), "leduc").num_games == 1
@@ -495,9 +527,11 @@ def slow_count(content):
     return bad, games
 
 
+@thorough
 def test_bad_lines_are_counted_by_kind_over_all_chunks():
     rng = np.random.default_rng(8)
-    lines = [line.encode("utf-8", "surrogatepass") for line, _, _ in BAD if isinstance(line, str) and len(line) < 1000]
+    texts = [line for line, _, _ in BAD if isinstance(line, str) and len(line) < 1000 and "treeplex_log" not in line]
+    lines = [line.encode("utf-8", "surrogatepass") for line in texts]
     pool = [*lines, *[text_of(result=-2, id=number).encode() for number in range(20)], b""]
     content = b"\n".join([pool[number] for number in rng.integers(0, len(pool), 60_000)]) + b"\n"
     assert len(content) > 2 * 2**21
@@ -542,6 +576,41 @@ def test_files_that_are_none_are_refused(tmp_path):
         assert str(caught.value).isprintable()
     with pytest.raises(PlayLogError, match="reading it returned 3, expected bytes"):
         read_play_log(type("Odd", (), {"read": lambda self, size: 3})(), KUHN, 0)
+
+
+def packed_log():
+    """A log of many games that differ, packed, and its lines."""
+    lines = [LINES.header] + [text_of(time=number).encode() + b"\n" for number in range(50_000)]
+    return gzip.compress(b"".join(lines), compresslevel=3, mtime=0), lines
+
+
+@few
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.77, 1.0])
+def test_a_packed_log_whose_writer_was_killed_is_read_up_to_there(share):
+    packed, lines = packed_log()
+    cut = packed[: int(share * len(packed)) - 4]
+    there = zlib.decompressobj(31).decompress(cut).count(b"\n")
+    with pytest.raises(PlayLogError, match=f"its compression is damaged after line {there}: it ends before"):
+        read(cut)
+    log = read(cut, skip_bad=True)
+    assert (log.num_games, log.num_lines) == (max(there - 1, 0), there + 1)
+    (bad,) = log.bad
+    assert (bad.kind, bad.count, bad.line) == ("damaged", 1, there + 1)
+    assert share < 0.9 or there == len(lines)  # all is there but the end mark
+
+
+def test_a_packed_log_with_a_damaged_place_is_read_up_to_there():
+    packed, lines = packed_log()
+    middle = len(packed) // 2
+    damaged = packed[:middle] + bytes(range(256)) * 8 + packed[middle:]
+    log = read(damaged, skip_bad=True)
+    assert 0.4 * len(lines) < log.num_games < 0.6 * len(lines)
+    assert log.bad[-1].kind == "damaged"
+
+
+def test_packed_logs_may_follow_one_another_with_zeros_between():
+    packed, lines = packed_log()
+    assert read(packed + bytes(1000) + packed + bytes(10)).num_games == 2 * (len(lines) - 1)
 
 
 def test_a_bad_line_of_a_file_is_named_with_the_file(tmp_path):
@@ -643,6 +712,7 @@ def peak(games, numbered):
         tracemalloc.stop()
 
 
+@thorough
 @pytest.mark.parametrize("numbered", [False, True])
 def test_memory_does_not_grow_with_the_log(numbered, monkeypatch):
     monkeypatch.setattr("treeplex.models.play.log._CHUNK", 2**15)

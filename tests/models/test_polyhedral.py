@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from effort import examples, some, thorough
+from effort import examples, few, some, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -67,6 +67,7 @@ def leduc():
     return load_game("leduc")
 
 
+@few
 @pytest.mark.parametrize(
     ("ball", "whose", "options"),
     some(itertools.product(BALLS, WHOSE, [{}, {"penalty": 0.02}, {"penalty": 0.02, "penalise": "largest"}]), 4),

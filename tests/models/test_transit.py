@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from constrained_cases import BOUNDS, TRANSIT
-from effort import some, thorough
+from effort import few, some, thorough
 
 from treeplex import (
     GameTooLargeError,
@@ -92,6 +92,7 @@ def values_with_bounded_risk(game, bounds):
     return values, prices
 
 
+@few
 @pytest.mark.parametrize(("model", "width"), [case for case in TRANSIT if case[1] < 4])
 def test_values_with_a_bounded_risk_and_what_a_tenth_is_worth_are_those_on_record(model, width):
     values, price = TRANSIT[model, width]
@@ -144,6 +145,7 @@ def both_forms(request):
     return load_game(spec), load_game(f"{spec},form=histories"), ON_RECORD[request.param]
 
 
+@few
 def test_histories_have_the_size_on_record(both_forms):
     _, tree, record = both_forms
     assert [treeplex.num_sequences for treeplex in tree.sequence_form.treeplexes] == record.sizes
@@ -239,6 +241,7 @@ def joint_simulation(game, profile):
     return payoff, sum(chance for (_, patroller), chance in joint.items() if patroller != rules.base_cell)
 
 
+@few
 @pytest.mark.parametrize(
     "spec",
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import thorough
+from effort import few, thorough
 
 from treeplex import (
     CHANCE,
@@ -75,6 +75,7 @@ def found_size(rules: Any) -> GameSize:
     )
 
 
+@few
 @pytest.mark.parametrize("spec", SMALL)
 def test_the_formula_of_a_family_gives_what_the_walk_finds(spec: str) -> None:
     rules: Any = load_game(spec).rules
@@ -104,7 +105,7 @@ def test_the_refusal_names_histories_estimate_budget_and_a_way_out(monkeypatch: 
         _ = load_game("goofspiel:cards=8").sequence_form
     assert str(error.value) == (
         "goofspiel:cards=8: the game has 3,040,424,649 histories: its sequence form would take about 108 GB, but the "
-        "budget is 2 GB; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY"
+        "budget is 2 GB; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY or --memory"
     )
     assert isinstance(error.value, MemoryError)
 
@@ -242,7 +243,8 @@ def test_large_labels_count_though_they_are_few() -> None:
 
     with pytest.raises(GameTooLargeError, match="not finished") as error:
         SequenceForm.from_rules(Verbose(), memory="40MB")
-    assert int(str(error.value).split()[1].replace(",", "")) < 20_000
+    # With short labels it is 178,000; how much memory was free already in the process moves both.
+    assert int(str(error.value).split()[1].replace(",", "")) < 50_000
 
 
 def test_a_history_without_end_that_takes_no_memory_stops(monkeypatch: pytest.MonkeyPatch) -> None:

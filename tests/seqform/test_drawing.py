@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from effort import few, thorough
 from hypothesis import given
 from random_trees import to_graph, trees
 
@@ -31,12 +32,11 @@ from treeplex.seqform.interchange.drawing import (
     format_dot,
     infoset_members,
     label_text,
-    number_text,
     tidy_positions,
     write_dot,
     write_drawing,
 )
-from treeplex.seqform.interchange.pictures import picture
+from treeplex.seqform.interchange.pictures import number_text, picture
 
 LONG = "a label that is far too long to be read in any picture"
 
@@ -123,6 +123,7 @@ PICTURES = {
 }
 
 
+@few
 @pytest.mark.parametrize("direction", [None, "down", "right"])
 @pytest.mark.parametrize("name", PICTURES)
 def test_no_text_lies_on_another_or_leaves_the_picture(name: str, direction: Any) -> None:
@@ -170,6 +171,7 @@ def test_the_same_tree_gives_the_same_file(tmp_path: Path) -> None:
         assert path.read_bytes() == first
 
 
+@thorough
 def test_large_trees_are_refused_by_their_size() -> None:
     with pytest.raises(UnsupportedProblemError, match=r"the tree has 301 nodes, .* at most 300; write it as DOT"):
         draw(chain(150))
@@ -223,14 +225,14 @@ def test_what_has_no_tree_or_is_no_game_is_refused() -> None:
 def test_notebooks_show_small_trees_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     game = load_game("matching_pennies")
-    shown = game._repr_svg_()
-    assert shown is not None
-    assert shown == game.tree._repr_svg_()
-    assert "<svg" in shown
-    assert load_game("leduc")._repr_svg_() is None
-    assert Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1]]))._repr_svg_() is None
+    for shown in (game._repr_html_(), game.tree._repr_html_()):
+        assert shown is not None
+        assert "<svg" in shown
+    assert "<svg" not in load_game("leduc")._repr_html_()
+    assert Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1]]))._repr_html_()
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert game._repr_svg_() is None
+    assert "<svg" not in game._repr_html_()
+    assert game.tree._repr_html_() is None
     with pytest.raises(MissingExtraError, match=r"a picture needs matplotlib: pip install 'treeplex\[plot\]'"):
         draw(game)
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import NestedRules, seeded_tree, to_graph, trees
@@ -254,6 +254,7 @@ def test_kuhn_poker_goes_to_a_file_and_back(tmp_path):
     assert game.tree.graph.graph["title"] == "Kuhn poker"
 
 
+@few
 @pytest.mark.parametrize(
     "name",
     ["kuhn", "kuhn:players=3", "leduc", "liars_dice:sides=3", "goofspiel", "matching_pennies", "rps", "repeated_rps"],

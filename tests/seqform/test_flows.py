@@ -211,9 +211,7 @@ def test_it_does_not_matter_how_a_payoff_is_divided_between_factors(method):
     solution = solve(Nash(Game.from_sequence_form(form)), method=method, tol=1e-4)
     assert solution.status in ("optimal", "converged")
     assert solution.value == pytest.approx(0.5, abs=2e-4)
-    np.testing.assert_allclose(
-        (form.factored.balanced[0] @ form.factored.balanced[1]).toarray(), left @ right, atol=1e-15
-    )
+    np.testing.assert_allclose(form.factored.balanced.matrix.toarray(), left @ right, atol=1e-15)
 
 
 @pytest.mark.parametrize(

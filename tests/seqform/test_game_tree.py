@@ -441,8 +441,8 @@ class Scripted:
         ("actions", lambda state: None, "the root has actions None in infoset 'only', expected a sequence"),
         ("actions", lambda state: ("l", ["r"]), "the root has actions ('l', ['r']) in infoset 'only', expected"),
         ("infoset", lambda state: ["only"], "the root has infoset ['only'], expected a hashable label"),
-        ("num_players", 0, "num_players is 0, expected a whole number of at least 1"),
-        ("num_players", "two", "num_players is 'two', expected a whole number of at least 1"),
+        ("num_players", 0, "num_players is 0, expected a whole number from 1 to 100"),
+        ("num_players", "two", "num_players is 'two', expected a whole number from 1 to 100"),
     ],
 )
 @pytest.mark.parametrize("exact", [False, True])

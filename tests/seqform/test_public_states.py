@@ -8,6 +8,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from effort import few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import Chance, Decision, Leaf, NestedRules, seeded_tree, to_game, to_graph, trees
@@ -79,6 +80,7 @@ def labelled(spec):
     return rules is not None and public_labels(rules) is not None
 
 
+@few
 @pytest.mark.parametrize("spec", [*filter(labelled, (family.name for family in families())), *SMALL])
 def test_labels_of_rules_say_what_follows_from_the_infosets(spec):
     game = load_game(spec)

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import few
 
 from treeplex import (
     Game,
@@ -84,6 +85,7 @@ def assert_same(one: SequenceForm, other: SequenceForm) -> None:
     assert one.fingerprint == other.fingerprint
 
 
+@few
 @pytest.mark.parametrize("spec", SMALL)
 def test_both_routes_give_the_same_arrays(spec):
     game = load_game(spec)
@@ -94,6 +96,7 @@ def test_both_routes_give_the_same_arrays(spec):
     assert streamed.num_nodes == game.tree.num_nodes
 
 
+@few
 @pytest.mark.parametrize("spec", SMALL)
 def test_exact_numbers_lie_beside_the_same_floats(spec):
     game = load_game(spec)
@@ -268,6 +271,7 @@ def test_exact_payoffs_of_three_players():
 # Matrices
 
 
+@few
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "liars_dice", "goofspiel", "rps", "repeated_rps"])
 @pytest.mark.parametrize("kind", ["dense", "csr", "csc", "coo"])
 def test_matrices_round_trip(spec, kind):

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from effort import few
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
@@ -88,6 +89,7 @@ def label_in(view, number):
     return (*known, view.shown[number], view.results[number]) if view.terminal[number] else known
 
 
+@few
 @pytest.mark.parametrize(("spec", "player"), SEATS)
 def test_classes_are_those_of_a_slow_walk(spec, player):
     game = load_game(spec)
@@ -112,6 +114,7 @@ def test_classes_are_those_of_a_slow_walk(spec, player):
     assert (view.parents < np.arange(view.num_classes)).all()
 
 
+@few
 @pytest.mark.parametrize(("spec", "player"), SEATS)
 def test_leaves_are_those_of_the_leaf_table(spec, player):
     game = load_game(spec)
@@ -130,6 +133,7 @@ def test_leaves_are_those_of_the_leaf_table(spec, player):
     assert set(view.leaf_classes) == set(np.flatnonzero(view.terminal))
 
 
+@few
 @pytest.mark.parametrize(("spec", "player"), SEATS)
 def test_the_observer_knows_its_infoset_and_no_more(spec, player):
     game = load_game(spec)
@@ -209,6 +213,7 @@ def test_labels_that_many_classes_have_are_in_memory_once():
     assert len({id(event) for public in view.public for event in public}) == 9  # eight bids and the challenge
 
 
+@few
 @pytest.mark.parametrize("spec", ["kuhn:players=4", "leduc", "liars_dice", "goofspiel", "repeated_rps:rounds=3"])
 def test_the_estimate_of_memory_is_near_what_is_taken(spec):
     game = load_game(spec)
@@ -236,6 +241,7 @@ def test_a_game_that_is_over_at_once_is_one_class():
                 "private_information": lambda state, player: "",
                 "public_history": lambda state: (),
                 "shows": lambda state: (),
+                "action_words": {},
             }.get(name, lambda *_: ())
 
     view = observer_tree(Game("over", rules=Over()), player=1)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -240,6 +240,7 @@ def test_wrong_agents_are_refused_in_one_line(text, message, capsys, tmp_path):
     assert message in shown.err
 
 
+@thorough
 def test_an_agent_can_have_a_value_function_below_its_depth_limit():
     problem = CDRNR(KUHN, Strategy.uniform(KUHN, 1), p=0.5, lookahead=1)
     agent = Agent(problem, DepthLimitedCFR(value=CFRValue(iterations=500)), tolerance=1e-4, max_iterations=3_000)

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from effort import thorough
+from effort import few, thorough
 
 from treeplex import (
     InvalidConstraintError,
@@ -28,6 +28,7 @@ from treeplex.solvers.style.preferences import preferences_for
 KUHN, LEDUC, GOOFSPIEL = load_game("kuhn"), load_game("leduc"), load_game("goofspiel:cards=5")
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "target", "max_loss"),
     [
@@ -78,6 +79,7 @@ def test_the_method_that_is_found_does_it_again():
     assert [run.vulnerabilities for run in seen] == [run.vulnerabilities for run in found.runs]
 
 
+@thorough
 def test_hyper_parameters_and_limits_are_kept():
     method = PrefCFR(rule="br", units="counterfactual")
     found = calibrate_style(KUHN, "bet@first >= 0.6", 0.1, method=method, degree=5, max_iterations=3_000)
@@ -127,6 +129,7 @@ def test_preferred_actions_are_those_that_help():
         preferences_for(KUHN, parse_constraint("bet@first + pass@first >= 0.6", KUHN), 10, uniform)
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "targets", "max_loss", "met"),
     [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from constrained_cases import KUHN, KUHN_CASES, bet, constrained_games
-from effort import either, examples
+from effort import either, examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -20,7 +20,7 @@ from treeplex import (
     load_game,
     solve,
 )
-from treeplex.models.constraints import LinearConstraint
+from treeplex.models.constraints import LinearConstraint, behaviour_bound
 from treeplex.solvers.methods.rules import CFR, DualRule
 from treeplex.solvers.regret.constraints import KernelConstraints
 from treeplex.solvers.regret.kernel import kernel_of
@@ -99,6 +99,7 @@ def _inflow(treeplex, infoset):
     return treeplex.inflow.indices[place], treeplex.inflow.data[place]
 
 
+@few
 @pytest.mark.parametrize("optimism", [0.0, 1.0])
 @pytest.mark.parametrize("cap", [np.inf, 0.05])
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "transit:width=2"])
@@ -270,3 +271,14 @@ def test_other_problems_and_options_are_refused():
         CCFR(tangents="anywhere")
     assert CCFR().averaging == "quadratic"
     assert CCFR(base="cfr").averaging == "uniform"
+
+
+def test_constraints_that_miss_each_other_by_little_are_infeasible_where_bounds_cross():
+    """Multipliers alone would prove it after a million iterations or more."""
+    rows = [behaviour_bound(KUHN, 0, "J_", "b", at_least=0.501), behaviour_bound(KUHN, 0, "J_", "b", at_most=0.5)]
+    solution = solve(ConstrainedNash(KUHN, rows), "ccfr", tol=1e-4, max_iterations=20_000)
+    assert solution.status == "infeasible"
+    assert solution.infeasibility.least_violation == pytest.approx(0.001)
+    assert solution.iterations == 20_000
+    met = [rows[0], behaviour_bound(KUHN, 0, "J_", "b", at_most=0.501)]
+    assert solve(ConstrainedNash(KUHN, met), "ccfr", tol=1e-9, max_iterations=300).status == "iteration_limit"

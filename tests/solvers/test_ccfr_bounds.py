@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from constrained_cases import CASES, KUHN, conflicting, constrained_games
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
@@ -98,6 +98,7 @@ def test_all_bounds_hold_in_flows(seed, beta, iterations, steps):
     assert found.holds, str(found)
 
 
+@few
 @pytest.mark.parametrize("steps", ["constant", "decreasing"])
 @pytest.mark.parametrize("beta", [0.05, 2.0])
 @pytest.mark.parametrize("case", CASES)

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_flow
@@ -70,6 +70,7 @@ CASES = {
 }
 
 
+@few
 @pytest.mark.parametrize("case", CASES)
 def test_the_exact_optimum_and_its_multipliers_are_found(case):
     problem = ConstrainedNash(KUHN, CASES[case])
@@ -82,6 +83,7 @@ def test_the_exact_optimum_and_its_multipliers_are_found(case):
     assert dict(solution.multipliers) == pytest.approx(dict(exact.multipliers), abs=0.02)
 
 
+@few
 @pytest.mark.parametrize("base", ["cfr", "cfr+", "pcfr+"])
 @pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
 @pytest.mark.parametrize("tangents", ["average", "iterate"])
@@ -94,6 +96,7 @@ def test_every_way_to_take_tangents_arrives(base, updates, tangents):
         assert solution.value == pytest.approx(solve(problem).objective, abs=1e-2)
 
 
+@thorough
 @pytest.mark.parametrize("case", ["leduc", "transit", "transit, squares"])
 def test_larger_games_reach_the_optimum(case):
     if case == "leduc":

@@ -2,6 +2,7 @@
 
 import pytest
 from constrained_cases import TRANSIT, TRANSIT_CASES
+from effort import few
 
 from treeplex import ConstrainedNash, Status, load_game, solve
 from treeplex.models.constraints import functional_bound
@@ -22,6 +23,7 @@ def most_it_may_cost(model, width, bound):
     return LARGE_MULTIPLIERS.get((model, width, bound), 1.1 if bound >= 0.1 else 4.0)
 
 
+@few
 @pytest.mark.parametrize(("model", "width", "bound", "value"), TRANSIT_CASES)
 def test_it_reaches_the_values_and_multipliers_on_record(model, width, bound, value):
     game = load_game(f"transit:width={width},model={model}")

@@ -17,7 +17,7 @@ from constrained_cases import (
     random_plan,
     sequence,
 )
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
@@ -90,6 +90,7 @@ def test_bounds_that_exclude_each_other_have_the_least_violation_on_record(metho
     assert "often" in str(solution)
 
 
+@few
 @pytest.mark.parametrize(("model", "width", "bound", "value"), TRANSIT_CASES)
 def test_transit_values_under_risk_bounds_are_those_on_record(model, width, bound, value):
     game = load_game(f"transit:width={width},model={model}")
@@ -274,6 +275,7 @@ def dilated_divergence(treeplex, plan, behaviour):
     return total
 
 
+@few
 @pytest.mark.parametrize(("game", "radius"), [(KUHN, 0.05), (KUHN, 0.5), (LEDUC, 0.1), (LEDUC, 2.0)])
 @pytest.mark.parametrize("player", [0, 1])
 def test_a_ball_of_relative_entropy_agrees_with_its_closed_dual(game, radius, player):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import either, some
+from effort import either, few, some, thorough
 from observed_games import drawn_counts, opponent_of, probe_that_never_folds, versus
 
 from treeplex import (
@@ -18,12 +18,12 @@ from treeplex import (
     Strategy,
     UnknownMethodError,
     counter_strategy,
-    frequency_model,
     load_game,
     observer_tree,
     solve,
     worst_case,
 )
+from treeplex.models.observations import frequency_model
 from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform import best_response_values
 from treeplex.solvers import counter_profile
@@ -66,6 +66,7 @@ class Seen:
 # Theorem 6
 
 
+@few
 @pytest.mark.parametrize(("spec", "player", "opponent"), some(KNOWN, 2))
 def test_with_exact_probabilities_it_is_a_best_response(spec: str, player: int, opponent: str) -> None:
     seen = Seen(spec, player, opponent)
@@ -115,6 +116,7 @@ def test_without_games_it_is_an_equilibrium_strategy() -> None:
     assert response.expected == pytest.approx(-1 / 18)
 
 
+@thorough
 def test_more_games_promise_more_and_earn_more() -> None:
     seen = Seen(LEDUC, 0)
     promised, earned = [], []
@@ -174,6 +176,7 @@ def test_observations_that_exclude_each_other_are_paid_for(player: int) -> None:
     assert violated == pytest.approx(response.least_violation)
 
 
+@few
 @pytest.mark.parametrize("penalty", [1e4, 1e8, 1e12, 1e15, 1e20])
 @pytest.mark.parametrize("player", [0, 1])
 def test_round_off_of_large_penalties_promises_nothing(player: int, penalty: float) -> None:
@@ -185,7 +188,9 @@ def test_round_off_of_large_penalties_promises_nothing(player: int, penalty: flo
         response.guaranteed is None or worst_case(model.game, response.strategy) <= response.guaranteed <= known + 1e-9
     )
     if response.solution.status is Status.OPTIMAL and penalty < 1e15:
-        assert response.guaranteed == pytest.approx(known, abs=1e-2)
+        # What violations cost is taken off bounds that hold it: round-off is of their size.
+        round_off = 1e-13 * abs(response.solution.objective)
+        assert response.guaranteed == pytest.approx(known, abs=1e-9 + round_off)
 
 
 def test_the_observations_that_clash_are_named() -> None:
@@ -239,6 +244,7 @@ def compare(spec: str, logs: int, seconds: float) -> int:
     return excluded
 
 
+@thorough
 def test_ccfr_and_the_linear_program_agree_on_logs_of_kuhn_poker() -> None:
     logs = either(quick=15, thorough=50)
     assert 0.2 * logs <= compare("kuhn", logs, seconds=20) <= 0.8 * logs
@@ -310,6 +316,7 @@ def test_a_multiplier_is_what_a_bound_is_worth() -> None:
     assert response.guaranteed - moved.objective == pytest.approx(step * evidence[0].price, rel=1e-3)
 
 
+@thorough
 def test_it_earns_more_than_the_best_response_to_frequencies_of_hands_that_were_shown() -> None:
     seen = Seen(LEDUC, 0)
     naive_earned, robust_earned = [], []

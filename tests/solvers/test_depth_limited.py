@@ -1,5 +1,6 @@
 """Depth-limited responses: known values, laws of the steps, the bound on exploitability, and refusals."""
 
+import dataclasses
 import itertools
 import math
 import random
@@ -7,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from effort import examples, some
+from effort import examples, few, some, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import Chance, Decision, Leaf, random_behaviour, to_graph, trees
@@ -149,6 +150,7 @@ def test_restricted_nash_responses_in_leduc_are_those_on_record(p, lookahead, ga
     assert solution.safety_bound == pytest.approx(p / (1 - p) * solution.gain)
 
 
+@few
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_the_first_step_does_not_depend_on_the_algorithm(p):
     problem = CDRNR(LEDUC, uniform(LEDUC), p=p, lookahead=1, game_value=LEDUC_VALUE)
@@ -376,6 +378,7 @@ def test_a_mixture_with_an_equilibrium_gains_and_risks_in_proportion(player):
     assert high.steps == middle.steps
 
 
+@thorough
 def test_restricted_nash_responses_beat_mixtures_at_equal_exploitability():
     model = uniform(LEDUC)
     robust = solve(CDRNR(LEDUC, model, p=0.5, lookahead=3, game_value=LEDUC_VALUE))
@@ -384,6 +387,7 @@ def test_restricted_nash_responses_beat_mixtures_at_equal_exploitability():
         assert mixed.gain < robust.gain or mixed.exploitability > robust.exploitability
 
 
+@thorough
 def test_safe_exploitation_search_gains_little_and_risks_little():
     leduc = load_game("leduc")
     best_nash = solve(BestNash(leduc, uniform(leduc))).gain
@@ -474,10 +478,15 @@ def test_bad_questions_are_refused_in_one_line():
 
 def test_no_bound_is_given_where_there_is_none():
     model = uniform(KUHN)
-    assert CDRNR(KUHN, model, p=0.5, lookahead=1).safety_bound(0.5) == pytest.approx(0.5)
-    assert CDRNR(KUHN, model, p=1, lookahead=1).safety_bound(0.5) is None
-    assert CDRNR(KUHN, model, p=0.5, lookahead=1, gadget="resolving").safety_bound(0.5) is None
-    assert CDRNR(KUHN, model, p=0.5, lookahead=1, along="paths").safety_bound(0.5) is None
+    posed = CDRNR(KUHN, model, p=0.5, lookahead=1)
+    found = solve(posed)
+    assert found.safety_bound == pytest.approx(found.gain)
+    for changes in ({"p": 1}, {"gadget": "resolving"}, {"along": "paths"}):
+        assert solve(dataclasses.replace(posed, **changes)).safety_bound is None
+    # Stopped before the first step, uniform play is what there is, and nothing is proven of it.
+    stopped = solve(posed, max_iterations=0)
+    assert stopped.steps is None
+    assert stopped.safety_bound is None
 
 
 def test_there_is_no_single_program_and_one_method():

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -55,6 +55,7 @@ def opponents(game, player, full=False):
     return [opponent_strategy(text, game, 1 - player) for text in texts]
 
 
+@few
 @pytest.mark.parametrize("method", ["cfr+", "pcfr+", "dcfr", "cfr"])
 @pytest.mark.parametrize("lookahead", [1, 3])
 @pytest.mark.parametrize("player", [0, 1])
@@ -65,6 +66,7 @@ def test_steps_in_kuhn_are_those_of_the_linear_programs(player, lookahead, metho
             check_steps(CDRNR(game, opponent, p=p, lookahead=lookahead), method)
 
 
+@few
 @pytest.mark.parametrize("spec", ["leduc", "goofspiel:cards=4", "liars_dice"])
 @pytest.mark.parametrize("method", ["cfr+", "pcfr+"])
 def test_steps_in_larger_games_are_those_of_the_linear_programs(spec, method):

@@ -114,3 +114,21 @@ def test_intervals_that_floats_cannot_divide_or_hardly_hold_come_to_an_end(lower
     assert max(found.value(lower), found.value(upper)) == 1.0
     if upper - lower > 1.0:
         assert [found.value(lower), found.value(upper)] == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-10, 1e-9, 4e-9])
+def test_steep_lines_whose_round_off_is_large_end_the_search(error):
+    """Tangents of −log t near 0, each off by its steepness: crossings out of order would go round in circles."""
+    generator = np.random.default_rng(1)
+    asked = []
+
+    def support(t):
+        asked.append(t)
+        assert len(asked) < 1_000, "the search goes on for ever"
+        place = float(np.exp(np.round(np.log(t + 1e-9) * 4) / 4))
+        value = -np.log(place) - (t - place) / place + error / place * generator.uniform(-1, 1)
+        slope = -1.0 / place * (1 + error * generator.uniform(-1, 1))
+        return Line(value - slope * t, value + slope * (1 - t), payload=place)
+
+    found = find_envelope(support, 0.0, 1.0, 1e-9)
+    assert 65 < len(found.pieces) < 90  # 79 tangents have a piece

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from effort import some
+from effort import few, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -64,6 +64,7 @@ def agrees(problem, method, tolerance, most=1e-3, **limits):
     return found
 
 
+@few
 @pytest.mark.parametrize(
     ("spec", "player", "kind"),
     some(itertools.product(GAMES, [0, 1], ["epsilon-safe", "best-nash", "data-biased", "style", "robust"]), 3),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_flows import random_factor, random_flow, random_walk, wide_walk
@@ -190,6 +191,7 @@ def test_runs_stay_inside_the_arrays(form, number):
         assert (runs.columns.astype(np.int64) <= last_column).all()
 
 
+@few
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 @pytest.mark.parametrize("form", GAMES)
 def test_runs_of_the_inflow_are_what_leads_to_infosets(form, number):

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_game, trees
 
 from treeplex import (
+    BestResponse,
+    EpsilonSafeResponse,
     InvalidStrategyError,
     Nash,
     RestrictedNash,
@@ -20,6 +22,7 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.models.constraints import parse_constraint
 from treeplex.solvers.opponents.strategies import opponent_strategy
 from treeplex.solvers.parametric import frontier as frontier_module
 
@@ -114,6 +117,7 @@ def test_a_model_that_plays_an_equilibrium_has_one_response():
     assert abs(frontier.gains).max() <= 1e-9
 
 
+@thorough
 def test_player_one_changes_its_response_165_times_in_leduc():
     game = load_game("leduc")
     frontier = restricted_nash_frontier(game, Strategy.uniform(game, 0), -float(game.reference_value))
@@ -145,6 +149,7 @@ def test_a_wrong_free_opponent_proves_less(monkeypatch):
     assert restricted_nash_frontier(game, model).gap > 0.01
 
 
+@thorough
 def test_fewer_responses_are_looked_for_where_less_accuracy_will_do():
     game = load_game("leduc")
     model, value = Strategy.uniform(game, 1), float(game.reference_value)
@@ -184,3 +189,51 @@ def test_the_picture_is_written(tmp_path):
     curve, steps = frontier.figure().axes
     assert curve.lines[0].get_xdata().tolist() == frontier.exploitabilities.tolist()
     assert len(steps.patches) == 2
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_evenly_spaced_points_lie_on_the_frontier(seat):
+    game = load_game("kuhn")
+    model = Strategy.uniform(game, seat)
+    whole, some = restricted_nash_frontier(game, model), restricted_nash_frontier(game, model, points=20)
+    on_it = np.interp(some.exploitabilities, whole.exploitabilities, whole.gains)
+    assert some.gains == pytest.approx(on_it, abs=1e-9)
+    assert some.exploitabilities == pytest.approx(np.linspace(0.0, whole.exploitabilities[-1], 20), abs=1e-9)
+    assert len(some.strategies) == 20
+    for p in np.linspace(0.0, 1.0, 101):  # no response is better by more than the gap
+        best = max(p * whole.gains - (1.0 - p) * whole.exploitabilities)
+        assert best - max(p * some.gains - (1.0 - p) * some.exploitabilities) <= some.gap + 1e-9
+    assert some.gap < 0.01
+
+
+def test_constraints_stand_for_an_opponent_of_the_frontier():
+    game = load_game("kuhn")
+    constraints = parse_constraint("1/K_p:b == 0.5", game) + parse_constraint("1/J_b:p <= 0.25", game)
+    frontier = restricted_nash_frontier(game, constraints, points=5)
+    assert (np.diff(frontier.gains) > 0).all()
+    assert (np.diff(frontier.exploitabilities) > 0).all()
+    for one, gained, lost in zip(frontier.strategies, frontier.gains, frontier.exploitabilities, strict=True):
+        assert lost == pytest.approx(-1 / 18 - worst_case(game, one), abs=1e-9)
+        best = solve(EpsilonSafeResponse(game, constraints, epsilon=lost + 1e-9))
+        assert gained == pytest.approx(best.gain, abs=1e-6)
+    assert frontier.gains[-1] == pytest.approx(solve(BestResponse(game, constraints)).gain, abs=1e-9)
+    with pytest.raises(UnknownMethodError, match="points is 1, expected a whole number of at least 2"):
+        restricted_nash_frontier(game, constraints, points=1)
+
+
+def test_a_model_that_cannot_be_exploited_has_one_response():
+    game = load_game("rps")
+    frontier = restricted_nash_frontier(game, Strategy.uniform(game, 1), points=4)
+    assert (len(frontier.strategies), frontier.gains.round(9).tolist()) == (1, [0.0])
+
+
+@examples(10)
+@given(trees(num_players=2, zero_sum=True), st.integers(0, 1), st.integers(2, 5))
+def test_no_response_beats_evenly_spaced_ones_by_more_than_the_gap(tree, seat, points):
+    game = to_game(tree)
+    model = Strategy.uniform(game, seat)
+    whole, some = restricted_nash_frontier(game, model), restricted_nash_frontier(game, model, points=points)
+    scale = game.sequence_form.payoff_scale
+    for p in np.linspace(0.0, 1.0, 41):
+        best = max(p * whole.gains - (1.0 - p) * whole.exploitabilities)
+        assert best - max(p * some.gains - (1.0 - p) * some.exploitabilities) <= some.gap + 1e-7 * scale

@@ -11,6 +11,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from effort import few
 from scipy.optimize import linprog
 
 from treeplex import CHANCE, TERMINAL, Game, Nash, Strategy, exploitability, load_game, solve
@@ -238,6 +239,7 @@ def test_each_gadget_finds_two_actions(name, kind):
         check_only_optimum(method, p, mixture)
 
 
+@few
 @pytest.mark.parametrize("rules", TRAPS, ids=lambda rules: rules.name)
 @pytest.mark.parametrize("kind", ["whole game", "resolving", "max-margin"])
 def test_the_same_actions_over_a_grid_of_p(rules, kind):

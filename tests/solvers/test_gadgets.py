@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import random_behaviour, to_graph, trees
@@ -119,6 +119,7 @@ FOUND = {
 }
 
 
+@few
 @pytest.mark.parametrize(("name", "gadget"), FOUND)
 def test_the_full_gadget_recovers_all_five_actions_and_others_two(name, gadget):
     game = load_game(name)
@@ -143,6 +144,7 @@ def test_without_a_blueprint_the_first_step_solves_the_trunk_whatever_the_gadget
 # Larger games
 
 
+@few
 @pytest.mark.parametrize("gadget", ["resolving", "max-margin", "reach-max-margin"])
 @pytest.mark.parametrize("name", ["kuhn", "leduc:merge_suits=true", "goofspiel"])
 def test_with_p_0_every_gadget_but_none_resolves_to_an_equilibrium(name, gadget):
@@ -170,6 +172,7 @@ def test_other_gadgets_have_no_last_bound_but_proven_steps():
         assert found.upper is None
 
 
+@thorough
 def test_an_interior_point_that_is_no_optimum_is_crossed_over():
     # HiGHS ends far from the optimum of a step here, and says that it does not know.
     game = load_game("goofspiel:order=random")

@@ -1,4 +1,4 @@
-"""Work in a thread of its own: Ctrl-C arrives while it runs, and what it raises is raised where it was asked for."""
+"""Work in a thread or a process of its own: Ctrl-C and deadlines end it, and what it raises is raised here."""
 
 import os
 import signal
@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from treeplex.solvers.exact.interruptible import run_interruptibly
+from treeplex import TimeLimitError
+from treeplex.seqform.limits import time_limited
+from treeplex.solvers.exact.interruptible import run_apart, run_interruptibly
 
 
 @pytest.fixture
@@ -34,7 +36,8 @@ def test_what_the_work_raises_is_raised_here():
 def test_work_that_cannot_be_cancelled_is_left_alone(soon_interrupted):
     released = threading.Event()
     begun = time.perf_counter()
-    assert run_interruptibly(lambda: released.wait(30.0)) is True
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: released.wait(30.0))
     assert time.perf_counter() - begun < 10.0
     released.set()
 
@@ -56,3 +59,63 @@ def test_in_another_thread_the_work_is_simply_done():
     thread.start()
     thread.join()
     assert results == ["done", False]
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_the_deadline_ends_what_cannot_be_cancelled(thread):
+    released, found = threading.Event(), []
+
+    def run():
+        begun = time.perf_counter()
+        with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came before the solver"):
+            run_interruptibly(lambda: released.wait(30.0))
+        found.append(time.perf_counter() - begun)
+
+    if thread:
+        worker = threading.Thread(target=run)
+        worker.start()
+        worker.join()
+    else:
+        run()
+    released.set()
+    assert 0.1 <= found[0] < 5.0
+
+
+def test_the_deadline_cancels_what_can_be():
+    cancelled = threading.Event()
+    with time_limited(0.0):
+        assert run_interruptibly(lambda: cancelled.wait(30.0), cancelled.set) is True
+
+
+apart = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+
+
+@apart
+def test_work_apart_returns_or_raises_as_here():
+    assert run_apart(lambda: list(range(100_000))) == list(range(100_000))
+    with pytest.raises(ZeroDivisionError):
+        run_apart(lambda: 1 / 0)
+
+
+@apart
+def test_work_apart_is_ended_by_the_deadline():
+    begun = time.perf_counter()
+    with time_limited(0.1), pytest.raises(TimeLimitError, match=r"^the time limit came in the middle of exact"):
+        run_apart(lambda: time.sleep(30.0))
+    assert time.perf_counter() - begun < 5.0
+    with pytest.raises(ChildProcessError):  # it was waited for
+        os.waitpid(-1, os.WNOHANG)
+
+
+@apart
+def test_work_apart_is_ended_by_ctrl_c(soon_interrupted):
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        run_apart(lambda: time.sleep(30.0))
+    assert time.perf_counter() - begun < 10.0
+
+
+@apart
+def test_work_apart_that_is_killed_is_said_to_be():
+    with pytest.raises(MemoryError, match="ended from outside"):
+        run_apart(lambda: os.kill(os.getpid(), signal.SIGKILL))

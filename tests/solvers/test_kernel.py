@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.linalg as linalg
 import scipy.sparse as sparse
-from effort import either, some
+from effort import either, few, some
 
 import treeplex
 from treeplex.solvers.methods.rules import CFR, CFR_PLUS, DCFR, PCFR_PLUS, Rule
@@ -195,6 +195,7 @@ CASES = {
 }
 
 
+@few
 @pytest.mark.parametrize(
     ("case", "algorithm", "power", "alternating"),
     some(itertools.product(CASES, RULES, [0.0, 1.0, 2.0, 1.7], [True, False]), 3),
@@ -333,6 +334,7 @@ def loop_cfr(parents, offsets, matrices, rule, iterations, alternating):
     return plans, [total / total[0] for total in sums]
 
 
+@few
 @pytest.mark.parametrize("seed", range(24))
 def test_random_structures(seed):
     rng = np.random.default_rng(seed)

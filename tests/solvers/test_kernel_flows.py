@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import either
+from effort import either, few
 from random_flows import random_factor, random_flow, random_walk
 
 from treeplex import Nash, Profile, SequenceForm, Strategy, Treeplex, load_game, nash_conv, solve
@@ -79,6 +79,7 @@ def random_form(rng, kind):
     return SequenceForm(treeplexes, factored=FactoredPayoff(left, right))
 
 
+@few
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("algorithm", RULES)
 @pytest.mark.parametrize("kind", ["factors", "walks", "matrices", "general sum", "flow and tree"])
@@ -111,6 +112,7 @@ def test_certificates_on_flows_are_the_librarys(kind):
     assert found == pytest.approx(nash_conv(form, profile) / 2, abs=1e-12)
 
 
+@few
 @pytest.mark.parametrize("method", ["cfr+", "dcfr", "pcfr+"])
 @pytest.mark.parametrize("spec", ["transit:width=2", "transit:width=3", "transit:width=2,model=A"])
 def test_iterative_methods_converge_on_the_transit_game(spec, method):

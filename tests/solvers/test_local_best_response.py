@@ -1,11 +1,11 @@
 """Local best response in poker, against plain recursion over histories."""
 
 import pytest
+from effort import few
 
 from treeplex import (
     CDBR,
     CHANCE,
-    LBR,
     TERMINAL,
     BestResponse,
     Status,
@@ -15,6 +15,7 @@ from treeplex import (
     solve,
 )
 from treeplex.models.depth_limited import folds_and_calls
+from treeplex.models.problems import LBR
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
 GAMES = ["kuhn", "kuhn:cards=4", "leduc:merge_suits=true", "leduc:merge_suits=true,raises=3"]
@@ -72,6 +73,7 @@ def action_values(game, player, model):
     return values
 
 
+@few
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("opponent", ["uniform", "random:seed=2", "cfr:iterations=34"])
 @pytest.mark.parametrize("name", GAMES)

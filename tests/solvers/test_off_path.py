@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, thorough
 from hypothesis import given
 from random_trees import to_game, trees
 
@@ -29,6 +29,7 @@ def test_a_king_calls_a_bet_that_it_never_meets():
     assert refined["J_pb"] == always_bets["J_pb"]
 
 
+@thorough
 def test_mistakes_of_the_opponent_are_punished_where_the_plan_leaves_them_alone():
     """Between unreached infosets of Leduc, refined play earns more against an opponent who trembles."""
     first = solve(Nash(LEDUC)).profile[0]

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.optimize
-from effort import either, examples, thorough
+from effort import either, examples, few, thorough
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_trees import (
@@ -280,6 +280,7 @@ def assert_plans(form, plans, textbook):
         np.testing.assert_allclose(plan, want, rtol=0, atol=PLAN)
 
 
+@few
 @pytest.mark.parametrize("iterations", [1, pytest.param(2, marks=thorough), 9])
 @pytest.mark.parametrize("num_players", [2, 3])
 @pytest.mark.parametrize("name", TEXTBOOK)

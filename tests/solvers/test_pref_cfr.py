@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from effort import either, examples, some
+from effort import either, examples, few, some, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -155,6 +155,7 @@ def random_preference(game, seed, units):
     return wishes
 
 
+@few
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("units", ["counterfactual", "conditional"])
 @pytest.mark.parametrize("rule", ["rm", "br"])
@@ -189,6 +190,7 @@ def test_late_averages_are_those_of_the_reference(updates):
         np.testing.assert_allclose(own, sums / weight, atol=1e-7)
 
 
+@few
 @pytest.mark.parametrize(
     "spec", ["kuhn", "leduc", "goofspiel:cards=4", "liars_dice", "kuhn:players=3", "transit:width=2"]
 )
@@ -239,6 +241,7 @@ def test_a_run_in_parts_is_the_run_in_one(units):
         assert np.array_equal(own, other)
 
 
+@few
 @pytest.mark.parametrize(("precision", "accuracy"), [("double", 1e-9), ("single", 1e-5)])
 @pytest.mark.parametrize("parts", [(176, 124), (192, 108), (40, 60, 200)])
 def test_prices_go_on_on_another_kernel_and_over_checks(precision, accuracy, parts):
@@ -273,6 +276,7 @@ def test_first_regrets_are_random_by_seed():
 # Styles
 
 
+@few
 @pytest.mark.parametrize("name", KUHN)
 def test_kuhn_bluffs_as_often_as_the_paper_says(name):
     _, low, high = KUHN[name]
@@ -280,6 +284,7 @@ def test_kuhn_bluffs_as_often_as_the_paper_says(name):
     assert max(solution.exploitability for solution in kuhn_runs(name)) < 0.005
 
 
+@thorough
 def test_settings_in_kuhn_are_in_the_order_of_the_paper():
     means = [mean_bluff(name) for name in ("(1)", "(2)", "cfr", "(4)", "(5)", "(6)")]
     assert means == sorted(means, reverse=True)
@@ -294,6 +299,7 @@ def test_a_bluff_is_within_what_a_linear_program_allows(name):
         assert found.low - 1e-7 <= bluff(solution) <= found.high + 1e-7
 
 
+@thorough
 def test_without_vulnerability_leduc_has_one_frequency_of_raises():
     game = load_game("leduc")
     raises = frequency(game, 0, "r", first=True)
@@ -363,6 +369,7 @@ def test_nash_conv_is_within_the_bound(seed, units, base, iterations, updates):
         assert bound.finite_run is None
 
 
+@few
 @pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
 @pytest.mark.parametrize("units", ["counterfactual", "conditional"])
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "goofspiel:cards=4"])

@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from effort import examples, thorough
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import grow, to_game, trees
@@ -67,6 +67,7 @@ def proven(problem, **options):
 # Values
 
 
+@few
 @pytest.mark.parametrize(
     ("spec", "value"),
     [
@@ -89,6 +90,7 @@ def test_values_are_the_fractions_on_record(spec, value):
     assert solution.exact.exploitability == 0
 
 
+@thorough
 def test_the_value_of_leduc_is_a_fraction():
     solution = proven(Nash(LEDUC))
     assert float(solution.value) == pytest.approx(-0.0856064240780, abs=5e-14)

@@ -4,15 +4,18 @@ import itertools
 
 import numpy as np
 import pytest
-from effort import examples, some
+from effort import examples, few, some
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
 
 from treeplex import (
     BestResponse,
+    ConstrainedNash,
+    DataBiasedResponse,
     EpsilonSafeResponse,
     Game,
+    InvalidConstraintError,
     InvalidGameError,
     InvalidStrategyError,
     Nash,
@@ -26,6 +29,8 @@ from treeplex import (
     solve,
     worst_case,
 )
+from treeplex.models.constraints import behaviour_bound, distance_bound, parse_constraint
+from treeplex.models.distances import L2Distance
 from treeplex.seqform import best_response_values
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
@@ -48,6 +53,7 @@ LEDUC_ROWS = [
 ]
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "row", "method"),
     [
@@ -157,7 +163,27 @@ REFUSED = [
     (lambda: RestrictedNash(KUHN, UNIFORM, p="half"), InvalidGameError, "p is 'half', expected"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=-1), InvalidGameError, "expected a number of at least 0"),
     (lambda: EpsilonSafeResponse(KUHN, UNIFORM, epsilon=float("inf")), InvalidGameError, "epsilon is inf"),
-    (lambda: BestResponse(KUHN, "uniform"), InvalidStrategyError, "expected a Strategy as the opponent, got 'uniform'"),
+    (
+        lambda: BestResponse(KUHN, "uniform"),
+        InvalidStrategyError,
+        "a Strategy as the opponent, or constraints on one player's plan, got 'uniform'",
+    ),
+    (lambda: BestResponse(KUHN, []), InvalidConstraintError, "or constraints on one player's plan, got none"),
+    (
+        lambda: BestResponse(KUHN, parse_constraint("0/J_:b <= 0.1", KUHN) + parse_constraint("1/J_b:b <= 0.1", KUHN)),
+        InvalidConstraintError,
+        "or constraints on one player's plan, got those of both players",
+    ),
+    (
+        lambda: DataBiasedResponse(KUHN, parse_constraint("1/J_b:b <= 0.1", KUHN), p=1),
+        InvalidStrategyError,
+        r"data-biased: expected a Strategy as the opponent, got \[LinearConstraint",
+    ),
+    (
+        lambda: RestrictedNash(KUHN, [distance_bound(L2Distance(UNIFORM), at_most=0.1, name="near")], p=0.5),
+        UnsupportedProblemError,
+        "rnr takes linear constraints on the opponent, and 'near' is not linear",
+    ),
     (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
     (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),
     (lambda: BestResponse(GENERAL_SUM, UNIFORM), UnsupportedProblemError, "needs a zero-sum game"),
@@ -179,3 +205,99 @@ def test_what_makes_no_problem_is_refused_in_one_line(make, error, message):
 def test_iterative_methods_say_what_can_solve_it():
     with pytest.raises(UnsupportedProblemError, match="method cfvfp cannot solve epsilon-safe: use highs"):
         solve(EpsilonSafeResponse(KUHN, Strategy.uniform(KUHN, 1), epsilon=0.5), "cfvfp")
+
+
+# Opponents that constraints stand for
+
+
+def at_random(form, seat, seed):
+    treeplex = form.treeplexes[seat]
+    return Strategy(form, seat, treeplex.behaviour(np.random.default_rng(seed).random(treeplex.num_sequences)))
+
+
+def pinned(strategy, infosets=None):
+    """Return constraints that only a strategy's behaviour meets, at some infosets."""
+    game, treeplex = Game.from_sequence_form(strategy.sequence_form), strategy.treeplex
+    made = []
+    for infoset, (first, stop) in enumerate(itertools.pairwise(treeplex.offsets.tolist())):
+        for sequence in range(first, stop - 1) if infosets is None or infoset in infosets else ():
+            label, action = treeplex.sequence_label(sequence)
+            for side in ("at_most", "at_least"):
+                bound = {side: float(strategy.behaviour[sequence]), "name": f"{side} {sequence}"}
+                made.append(behaviour_bound(game, strategy.player, label, action, **bound))
+    return game, made
+
+
+@examples(10)
+@given(trees(num_players=2, zero_sum=True), st.integers(0, 1), st.integers(0, 2**32 - 1))
+def test_constraints_that_leave_one_opponent_are_as_good_as_the_opponent(root, seat, seed):
+    form = SequenceForm.from_tree(to_graph(root))
+    model = at_random(form, seat, seed)
+    game, constraints = pinned(model)
+    model = Strategy(game, seat, model.behaviour)
+    scale = max(1.0, form.payoff_scale)
+    for method in ("highs", "rational") if constraints else ():
+        for kind, options in (
+            (BestResponse, {}),
+            (RestrictedNash, {"p": 0.4}),
+            (EpsilonSafeResponse, {"epsilon": 0.1}),
+        ):
+            known, found = solve(kind(game, model, **options)), solve(kind(game, constraints, **options), method)
+            assert float(found.objective) == pytest.approx(float(known.objective), abs=1e-7 * scale)
+            earned = gain(game, found.profile[1 - seat], model, float(known.certificate.game_value))
+            assert float(found.gain) == pytest.approx(earned, abs=1e-7 * scale)
+            assert found.status is Status.OPTIMAL
+
+
+@examples(10)
+@given(trees(num_players=2, zero_sum=True), st.integers(0, 1), st.integers(0, 2**32 - 1))
+def test_what_is_earned_against_constraints_is_a_minimum(root, seat, seed):
+    form = SequenceForm.from_tree(to_graph(root))
+    generator = np.random.default_rng(seed)
+    infosets = set(np.flatnonzero(generator.random(form.treeplexes[seat].num_infosets) < 0.5).tolist())
+    model = at_random(form, seat, seed)
+    game, constraints = pinned(model, infosets)
+    scale = max(1.0, form.payoff_scale)
+    for kind, options in ((BestResponse, {}), (RestrictedNash, {"p": 0.4}), (EpsilonSafeResponse, {"epsilon": 0.1})):
+        if not constraints:
+            break
+        found = solve(kind(game, constraints, **options))
+        own = found.profile[1 - seat]
+        assert found.exploitability == pytest.approx(found.certificate.game_value - worst_case(game, own), abs=1e-9)
+        earned = []
+        for number in range(5):
+            behaviour = at_random(game.sequence_form, seat, number).behaviour.copy()
+            kept = np.isin(model.treeplex.sequence_infosets, list(infosets))
+            behaviour[kept] = model.behaviour[kept]
+            earned.append(gain(game, own, Strategy(game, seat, behaviour), found.certificate.game_value))
+        assert found.gain <= min(earned) + 1e-7 * scale
+    if constraints:
+        locked = solve(ConstrainedNash(game, constraints))
+        known = locked.value if seat == 1 else -locked.value
+        assert solve(BestResponse(game, constraints)).objective == pytest.approx(known, abs=1e-7 * scale)
+
+
+@pytest.mark.parametrize("text", ["1/K_p:b == 0.5", "0/K_:b <= 0.25"])
+def test_constrained_cfr_responds_to_constraints(text):
+    constraints = parse_constraint(text, KUHN)
+    exact, found = (solve(BestResponse(KUHN, constraints), method, tol=1e-3) for method in ("highs", "ccfr"))
+    assert found.lower <= exact.objective <= found.upper
+    assert found.gap <= 1e-3
+
+
+def test_constraints_are_told_in_words():
+    constraints = parse_constraint("1/K_p:b <= 0.5 as trap", KUHN)
+    assert BestResponse(KUHN, constraints).in_words() == (
+        "Which strategy of player 0 earns most against the worst player 1 who keeps to trap?"
+    )
+    assert RestrictedNash(KUHN, constraints, p=0.5).in_words() == (
+        "Which strategy of player 0 earns most if player 1 keeps to trap with probability 0.5, and otherwise plays as "
+        "well as it can?"
+    )
+
+
+def test_constraints_on_the_opponent_that_exclude_each_other_are_named():
+    constraints = parse_constraint("1/K_p:b >= 0.5 as often", KUHN) + parse_constraint("1/K_p:b <= 0.4 as seldom", KUHN)
+    found = solve(BestResponse(KUHN, constraints))
+    assert found.status is Status.INFEASIBLE
+    assert set(found.infeasibility.conflict) == {"often", "seldom"}

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from effort import some
+from effort import few, some
 
 from treeplex import (
     CFR,
@@ -24,6 +24,7 @@ METHODS = ["cfr", "cfr+", "dcfr", "pcfr+"]
 GAMES = ["kuhn", "goofspiel:cards=4", "transit:width=2", "rps:rock=3"]
 
 
+@few
 @pytest.mark.parametrize(
     ("spec", "p", "player", "method"), some(itertools.product(GAMES, [0, 0.25, 0.75, 1], [0, 1], METHODS), 3)
 )

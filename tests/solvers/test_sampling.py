@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import few
 from hypothesis import given
 from random_trees import Chance, Decision, Leaf, seeded_tree, to_game, trees
 from whole_walks import least_p_value, sampled, whole_walk
@@ -49,6 +50,7 @@ def sampler_at_a_mixed_policy(game: Game, rule: SamplingRule, seed: int = 0):
     return sampler, state
 
 
+@few
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("game", [KUHN, THREE, to_game(seeded_tree(11, 3))], ids=["kuhn", "kuhn of three", "tree"])
 def test_sampled_regrets_are_unbiased(game, rule):
@@ -64,6 +66,7 @@ def test_sampled_regrets_are_unbiased(game, rule):
         assert not others.any()
 
 
+@few
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_sampled_regrets_of_leduc_are_unbiased_in_twenty_directions(rule):
     sampler, state = sampler_at_a_mixed_policy(LEDUC, rule)
@@ -96,6 +99,7 @@ def test_baselines_take_out_noise():
     assert spread["outcome with baselines by history"] < 0.7 * spread["outcome with baselines"]
 
 
+@few
 @pytest.mark.parametrize("sampling", ["external", "outcome"])
 @pytest.mark.parametrize(("game", "averaging"), [(KUHN, "simple"), (KUHN, "sampled"), (THREE, "sampled")])
 def test_averages_weigh_infosets_by_their_players_own_reach(game, averaging, sampling):
@@ -185,6 +189,7 @@ def test_samplers_run_on_games_that_are_hardly_any():
             assert solution.exploitability == 0.0
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "method", "tol", "most"),
     [

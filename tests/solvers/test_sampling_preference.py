@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import thorough
+from effort import few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -73,6 +73,7 @@ def test_policies_are_those_of_the_formula(seed, greedy, conditional, sampling):
         np.testing.assert_allclose(state.arrays.sums[1 : len(plan)], plan[1:], atol=1e-12)
 
 
+@few
 @pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("averaging", ["simple", "sampled", "full"])
 @pytest.mark.parametrize("game", [KUHN, THREE, LEDUC], ids=["kuhn", "kuhn of three", "leduc"])
@@ -85,6 +86,7 @@ def test_without_preferences_it_is_external_sampling_bit_for_bit(game, averaging
     np.testing.assert_array_equal(plain.history.touched, preferring.history.touched)
 
 
+@few
 @pytest.mark.parametrize("rule", [EXTERNAL, OUTCOME], ids=["external", "outcome"])
 @pytest.mark.parametrize("game", [KUHN, THREE, to_game(seeded_tree(11, 3))], ids=["kuhn", "kuhn of three", "tree"])
 def test_visits_estimate_how_often_the_others_allow_an_infoset(game, rule):
@@ -135,6 +137,7 @@ def test_averaged_sampled_regrets_match_those_of_whole_walks(game, rule, units):
     assert np.abs(differences).max() > 0.1  # a single run is noisy
 
 
+@thorough
 @pytest.mark.parametrize(("rule", "least"), [("rm", 0.03), ("br", 0.12)])
 def test_preferred_actions_are_played_more_at_no_loss(rule, least):
     # In Kuhn poker's equilibria player 0 bets the jack with any probability from 0 to 1/3.

@@ -12,6 +12,7 @@ from random_trees import to_game, trees
 from treeplex import (
     ConstrainedNash,
     EpsilonSafeResponse,
+    EpsilonSafeStyle,
     Game,
     GameFileError,
     InvalidConstraintError,
@@ -21,6 +22,7 @@ from treeplex import (
     Status,
     Strategy,
     UnsupportedProblemError,
+    frequency,
     load_game,
     parametric_value,
     restricted_nash_frontier,
@@ -57,16 +59,16 @@ def check_against_cold_solves(problem, function, places, tolerance):
         apart = np.abs(function.knots - bound).min() > 2 * step
         if apart:
             slope = (function.at(bound + step) - function.at(bound - step)) / (2 * step)
-            assert function.price(bound) == pytest.approx(slope, rel=1e-6, abs=1e-6)
-            assert abs(function.price(bound)) == pytest.approx(solution.multipliers[function.name], abs=1e-6)
+            assert function.price(bound) == pytest.approx(abs(slope), rel=1e-6, abs=1e-6)
+            assert function.price(bound) == pytest.approx(solution.multipliers[function.name], abs=1e-6)
 
 
 def check_shape(function, concave):
-    steps = np.diff(function.prices)
+    steps = np.diff(function.slopes)
     assert (steps < 0).all() if concave else (steps > 0).all()
     assert (np.diff(function.knots) > 0).all()
     assert len(function.values) == len(function.knots) == len(function.prices) + 1 == len(function.breakpoints) + 2
-    np.testing.assert_allclose(np.diff(function.values), function.prices * np.diff(function.knots), atol=1e-9)
+    np.testing.assert_allclose(np.diff(function.values), function.slopes * np.diff(function.knots), atol=1e-9)
 
 
 def test_kuhn_pays_four_for_the_first_bit_of_safety():
@@ -130,11 +132,14 @@ def test_constrained_equilibria_of_either_player_agree_with_cold_solves(root, da
     check_shape(function, concave=player == 0)
     assert max(function.gap, function.violation) <= 1e-8
     # Loosening helps the constraint's own player.
-    helped = function.prices * (1 if sense == "<=" else -1) * (1 - 2 * player)
+    helped = function.slopes * (1 if sense == "<=" else -1) * (1 - 2 * player)
     assert (helped >= 0).all()
+    assert (helped == function.prices).all()
+    assert (function.player, function.payee) == (player, 0)
     check_against_cold_solves(problem, function, data.draw(st.lists(st.floats(0, 1), min_size=3, max_size=3)), 1e-7)
 
 
+@thorough
 def test_fewer_pieces_are_looked_for_where_less_accuracy_will_do():
     game = load_game(either(quick="leduc:merge_suits=true", thorough="leduc"))
     problem = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0, game_value=float(game.reference_value))
@@ -215,3 +220,16 @@ def test_feasible_bounds_do_not_hang_on_the_unit_of_payoffs(unit):
         assert function.feasible == pytest.approx((-0.2, 1.0))
         assert function.breakpoints == pytest.approx([0.5])
         assert np.abs(function.prices) / unit == pytest.approx([0.0, 2.0])
+
+
+@pytest.mark.parametrize("sense", ["maximise", "minimise"])
+def test_style_for_every_epsilon(sense: str) -> None:
+    game = load_game("kuhn")
+    bets = frequency(game, 1, "b", first=True)
+    function = parametric_value(EpsilonSafeStyle(game, epsilon=0, **{sense: bets}), "safety", 0.0, 0.3)
+    assert function.gap < 1e-9
+    for epsilon in (0.0, 0.01, 0.1, 0.25):
+        found = solve(EpsilonSafeStyle(game, epsilon=epsilon, **{sense: bets}))
+        assert function.at(epsilon) == pytest.approx(found.objective, abs=1e-9)
+    with pytest.raises(InvalidConstraintError, match="it has safety"):
+        parametric_value(EpsilonSafeStyle(game, epsilon=0, **{sense: bets}), "floor", 0.0, 0.3)

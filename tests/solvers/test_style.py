@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -68,6 +68,7 @@ def test_the_ranges_of_kuhn_poker_are_those_on_record(epsilon, most_bets, most_b
         assert end.exploitability <= epsilon + 1e-9
 
 
+@few
 @pytest.mark.parametrize(
     ("epsilon", "low", "high"),
     [(0.0, 0.52204, 0.52204), (0.01, 0.25605, 0.61276), (0.05, 0.0, 0.72620), (0.1, 0.0, 0.83722), (0.2, 0.0, 1.0)],
@@ -171,6 +172,7 @@ def by_cutting_planes(distance, floor, start, gap=1e-6):
     return found.fun, upper
 
 
+@few
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("kind", [KLDistance, L2Distance])
 def test_the_nearest_safe_strategy_is_that_of_an_independent_method(kind, epsilon):
@@ -190,6 +192,7 @@ def test_the_nearest_safe_strategy_is_that_of_an_independent_method(kind, epsilo
         assert solution.objective == pytest.approx(distance.value(solution.strategy.plan), abs=1e-12)
 
 
+@few
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.1])
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("game", [KUHN, load_game("transit:width=2,horizon=4")], ids=lambda game: game.spec)

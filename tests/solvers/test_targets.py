@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from effort import examples, thorough
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -37,6 +37,7 @@ KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
 SIX_RANKS = load_game("leduc:ranks=6,merge_suits=true")
 
 
+@few
 @pytest.mark.parametrize(
     ("game", "target", "max_loss", "status", "least_loss", "reached"),
     [
@@ -98,6 +99,7 @@ def test_targets_that_exclude_each_other_are_named():
         assert answer.loss <= 0.05 + 1e-9
 
 
+@thorough
 def test_the_nearest_to_several_targets_misses_least_and_then_loses_least():
     answer = reach_style(LEDUC, ["raise@first >= 0.6", "raise@first <= 0.3"], 0.05)
     assert answer.least_violation == pytest.approx(0.3)
@@ -198,6 +200,7 @@ def test_the_trade_off_of_leduc_is_convex_and_agrees_with_ranges(player):
         assert curve.range(0.05)[1] == pytest.approx(0.72620, abs=1e-5)
 
 
+@thorough
 def test_a_trade_off_knows_its_ends_and_its_accuracy():
     bets = frequency(KUHN, 0, "b", first=True)
     curve = trade_off(KUHN, bets)
@@ -222,7 +225,7 @@ def test_trade_offs_are_drawn_with_what_was_asked(tmp_path):
     pytest.importorskip("matplotlib")
     answer = reach_style(KUHN, "bet@first >= 0.6", 0.02)
     axes = answer.figure().axes[0]
-    assert axes.get_xlabel() == "bet@first"
+    assert axes.get_xlabel() == "bet@first, expected per game"
     assert any(np.allclose(line.get_xdata(), 0.6) for line in axes.lines)
     assert any(np.allclose(line.get_ydata(), 0.02) for line in axes.lines)
     answer.plot(tmp_path / "curve.svg")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import examples, some
+from effort import examples, few, some, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import seeded_tree, to_game
@@ -187,6 +187,7 @@ def check_steps(game, p, iterations, value, share, **options):
         assert solver.errors[-1] <= 10 * share * spans(game)
 
 
+@few
 @pytest.mark.parametrize(
     ("case", "p"),
     some(
@@ -209,6 +210,7 @@ def test_steps_with_queries_of_500_iterations_are_within_their_measured_error(sp
     check_steps(load_game(spec), p, 1000, CFRValue(500), 1e-3)
 
 
+@few
 @pytest.mark.parametrize("along", ["levels", "paths"])
 @pytest.mark.parametrize("gadget", list(GADGETS))
 def test_value_functions_stand_below_any_gadget(gadget, along):
@@ -217,6 +219,7 @@ def test_value_functions_stand_below_any_gadget(gadget, along):
         check_steps(LEDUC, 0.5, 50, CFRValue(10), 4e-3, gadget=gadget)
 
 
+@few
 @pytest.mark.parametrize("updates", ["alternating", "simultaneous"])
 @pytest.mark.parametrize("base", ["cfr+", "pcfr+", "dcfr", "cfr"])
 def test_any_base_and_order_of_updates(base, updates):
@@ -392,6 +395,7 @@ def learned():
     return linear, network
 
 
+@thorough
 def test_learned_values_say_how_far_they_are_off(learned):
     border = border_at(KUHN, 1)
     generator = np.random.default_rng(77)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from effort import thorough
 from figures import reproduced
 
 from treeplex import RestrictedNash, Strategy, UnsupportedProblemError, load_game, restricted_nash_frontier, solve
@@ -47,6 +48,7 @@ def point(gain, exploitability, method="RNR", p=None):
     return ResponseRow("game", "uniform", method, p, gain, exploitability, None, 0.0)
 
 
+@thorough
 def test_every_row_meets_its_criterion(traps, leduc, rounds):
     for found in (traps, leduc, rounds):
         assert [row.failure for row in found.rows if row.failure] == []
@@ -123,7 +125,7 @@ def test_responses_that_break_a_theorem_fail():
     game = load_game("kuhn")
     model = Strategy.uniform(game, 1)
     solution = solve(RestrictedNash(game, model, p=0.5))
-    right = response_row("kuhn", "uniform", "RNR", 0.5, solution, bounded=True)
+    right = response_row("kuhn", "uniform", "RNR", 0.5, solution)
     assert failures_of(right, [right]) == []
     assert "above its bound" in failures_of(dataclasses.replace(right, exploitability=right.bound + 0.01), [])[0]
     better = dataclasses.replace(right, gain=right.gain + 0.01)
@@ -204,7 +206,11 @@ def test_pictures_are_drawn_of_all_rows_and_of_some(traps, leduc, rounds):
         for rows in (found.rows, found.rows[:3], ()):
             assert found.experiment.draw(rows).axes
     figure = leduc.experiment.draw(leduc.rows)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["p", "p", "exploitability"]
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "p, a probability",
+        "p, a probability",
+        "exploitability, payoff units",
+    ]
     assert [claim.measured for claim in leduc.experiment.claims(leduc.rows[:2])]
     assert rounds.experiment.claims(rounds.rows[:5]) == []
 

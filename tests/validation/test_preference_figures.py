@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, thorough
 from figures import reproduced
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,6 +138,7 @@ def test_sampled_runs_come_near_their_points():
     assert np.array_equal(run.values, again.values)
 
 
+@thorough
 def test_suits_do_not_matter_to_what_is_allowed():
     game = load_game(GAMES[6])
     for share in (RAISES, CALLS):
@@ -160,6 +161,7 @@ def settings_of_kuhn():
     return {row.setting: row for row in reproduced("pref-cfr-figure-2").rows}
 
 
+@thorough
 def test_settings_of_figure_2_are_in_order_and_within_their_ranges():
     rows = settings_of_kuhn()
     assert [row.failure for row in rows.values()] == [""] * 7
@@ -188,6 +190,7 @@ def test_a_setting_that_misses_its_range_or_its_place_fails():
     assert not reproduce(PrefCFRFigure2(runs=1, iterations=20)).passed
 
 
+@thorough
 def test_where_cfr_ends_depends_on_where_it_starts():
     found = reproduced("pref-cfr-figure-1")
     rows = found.rows
@@ -207,6 +210,7 @@ def test_table_1_is_met_by_an_equilibrium_and_not_by_uniform_play():
 # --- Leduc ------------------------------------------------------------------------------------------------------------
 
 
+@thorough
 def test_more_vulnerability_is_more_raises_in_figure_4():
     rows = reproduced("pref-cfr-figure-4").rows
     assert [row.failure for row in rows] == [""] * 5

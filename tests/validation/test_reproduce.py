@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from constrained_cases import BOUNDS, TRANSIT
-from effort import some
+from effort import few, some, thorough
 from figures import TINY, reproduced
 
 from treeplex import GameFileError, Nash, Profile, SolverError, Status, UnsupportedProblemError, load_game, solve
@@ -50,6 +50,7 @@ def test_every_experiment_is_tested() -> None:
     assert set(TINY) == set(EXPERIMENTS)
 
 
+@few
 @pytest.mark.parametrize("name", TINY)
 def test_a_tiny_version_meets_its_criterion(name: str) -> None:
     assert [row.failure for row in reproduced(name).rows] == [""] * TINY[name].num_rows
@@ -126,6 +127,7 @@ def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     assert last.failure.startswith("time_limit after")
 
 
+@thorough
 def test_counter_profiles_earn_ever_more_of_a_best_response() -> None:
     rows = {(row.games, row.confidence): row for row in reproduced("ccfr-figure-3").rows}
     low, high = rows[1_000, 0.5], rows[1_000, 0.99]
@@ -296,6 +298,7 @@ def test_processes_find_the_same() -> None:
 # --- pictures and files -----------------------------------------------------------------------------------------------
 
 
+@few
 @pytest.mark.parametrize("name", some(TINY, 4))
 def test_files_hold_the_data_and_the_picture(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -313,6 +316,7 @@ def test_files_hold_the_data_and_the_picture(name: str, tmp_path: Path) -> None:
     assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@few
 @pytest.mark.parametrize("name", TINY)
 def test_pictures_say_what_their_axes_are(name: str) -> None:
     pytest.importorskip("matplotlib")
@@ -323,6 +327,7 @@ def test_pictures_say_what_their_axes_are(name: str) -> None:
     assert drawn[0].get_ylabel()
 
 
+@few
 @pytest.mark.parametrize("name", some(TINY, 4))
 def test_what_was_interrupted_early_can_be_drawn_and_written(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -353,6 +358,7 @@ def show_computed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EXPERIMENTS[name], "rows", lambda experiment, tell: iter(rows))
 
 
+@few
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("name", TINY)
 def test_reproduce_in_json(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from effort import few
 from figures import reproduced
 
 from treeplex import CDBR, Strategy, UnsupportedProblemError, load_game, solve
@@ -29,6 +30,7 @@ def check(name):
     return found
 
 
+@few
 @pytest.mark.parametrize("name", ["Leduc", "IIGS4", "IIGS5"])
 def test_every_cell_comes_out_to_the_printed_digit(name):
     found = check(name)

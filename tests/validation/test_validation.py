@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from treeplex import Nash, SolverError, UnsupportedProblemError, load_game, solve
+from treeplex import CDRNR, Nash, SolverError, Strategy, UnsupportedProblemError, load_game, solve
 from treeplex.models.problems import PROBLEMS, Certificate, find_problem
 from treeplex.solvers.methods import find_method
 from treeplex.validation import (
@@ -69,6 +69,17 @@ def test_bounds_that_exclude_each_other_fail_at_any_tolerance(problem: Nash) -> 
     assert not comparison.consistent
     assert comparison.failures == ("the proven bounds exclude each other",)
     assert not compare(with_certificate(exact, lower=0.1, upper=0.2), iterative, 10.0).passed
+
+
+def test_bounds_of_responses_in_steps_are_those_of_the_first(problem: Nash) -> None:
+    """Bounds of the last step hold with all decisions before it as they are, and these differ from run to run."""
+    posed = CDRNR(problem.game, Strategy.uniform(problem.game, 1), p=0.1, lookahead=1)
+    exact, iterative = solve(posed), solve(posed, "cfr+", tol=1e-3)
+    assert iterative.upper < exact.lower
+    assert compare(exact, iterative, 1e-2).passed
+    first, *rest = iterative.certificate.steps
+    wrong = (dataclasses.replace(first, objective=first.objective + 1.0, upper=first.upper + 1.0), *rest)
+    assert not compare(exact, with_certificate(iterative, steps=wrong), 10.0).consistent
 
 
 def test_violation_and_nan_fail(problem: Nash) -> None:
@@ -201,7 +212,7 @@ def test_row_fails_where_the_tolerance_is_not_met(monkeypatch: pytest.MonkeyPatc
 
 
 def test_method_that_breaks_down_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(problem: object, method: object, tol: float) -> None:
+    def broken(problem: object, method: object, **limits: object) -> None:
         raise SolverError("no strategies")
 
     monkeypatch.setattr(suites, "solve", broken)
@@ -209,7 +220,7 @@ def test_method_that_breaks_down_is_a_failed_row(monkeypatch: pytest.MonkeyPatch
     report = run_suite(Suite("broken", "", cases))
     assert [row.failure for row in report.rows] == ["no strategies"] * 2
     assert report.rows[0].to_dict()["value"] is None
-    assert "no strategies" in html_page(report)
+    assert "no strategies" in html_page(report).to_html()
 
 
 def test_compared_without_an_exact_solution_fails() -> None:
@@ -243,9 +254,9 @@ def test_interrupted_report_is_no_pass() -> None:
 @pytest.mark.parametrize("violation", [0.0, None, 1e-4])
 def test_page_shows_violations_where_there_are_any(violation: float | None) -> None:
     row = Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, violation, 1e-3, 5, 0.1)
-    page = html_page(Report("quick", (row,), 1.0))
+    page = html_page(Report("quick", (row,), 1.0)).to_html()
     assert ("violation</th>" in page) == bool(violation)
-    headings, cells = page.count("<th "), page.count("<td>")
+    headings, cells = page.count("<th "), page.count("<td ") + page.count("<td>") - page.count("colspan")
     assert headings == cells == 8 + bool(violation)
     assert page.index(">verdict</th>") < page.index(">method</th>")
 
@@ -308,8 +319,8 @@ def test_constraints_that_cannot_be_met_fail_the_row() -> None:
 
 def test_page_shows_what_a_row_asks() -> None:
     case = Case("kuhn", "highs", 1e-9, "exact", problem="constrained", question={"constrain": ("0/K_:b<=0.5",)})
-    page = html_page(run_suite(Suite("asked", "", (case,))))
-    assert "<code>constrained --constrain &#x27;0/K_:b&lt;=0.5&#x27;</code>" in page
+    page = html_page(run_suite(Suite("asked", "", (case,)))).to_html()
+    assert "<code>constrained --constrain '0/K_:b&lt;=0.5'</code>" in page
 
 
 def test_rows_show_the_error_that_is_held_to_the_tolerance() -> None:
@@ -321,7 +332,7 @@ def test_rows_show_the_error_that_is_held_to_the_tolerance() -> None:
     assert row.passed
     assert row.exploitability == pytest.approx(7 / 90)
     assert row.error <= row.tolerance
-    page = html_page(report)
+    page = html_page(report).to_html()
     assert ">proven error</th>" in page
     assert "7.8e-02" not in page
 
@@ -329,7 +340,7 @@ def test_rows_show_the_error_that_is_held_to_the_tolerance() -> None:
 def test_row_in_json_and_html() -> None:
     row = Row("<game>", "nash", "cfr", (1.0, math.nan), None, None, 0.0, 0.0, 1e-3, 5, 0.1, failure="a < b")
     assert row.to_dict()["value"] == [1.0, None]
-    page = html_page(Report("<suite>", (row,), 1.0))
+    page = html_page(Report("<suite>", (row,), 1.0)).to_html()
     assert "<game>" not in page
     assert "&lt;game&gt;" in page
     assert "a &lt; b" in page
@@ -337,7 +348,7 @@ def test_row_in_json_and_html() -> None:
 
 def test_page_shows_no_minus_before_zero() -> None:
     row = Row("rps", "nash", "cfr", -1e-17, 0.0, 1e-17, 0.0, 0.0, 1e-3, 5, 0.1)
-    page = html_page(Report("quick", (row,), 1.0))
+    page = html_page(Report("quick", (row,), 1.0)).to_html()
     assert "<td>0.000000000000</td>" in page
     assert "-0.0" not in page
 
@@ -362,6 +373,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "best-response": ("opponent",),
         "rnr": ("opponent", "p"),
         "data-biased": ("opponent", "p"),
+        "robust": ("opponent", "p"),
         "epsilon-safe": ("opponent", "epsilon"),
         "best-nash": ("opponent",),
         "style": ("maximise", "epsilon"),
@@ -379,6 +391,19 @@ def test_every_problem_can_be_posed_in_words() -> None:
         posed = question.pose(game)
         assert isinstance(posed, find_problem(name))
         assert solve(posed).status == "optimal"
+
+
+def test_words_that_may_be_repeated_are_read_one_by_one() -> None:
+    game = load_game("kuhn")
+    for question in (
+        Question("robust", opponent=["uniform", "nash"], p="1/2"),
+        Question("robust:opponent=(uniform,nash),p=1/2"),
+    ):
+        assert question.text == "robust --opponent uniform --opponent nash --p 1/2"
+        assert [model.player for model in question.pose(game).opponents] == [1, 1]
+    assert Question("rnr", opponent=["uniform"], p="1").text == "rnr --opponent uniform --p 1"
+    with pytest.raises(UnsupportedProblemError, match="rnr takes --opponent once, got uniform, nash"):
+        Question("rnr", opponent=["uniform", "nash"], p="1")
 
 
 def test_numbers_are_posed_exactly() -> None:

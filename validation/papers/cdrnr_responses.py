@@ -76,7 +76,7 @@ class ResponseRow(Row):
     exploitability : float
         Payoff units.
     bound : float or None
-        What is proven of the exploitability, p / (1 − p) times the gain; ``None`` where nothing is.
+        What is proven of the exploitability by p, the gain and gaps; ``None`` where nothing is.
     seconds : float
         Of solving.
     """
@@ -91,9 +91,7 @@ class ResponseRow(Row):
     seconds: Annotated[float, Column("seconds", ".2g")]
 
 
-def response_row(
-    game: str, opponent: str, method: str, p: float | None, solution: Solution, bounded: bool = False
-) -> ResponseRow:
+def response_row(game: str, opponent: str, method: str, p: float | None, solution: Solution) -> ResponseRow:
     """Return the row of a solved response, not judged yet.
 
     Parameters
@@ -101,8 +99,6 @@ def response_row(
     game, opponent, method : str
     p : float, optional
     solution : Solution
-    bounded : bool
-        Whether p / (1 − p) times the gain bounds the exploitability.
 
     Raises
     ------
@@ -112,8 +108,7 @@ def response_row(
     gain, exploitability = solution.gain, solution.exploitability
     if gain is None or exploitability is None:
         raise SolverError(f"{solution.problem.name} on {solution.problem.game.spec}: {solution.message}")
-    bound = p / (1.0 - p) * gain if bounded and p is not None and p < 1.0 else None
-    return ResponseRow(game, opponent, method, p, gain, exploitability, bound, solution.seconds)
+    return ResponseRow(game, opponent, method, p, gain, exploitability, solution.safety_bound, solution.seconds)
 
 
 @dataclass(frozen=True)
@@ -143,22 +138,22 @@ class Exploiter:
         """Make the model from the opponent's text."""
         return cls(label, game, opponent, opponent_strategy(opponent, game, 1), value)
 
-    def row(self, method: str, response: Response, p: float | None = None, bounded: bool = False) -> ResponseRow:
+    def row(self, method: str, response: Response, p: float | None = None) -> ResponseRow:
         """Solve for a response, and return its row, not judged yet."""
         problem, words = response
         given = dict(words) if p is None else {"p": p, **words}
         solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
         solution = completed(problem(self.game, self.model, game_value=self.value, **given), solver)
-        return response_row(self.label, self.opponent, method, p, solution, bounded)
+        return response_row(self.label, self.opponent, method, p, solution)
 
     def rows(
-        self, methods: Mapping[str, Response], ps: Sequence[float], bounded: Sequence[str], tell: Tell
+        self, methods: Mapping[str, Response], ps: Sequence[float], tell: Tell
     ) -> Iterator[tuple[ResponseRow, list[ResponseRow]]]:
         """Yield the rows of methods, restricted Nash responses first, each beside all of those."""
         best: list[ResponseRow] = []
         for method, response in methods.items():
             tell(f"{self.label}, {self.opponent}: {method}")
-            own = (self.row(method, response, p, method in bounded) for p in ps)
+            own = (self.row(method, response, p) for p in ps)
             if method == "RNR":
                 best = list(own)
             yield from ((row, best) for row in (best if method == "RNR" else own))
@@ -293,13 +288,12 @@ class CDRNRFigure5(Experiment[ResponseRow]):
             game = load_game(spec)
             value = float(solve(Nash(game), "highs-simplex").value)
             methods = self._methods(level)
-            bounded = [method for method in methods if method.startswith(("RNR", "CDRNR"))]
             for opponent in self.opponents:
                 tell(f"{name}, {opponent}")
                 exploiter = Exploiter.against(name, game, opponent, value)
                 equilibrium: ResponseRow | None = exploiter.row("BNE", (BestNash, {}))
                 robust: list[ResponseRow] = []
-                for row, best in exploiter.rows(methods, self.ps, bounded, tell):
+                for row, best in exploiter.rows(methods, self.ps, tell):
                     if equilibrium is not None:
                         yield judged_robust(equilibrium, best)
                         equilibrium = None
@@ -341,11 +335,13 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                     Look("silver").plot(losses, *zip(*bounds, strict=True), label=f"bound of {method}")
             opponents = list(dict.fromkeys(row.opponent for row in own))
             named = opponents[0] if len(opponents) == 1 else f"{kind}, mean of {len(opponents)}"
-            gains.set(title=f"{game}: {named}", xlabel="p", ylabel="gain", xlim=(0.0, 1.03))
-            losses.set(xlabel="p", ylabel="exploitability", xlim=(0.0, 1.03))
+            gains.set(
+                title=f"{game}: {named}", xlabel="p, a probability", ylabel="gain, payoff units", xlim=(0.0, 1.03)
+            )
+            losses.set(xlabel="p, a probability", ylabel="exploitability, payoff units", xlim=(0.0, 1.03))
             most = max((row.exploitability for row in own), default=1.0)
             losses.set_ylim(-0.04 * most, 1.08 * most)
-            curve.set(xlabel="exploitability", ylabel="gain")
+            curve.set(xlabel="exploitability, payoff units", ylabel="gain, payoff units")
             legend(losses, "upper left", fontsize="small")
         legend_below(figure, len(methods), axes[0][2], fontsize="small")
         return figure
@@ -593,7 +589,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
         exploiter = Exploiter.against(game.name, game, self.opponent, 0.0)
         ps = np.linspace(0.0, 1.0, self.points).tolist()
         best: list[ResponseRow] = []
-        for row, best in exploiter.rows(_ROBUST, ps, ("RNR", "full"), tell):
+        for row, best in exploiter.rows(_ROBUST, ps, tell):
             yield judged_in_rounds(row, best)
         tell(SECOND_ONLY)
         for p in ps:
@@ -638,9 +634,9 @@ class CDRNRFigure15(Experiment[ResponseRow]):
                 LOOKS[methods[0]].plot(one, *zip(*points, strict=True), label=",\n".join(methods))
         best = [row for row in rows if row.method == "RNR"]
         most, loss = (max((getattr(row, name) for row in best), default=1.0) for name in ("gain", "exploitability"))
-        axes[0].set(xlabel="exploitability", ylabel="gain", title="all p")
+        axes[0].set(xlabel="exploitability, payoff units", ylabel="gain, payoff units", title="all p")
         axes[1].set(
-            xlabel="exploitability", title="small exploitability", xlim=(-0.02 * loss, 0.5 * loss),
+            xlabel="exploitability, payoff units", title="small exploitability", xlim=(-0.02 * loss, 0.5 * loss),
             ylim=(-0.03 * most, 1.03 * most),
         )  # fmt: skip
         legend(axes[0], "lower right", fontsize="small")

@@ -9,26 +9,29 @@ import dataclasses
 import io
 import itertools
 import json
-import multiprocessing
-import signal
-import threading
+import math
 import time
+import types
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from joblib import Parallel, delayed
+import numpy as np
 
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
 from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
+from ...seqform.interchange.encoding import json_ready
 from ...seqform.interchange.files import reason_of, writing_whole
 from ...seqform.interchange.pictures import write_picture
 from ...solvers import Solution, Status, solve
-from ...solvers.solution import json_ready
+from ...solvers.checkpoint import Checkpoint, Keeper, digest
+from ..sweeps import calls
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
 
@@ -320,10 +323,15 @@ class Reproduction(Findings):
         return written
 
 
+#: Where what has been computed of an experiment is kept.
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+
+
 def reproduce(
     experiment: Experiment[Any],
     on_row: Callable[[Row], None] | None = None,
     on_step: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
 ) -> Reproduction:
     """Compute all rows of an experiment.
 
@@ -335,6 +343,9 @@ def reproduce(
         Called with each :class:`Row` when it is computed.
     on_step : callable, optional
         Called with a few words about what is computed next.
+    checkpoint : Checkpoint or path-like, optional
+        As for :func:`~treeplex.solve`. Solves that are done are not done again, nor are other parts that run in several
+        processes; one that iterates in this process goes on where it stood.
 
     Returns
     -------
@@ -342,6 +353,8 @@ def reproduce(
 
     Raises
     ------
+    CheckpointError
+        If the checkpoint is damaged, of another experiment, or not to go on from, or cannot be written.
     SolverError
         If a solver broke down.
     KeyboardInterrupt
@@ -354,6 +367,14 @@ def reproduce(
     >>> found.passed, [round(row.frontier_exploitability, 6) for row in found.rows]
     (True, [0.03997, 0.009887])
     """
+    if checkpoint is not None:
+        asked = {"experiment": f"{experiment.name} ({digest(experiment)})"}
+        with Checkpoint.of(checkpoint).kept(asked) as keeper:
+            token = _keeper.set(keeper)
+            try:
+                return reproduce(experiment, on_row, on_step)
+            finally:
+                _keeper.reset(token)
     begun = time.perf_counter()
     rows: list[Row] = []
     for row in experiment.rows(on_step or (lambda words: None)):
@@ -373,7 +394,7 @@ def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
     SolverError
         If constraints turn out to exclude each other, or the method broke down.
     """
-    solution = solve(problem, method, **limits)
+    solution = solve(problem, method, checkpoint=_keeper.get(), **limits)  # type: ignore[arg-type]
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.infeasibility is not None:
@@ -389,7 +410,10 @@ def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
     """
     begun = time.process_time()
     solution = completed(problem, method, **limits)
-    return solution, min(solution.seconds, time.process_time() - begun)
+    took, keeper = min(solution.seconds, time.process_time() - begun), _keeper.get()
+    if keeper is not None:
+        took = keeper.part(f"seconds of {solution.method.name}", lambda: {"seconds": took})["seconds"]
+    return solution, took
 
 
 def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs: int | None = None) -> Iterator[T]:
@@ -411,8 +435,51 @@ def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs:
     >>> list(sweep(pow, [(2, 3), (3, 2)]))
     [8, 9]
     """
-    calls = (delayed(_call)(function, arguments) for arguments in settings)
-    yield from Parallel(n_jobs=jobs, return_as="generator")(calls)
+    keeper = _keeper.get()
+    if keeper is None:
+        yield from calls(function, settings, jobs)
+        return
+    settings = list(settings)
+    keys = [keeper.key(f"{function.__name__} {digest(arguments)}") for arguments in settings]
+    pairs = zip(keys, settings, strict=True)
+    found = iter(calls(function, [arguments for key, arguments in pairs if key not in keeper], jobs))
+    hint = typing.get_type_hints(function)["return"]
+    for key in keys:
+        yield as_declared(keeper.part_at(key, lambda: {"found": as_plain(next(found))})["found"], hint)
+
+
+def as_plain(value: Any) -> Any:
+    """Return a value of numbers, text, sequences, arrays and dataclasses as JSON takes it."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        return as_plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [as_plain(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_declared(plain: Any, hint: Any) -> Any:
+    """Return the value of a declared type of which :func:`as_plain` made something plain.
+
+    Examples
+    --------
+    >>> from treeplex.validation.papers.experiment import as_declared, as_plain
+    >>> as_declared(as_plain((1.5, float("inf"))), tuple[float, ...])
+    (1.5, inf)
+    """
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return hint(**{name: as_declared(part, hints[name]) for name, part in plain.items()})  # type: ignore[operator]
+    if origin in (list, tuple):
+        kinds = arguments if origin is tuple and ... not in arguments else itertools.repeat(arguments[0], len(plain))
+        return origin(as_declared(part, kind) for part, kind in zip(plain, kinds, strict=True))
+    if origin is np.ndarray:
+        return np.array(plain, dtype=np.float64)
+    if origin in (typing.Union, types.UnionType):
+        return None if plain is None else as_declared(plain, arguments[0])
+    return float(plain) if hint is float else plain
 
 
 def sweep_groups(
@@ -423,10 +490,3 @@ def sweep_groups(
     for words, settings in groups:
         tell(words)
         yield list(islice(found, len(settings)))
-
-
-def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
-    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return function(*arguments)

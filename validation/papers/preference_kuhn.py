@@ -272,7 +272,7 @@ class KuhnRuns(Experiment[BluffRow]):
             if rows:
                 axes.set_xlim(rows[0].points[0], rows[0].points[-1])
         Look("black", line="--").level(errors, EXPLOITABILITY, label=f"exploitability {EXPLOITABILITY:g}")
-        errors.set_ylabel("exploitability (NashConv / 2)")
+        errors.set_ylabel("exploitability (NashConv / 2, chips)")
         log_scale_of_few(errors)
         last = panes[-1]
         Look("grey").plot(last, [], [], alpha=0.5, linewidth=7, label="exact range of α at the runs' own NashConv")

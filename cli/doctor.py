@@ -1,0 +1,163 @@
+"""``treeplex doctor``: what is installed, where compiled loops are kept, and whether the library works here."""
+
+import importlib.util
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from .errors import ExitStatus, deferring_interrupts
+from .files import Record, check_files
+from .options import JsonOption
+from .progress import waiting
+from .tables import print_columns, print_facts
+
+#: What each extra adds, by the module that is imported of it.
+_EXTRAS = {
+    "matplotlib": "plot",
+    "PIL": "plot",
+    "pandas": "frames",
+    "sklearn": "learning",
+    "pyspiel": "openspiel",
+    "pygambit": "gambit",
+    "distributed": "dask",
+    "ray": "ray",
+}
+#: How far a self-test may be from the value of Kuhn poker.
+_TOLERANCE = 1e-3
+
+
+def doctor(json: JsonOption = None) -> int:
+    """Say what is installed and whether it works: what a report of a bug should begin with.
+
+    Games are solved by each kind of method, which compiles the loops if they are not compiled yet. The exit status is 1
+    if one of them fails.
+    """
+    check_files({}, json=json)
+    keys = ("python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "tests")
+    record = Record(json, keys)
+    with record.interruptible():
+        with deferring_interrupts():
+            from ..seqform.budget import available_cores, memory_budget
+            from ..seqform.registry import extensions
+
+        record.update(
+            python=platform.python_version(),
+            platform=platform.platform(),
+            cores=available_cores(),
+            memory=memory_budget(),
+            folder=str(Path(__file__).parents[1]),
+            libraries=_libraries(),
+            extras={name: _found(name) for name in _EXTRAS},
+            extensions=extensions(),
+        )
+        with waiting("loading compiled loops", shown=record.shown):
+            record.update(cache=_cache())
+        tests = []
+        for name, run in _TESTS.items():
+            with waiting(name, shown=record.shown):
+                tests.append(_tested(name, run))
+        record.write(tests=tests)
+    if record.shown:
+        _print(record)
+    return ExitStatus.SUCCESS if all(test["passed"] for test in tests) else ExitStatus.FAILURE
+
+
+def _libraries() -> dict[str, str | None]:
+    """Return the versions of what the library needs."""
+    try:
+        needed = [line for line in requires("treeplex") or () if "extra ==" not in line]
+    except PackageNotFoundError:  # run from its sources
+        return {}
+    names = [re.split(r"[\s<>=!~;\[(]", line, maxsplit=1)[0] for line in needed]
+    return {name: _version(name) for name in names}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _found(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _cache() -> dict[str, Any]:
+    """Return where compiled loops are kept, and whether that can be written."""
+    from ..solvers.regret.loop import run_loop
+
+    kept = getattr(run_loop, "_cache", None)
+    folder = getattr(kept, "cache_path", None)
+    return {"folder": folder, "writable": folder is not None and os.access(folder, os.W_OK)}
+
+
+def _solved(method: str, **limits: Any) -> Callable[[], float]:
+    def run() -> float:
+        from ..models.games import load_game
+        from ..models.problems import Nash
+        from ..solvers import solve
+
+        solution = solve(Nash(load_game("kuhn")), method, **limits)
+        assert solution.value is not None
+        return abs(float(solution.value) + 1 / 18) + float(solution.exploitability or 0.0)
+
+    return run
+
+
+#: What is tried: each returns how far it is off.
+_TESTS: dict[str, Callable[[], float]] = {
+    "linear program (HiGHS)": _solved("highs"),
+    "fractions (FLINT)": _solved("rational"),
+    "cone program (cvxpy)": _solved("cvxpy"),
+    "compiled loop (cfr+)": _solved("cfr+", tol=1e-4),
+    "compiled sampling (es-mccfr)": _solved("es-mccfr", tol=5e-4, seed=1),
+}
+
+
+def _tested(name: str, run: Callable[[], float]) -> dict[str, Any]:
+    """Return how a self-test went."""
+    begun = time.monotonic()
+    try:
+        error, message = run(), ""
+    except Exception as failure:  # whatever is wrong with an installation is what is asked for
+        error, message = None, f"{type(failure).__name__}: {failure}"
+    passed = error is not None and error <= _TOLERANCE
+    return {"name": name, "passed": passed, "error": error, "message": message, "seconds": time.monotonic() - begun}
+
+
+def _print(record: Record) -> None:
+    from ..seqform.budget import in_words
+
+    missing = [
+        f"{name} (pip install 'treeplex[{_EXTRAS[name]}]')" for name, found in record["extras"].items() if not found
+    ]
+    cache = record["cache"]
+    print_facts(
+        {
+            "treeplex": f"{record['version']} in {record['folder']}",
+            "Python": f"{record['python']} on {record['platform']}",
+            "cores": str(record["cores"]),
+            "memory": f"{in_words(record['memory'])} may be taken (TREEPLEX_MEMORY, --memory)",
+            "compiled loops": f"kept in {cache['folder']}"
+            if cache["writable"]
+            else "not kept: compiled again in every process; make a folder and name it in NUMBA_CACHE_DIR",
+            "libraries": ", ".join(f"{name} {found or 'missing'}" for name, found in record["libraries"].items())
+            or "not known: treeplex runs from its sources",
+            "extras": ", ".join(name for name, found in record["extras"].items() if found) or "none",
+            "not installed": ", ".join(missing) or "none",
+            "extensions": "; ".join(f"{one}: {', '.join(names)}" for one, names in record["extensions"].items())
+            or "none",
+        },
+        {"JSON": record.path},
+    )
+    rows = [
+        [test["name"], "passed" if test["passed"] else "FAILED", f"{test['seconds']:.2f} s", test["message"]]
+        for test in record["tests"]
+    ]
+    print_columns(("self-test", "result", "took", ""), rows, names=True)

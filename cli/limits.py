@@ -1,0 +1,275 @@
+"""Keeps a command within its time and its memory, and ends one that Ctrl-C does not reach.
+
+Python hears of a signal, and a deadline is looked at, between steps of Python code. A thread watches over the main one:
+it interrupts that as Ctrl-C does when a limit is passed, and ends the process if it does not answer, as in the middle
+of a long call of compiled code.
+"""
+
+import _thread
+import contextlib
+import math
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..seqform.limits import GRACE, Deadline, time_limited
+from .errors import ExitStatus, heed_interrupt, last_interrupt, print_error
+
+#: Seconds after which what has been interrupted, and has not noticed, is ended.
+_PATIENCE = 0.3
+#: Seconds between two looks at the memory, and what shares of its budget are left when a command is asked to end and
+#: when it is ended: between two looks a solver may allocate more.
+_INTERVAL, _RESERVE, _LAST = 0.004, 0.1, 0.04
+#: Budgets in bytes below this are kept while a game is built and no longer: the solvers themselves take as much.
+LEAST_MEMORY = 2**28
+
+
+class Keeper:
+    """A thread that watches over the main one.
+
+    Parameters
+    ----------
+    may_exit : bool
+        Whether it may end the process.
+    ignoring : bool
+        Whether Ctrl-C is ignored, as in the background of a script: limits hold there too.
+
+    Attributes
+    ----------
+    deadline : Deadline or None
+        Of what the main thread is doing.
+    last_words : callable or None
+        Writes what is known before the process is ended; takes a status and a message.
+    reached : str
+        Which limit was passed: ``"time"``, ``"memory"`` or nothing.
+    """
+
+    def __init__(self, may_exit: bool, ignoring: bool = False) -> None:
+        self.ignoring = ignoring
+        self._may_exit = may_exit
+        self.deadline: Deadline | None = None
+        self.last_words: Callable[[str, str], None] | None = None
+        self.reached = ""
+        self.lost = False  # whether Python dropped an interrupt
+        self._over = threading.Lock()
+        self._memory: Callable[[], int] | None = None
+        self._most, self._more = math.inf, 0.0
+        self._asked: tuple[float, float, int] | None = None  # from when the main thread was told, till when, and why
+        self._ears, self._mouth = socket.socketpair()
+        self._ears.setblocking(False)
+        self._mouth.setblocking(False)
+
+    def limit_memory(self, memory: int) -> None:
+        """Let the process grow by no more than so many bytes from now on."""
+        from ..seqform.budget import resident_memory
+
+        if memory >= LEAST_MEMORY:
+            resident = resident_memory()
+            self._most, self._more = resident() + memory * (1.0 - _RESERVE), memory * (_RESERVE - _LAST)
+            self._memory = resident
+            self.look_again()
+
+    @property
+    def message(self) -> str:
+        """Which limit was passed, as a message says it."""
+        if self.reached == "memory":
+            return "the memory budget is used up: raise --memory or TREEPLEX_MEMORY, or choose a smaller game"
+        return "the time limit came before the command was done: raise --time-limit"
+
+    @property
+    def status(self) -> ExitStatus:
+        """What the shell is told if the limit that was passed left nothing to show."""
+        return ExitStatus.BAD_INPUT if self.reached == "memory" else ExitStatus.FAILURE
+
+    def heed(self, number: int, frame: Any) -> None:
+        """Do what a signal does where Ctrl-C is ignored: nothing, unless a limit was passed."""
+        if not self._ignores(number):
+            heed_interrupt(number, frame)
+
+    def _ignores(self, number: int) -> bool:
+        return self.ignoring and number == signal.SIGINT and not self.reached
+
+    def forget(self) -> None:
+        """Interrupt no more for what was dropped: what was to be interrupted is over."""
+        with self._over:
+            self.lost = False
+
+    def look_again(self) -> None:
+        """Tell the thread that there is something new to watch."""
+        with contextlib.suppress(OSError):  # it has enough to read already
+            self._mouth.send(b"\0")
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Watch over the block."""
+        thread = threading.Thread(target=self._keep, daemon=True)
+        before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        thread.start()
+        try:
+            yield
+        finally:
+            self.forget()
+            signal.set_wakeup_fd(before)
+            self._may_exit = False
+            with contextlib.suppress(OSError):
+                self._mouth.send(b"\xff")
+            thread.join()
+            self._ears.close()
+            self._mouth.close()
+
+    def _keep(self) -> None:
+        while True:
+            began = time.monotonic()
+            heard = self._hear(max(0.0, self._next() - began))
+            if 0xFF in heard:
+                return
+            signals = [number for number in heard if number and not self._ignores(number)]
+            now = time.monotonic()
+            if signals and self._asked is None:
+                self._asked = (began, now + _PATIENCE, signals[0])
+            if self._asked is not None and last_interrupt() >= self._asked[0]:
+                self._asked = None
+            if self._asked is not None and now >= self._asked[1]:
+                self._end(self._asked[2])
+                self._asked = None
+            if self.lost:
+                time.sleep(0.02)  # until what dropped it is over, where it would be dropped once more
+                with self._over:
+                    if self.lost:
+                        self.lost = False
+                        _thread.interrupt_main()
+            deadline = self.deadline
+            if deadline is not None and now > deadline.at + GRACE and not deadline.finishing:
+                self.reached, self.deadline = "time", None
+                _thread.interrupt_main()
+            elif self._memory is not None and self._memory() > self._most:
+                if self.reached == "memory":  # interrupting it was not enough
+                    self._memory = None
+                    self._end(signal.SIGINT)
+                self.reached, self._most = "memory", self._most + self._more
+                _thread.interrupt_main()
+
+    def _next(self) -> float:
+        """Return when to look at the latest."""
+        times = [math.inf if self._asked is None else self._asked[1]]
+        if self.deadline is not None:
+            late = self.deadline.at + GRACE
+            times.append(time.monotonic() + 0.05 if late < time.monotonic() else late)
+        if self._memory is not None:
+            times.append(time.monotonic() + _INTERVAL)
+        return min(times)
+
+    def _hear(self, seconds: float) -> bytes:
+        try:
+            select.select([self._ears], [], [], min(seconds, 3600.0))
+            return self._ears.recv(4096)
+        except BlockingIOError:
+            return b""
+
+    def _end(self, number: int) -> None:
+        """End the process, which has not noticed that it was interrupted."""
+        if not self._may_exit:
+            return
+        if self.last_words is not None:
+            with contextlib.suppress(Exception):
+                self.last_words("time_limit" if self.reached == "time" else "interrupted", self.message)
+        print_error(self.message if self.reached else "interrupted")
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        os._exit(self.status if self.reached else 128 + number)
+
+
+_keepers: list[Keeper | None] = []
+
+
+def keeper() -> Keeper | None:
+    """Return who watches over the command that runs, if anybody does."""
+    return _keepers[-1] if _keepers else None
+
+
+@contextlib.contextmanager
+def unkept() -> Iterator[None]:
+    """Let nobody watch over a command in the block, which runs within another one: its limits are not the other's."""
+    _keepers.append(None)
+    try:
+        yield
+    finally:
+        _keepers.pop()
+
+
+@contextlib.contextmanager
+def _again_where_lost(watching: Keeper) -> Iterator[None]:
+    """Let the keeper interrupt again in the block where Python drops an interrupt.
+
+    In what runs when an object goes, such as a weak reference's callback, exceptions are reported, and go no further.
+    """
+    before = sys.unraisablehook
+
+    def report(dropped: Any) -> None:
+        if isinstance(dropped.exc_value, KeyboardInterrupt):
+            watching.lost = True
+            watching.look_again()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextlib.contextmanager
+def kept(may_exit: bool) -> Iterator[Keeper | None]:
+    """Watch over a command; nobody does outside the main thread, or where the caller handles Ctrl-C."""
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before not in (signal.default_int_handler, signal.SIG_IGN):
+        yield None
+        return
+    watching = Keeper(may_exit, ignoring=before is signal.SIG_IGN)
+    signal.signal(signal.SIGINT, watching.heed if watching.ignoring else heed_interrupt)
+    _keepers.append(watching)
+    try:
+        with watching.keeping(), _again_where_lost(watching):
+            yield watching
+    finally:
+        _keepers.pop()
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def time_kept(seconds: float | None, last_words: Callable[[str, str], None]) -> Iterator[None]:
+    """Let the block end after so many seconds, whatever it does.
+
+    Parameters
+    ----------
+    seconds : float or None
+        No limit if ``None``.
+    last_words : callable
+        Writes what is known if the process is ended meanwhile.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+    """
+    watching = keeper()
+    with time_limited(math.inf if seconds is None else seconds) as deadline:
+        if watching is None:
+            yield
+            return
+        watching.deadline, watching.last_words = deadline, last_words
+        watching.look_again()
+        try:
+            yield
+        finally:
+            watching.forget()
+            watching.deadline = watching.last_words = None
+        if watching.reached == "memory":  # caught by something that makes do with what it has
+            raise KeyboardInterrupt

@@ -1,0 +1,298 @@
+"""What ``--html`` writes of results that commands put together: strategies judged and compared, logs, styles."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..seqform.interchange.page import Content, Page, columns, emphasis, facts, figure, heading, prose, table
+from ..solvers.reports import (
+    certificate_blocks,
+    game_blocks,
+    number,
+    opening,
+    origin,
+    strategy_blocks,
+    traded,
+    verdict,
+)
+from .files import command_line
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+    from ..seqform.strategy import Strategy
+    from ..solvers.opponents.counter_strategies import CounterStrategy
+    from ..solvers.parametric.trade_off import TradeOff
+    from ..solvers.style.answer import StyleAnswer
+    from ..solvers.style.calibration import Calibration
+
+_WRONG = (
+    "What it takes to be wrong: the rules of the game differ from those that were meant, or the computation of a best "
+    "reply is wrong: sums and maxima over the game, in floats, with round-off near 1e−15. "
+)
+
+
+def _page(title: str, game: "Game", blocks: Sequence[Content]) -> Page:
+    return Page(title, (*blocks, *origin(command_line(), game.citation)))
+
+
+# evaluate
+
+
+def evaluation(game: "Game", record: Mapping[str, Any], found: Mapping[int, "Strategy"]) -> Page:
+    """Return the page of strategies that were judged."""
+    names, alone = ", ".join(record["strategies"]), len(found) < game.num_players
+    low, high, loss = record["lower"], record["upper"], record["exploitability"]
+    said: list[Content] = []
+    if alone:
+        (player,) = found
+        word, bound = ("at least", low) if player == 0 else ("at most", high)
+        said = [f"With it player 0 is paid {word} ", emphasis(number(bound)), f" whatever player {1 - player} does; "]
+        said += ["it may lose ", emphasis(number(loss)), f" of the value of the game, {number(record['game_value'])}."]
+    else:
+        said = ["The exploitability is ", emphasis(number(loss)), ": what players could gain by playing differently, "]
+        said += ["on average over them."]
+    tolerance = record["tolerance"]
+    judged = "" if tolerance is None else f"at most {tolerance:g} was asked for"
+    status = "evaluated" if tolerance is None else "passed" if record["passed"] else "failed"
+    colour = {"passed": "good", "failed": "bad"}.get(status, "warn")
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · evaluate", f"How good is {names}?"),
+        verdict(said, status, judged, colour),
+        heading("Why this can be believed"),
+        prose(
+            "The best reply to each strategy was computed from the strategy and the rules alone: it shows what the "
+            f"strategy guarantees, wherever it is from. {_WRONG}"
+        ),
+    ]
+    if low is not None and high is not None:
+        blocks.append(facts({"value of the game": f"proven to be from {number(low)} to {number(high)}"}))
+    if record["payoffs"] is not None:
+        rows = [
+            (str(player), number(paid), number(best), number(best - paid))
+            for player, (paid, best) in enumerate(zip(record["payoffs"], record["best_response_values"], strict=True))
+        ]
+        blocks.append(table(("player", "is paid", "could be paid", "could gain"), rows, words=()))
+    if record["violations"]:
+        missed = [(name, number(violation)) for name, violation in record["violations"].items()]
+        blocks += [heading("Constraints"), table(("constraint", "violated by"), missed)]
+    if any(record["left_out"] or ()):
+        blocks.append(prose("Infosets that the files leave out are played uniformly.", cls="warn"))
+    blocks += [heading("Strategies"), *strategy_blocks(list(found.values()), "treeplex show FILE prints them all")]
+    blocks += game_blocks(game, list(found.values()))
+    return _page(f"evaluation on {game.spec}", game, blocks)
+
+
+# compare
+
+
+def comparison(
+    game: "Game", record: Mapping[str, Any], one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"]
+) -> Page:
+    """Return the page of two strategies or profiles side by side."""
+    rows = record["players"]
+    largest = max(rows, key=lambda row: row["largest_probability_difference"])
+    said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) differ nowhere that both can come to."]
+    if largest["at"] is not None:
+        at = f"{largest['at']['infoset']}:{largest['at']['action']}"
+        said = ["A and B differ most at ", emphasis(at), f" of player {largest['player']}, in its probability by "]
+        said += [emphasis(number(largest["largest_probability_difference"])), "."]
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · compare", f"How do {record['a']} (A) and {record['b']} (B) differ?"),
+        verdict(said, "compared", "", "warn"),
+    ]
+    if record["payoffs"] is not None:
+        pays, lost = record["payoffs"], record["exploitability"]
+        lines = [
+            (name.upper(), number(pays[name + "a"]), number(pays[name + "b"]), number(lost[name])) for name in "ab"
+        ]
+        blocks += [
+            heading("What they earn"),
+            prose("What player 0 is paid, on average in a game, in each pairing, and how exploitable A and B are."),
+            table(("player 0 plays", "against A", "against B", "exploitability"), lines),
+        ]
+    tables = _differences(one, other, [row["player"] for row in rows])
+    blocks += [heading("Where they differ"), columns(*tables)]
+    return _page(f"comparison on {game.spec}", game, blocks)
+
+
+def _differences(
+    one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"], players: Sequence[int]
+) -> Iterator[Content]:
+    """Return a table a player: the probability of every action by both, largest differences first."""
+    import numpy as np
+
+    for player in players:
+        first, second = one[player], other[player]
+        treeplex = first.treeplex
+        apart = np.abs(first.behaviour - second.behaviour)[1:]
+        reach = np.repeat(np.minimum(treeplex.reach(first.plan), treeplex.reach(second.plan)), treeplex.num_actions)
+        order = np.argsort(-apart * (reach > 0), kind="stable")
+
+        def rows(first: Any = first, second: Any = second, order: Any = order, reach: Any = reach) -> Iterator[Any]:
+            for place in order.tolist():
+                infoset, action = first.treeplex.sequence_label(place + 1)
+                pair = first.behaviour[place + 1], second.behaviour[place + 1]
+                yield (
+                    str(infoset),
+                    str(action),
+                    f"{reach[place]:.4f}",
+                    *(f"{each:.4f}" for each in pair),
+                    (f"{pair[1] - pair[0]:+.4f}".replace("-", "−")),
+                )
+
+        headings = ("infoset", "action", "reach", "A", "B", "B − A")
+        caption = f"Player {player}, largest differences first; reach is the smaller of both"
+        more = "treeplex show A --against B prints all"
+        yield table(headings, rows(), caption=caption, words=(0, 1), more=more, room=500_000, total=len(order))
+
+
+# fit
+
+
+def fitted(game: "Game", record: Mapping[str, Any], response: "CounterStrategy") -> Page:
+    """Return the page of a strategy against whoever a log shows."""
+    player = record["seat"]
+    nearest = "those that come nearest" if record["least_violation"] else "every opponent that fits"
+    said: list[Content] = []
+    if record["guaranteed"] is not None:
+        said += [f"Player {player} is sure of ", emphasis(number(record["guaranteed"])), f" a game against {nearest}; "]
+    said += ["against the one that fits the shares of games best it earns ", emphasis(number(record["expected"]))]
+    said += [f". The value of the game is {number(record['game_value'])}, of which it may lose "]
+    said += [emphasis(number(record["exploitability"])), " to others."]
+    together = "all intervals together" if record["bonferroni"] else "each interval"
+    rows: dict[str, Content] = {
+        "log": f"{record['log']}: {record['games']:,} games, seen from seat {player}",
+        "skipped lines": f"{sum(bad['count'] for bad in record['skipped']):,}" if record["skipped"] else None,
+        "mean result": None if record["mean_result"] is None else f"{number(record['mean_result'])} a game in the log",
+        "intervals": f"{record['interval']}, confidence {record['confidence']:g} for {together}",
+        "bounds": f"{record['constraints']:,} on player {1 - player}, about {record['events']:,} events",
+        "conflict": "; ".join(record["conflict"] or ()) or None,
+    }
+    evidence = [
+        [
+            *(one["event"], f"{one['count']:,}", f"{one['lower']:.3g}", f"{one['upper']:.3g}", one["side"]),
+            *(number(one["price"]), number(one["worth"])),
+        ]
+        for one in record["informative"] or ()
+    ]
+    blocks: list[Content] = [
+        *opening(
+            f"{game.spec} · fit",
+            f"Which strategy of player {player} earns most against the worst opponent who fits {record['games']:,} "
+            "games?",
+        ),
+        verdict(said, response.solution.status, record["message"]),
+        heading("What was observed"),
+        facts({name: text for name, text in rows.items() if text is not None}),
+        heading("What is worth most"),
+        table(
+            ("observation", "games", "from", "to", "what binds", "price", "worth"),
+            evidence,
+            caption="What an observation is worth is its part in what is earned beyond the value of the game; "
+            "loosening its bound by one unit would cost the price.",
+            fold=None,
+        )
+        if evidence
+        else prose("No observation changes the strategy: there are too few games."),
+        *certificate_blocks(response.solution),
+        prose(
+            "That the opponent fits is not proven but likely: the intervals hold the true probabilities with the "
+            "confidence above, if the games are independent and the opponent does not change."
+        ),
+        heading("Strategies"),
+        *strategy_blocks([response.strategy]),
+        *game_blocks(game, [response.strategy]),
+    ]
+    return _page(f"response to a log of {game.spec}", game, blocks)
+
+
+# style
+
+
+def styled(
+    game: "Game", record: Mapping[str, Any], answer: "StyleAnswer | Calibration", curve: "TradeOff | None"
+) -> Page:
+    """Return the page of a strategy in a style, and what the style costs."""
+    player, strategy = record["player"], answer.profile[record["player"]]
+    targets = [one["target"] for one in record["targets"]]
+    said: list[Content] = ["No strategy meets the targets." if record["feasible"] is False else ""]
+    if record["least_loss"] is not None:
+        said = ["Meeting the targets costs at least ", emphasis(number(record["least_loss"]))]
+        said += [f" of the value of the game, {number(record['game_value'])}. "]
+    said += ["This strategy loses at most ", emphasis(number(record["exploitability"])), " of it to anybody."]
+    rows = [
+        (
+            one["target"],
+            "–" if one["reached"] is None else number(one["reached"]),
+            number(one["missed_by"]),
+            "not known" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}",
+            number(record["multipliers"].get(one["target"], 0.0)),
+        )
+        for one in record["targets"]
+    ]
+    blocks: list[Content] = [
+        *opening(
+            f"{game.spec} · style",
+            f"Which strategy of player {player} has {' and '.join(targets)}, and loses at most {record['max_loss']:g} "
+            "to anybody?",
+        ),
+        verdict(said, answer.status, record["message"]),
+        table(
+            ("target", "reached", "missed by", "alone, within the loss", "price of more"),
+            rows,
+            caption="A price is what one unit more of the target costs, for small changes",
+        ),
+        heading("Why this can be believed"),
+    ]
+    if record["least_loss_lower"] is not None:
+        bounds = f"{number(record['least_loss_lower'])} to {number(record['least_loss_upper'])}"
+        blocks.append(prose(f"The least loss that meets the targets is proven to lie from {bounds}: below by prices of "
+        "the targets and a strategy of the other player, above by a strategy that meets them."))  # fmt: skip
+    blocks.append(prose(f"What this strategy loses follows from the best reply to it. {_WRONG}"))
+    if curve is not None:
+        target = answer.targets[0]
+        start = min(max(target.asked, curve.knots[0]), curve.knots[-1])
+        blocks += [
+            heading("What would change the answer"),
+            traded(game, target.functional, curve, start, lambda: answer.figure(curve))  # type: ignore[union-attr]
+            if target.functional is not None
+            else figure(lambda: answer.figure(curve)),  # type: ignore[union-attr]
+        ]
+    blocks += [heading("Strategies"), *strategy_blocks([strategy]), *game_blocks(game, [strategy])]
+    return _page(f"a style on {game.spec}", game, blocks)
+
+
+# sample
+
+
+def sampled(game: "Game", record: Mapping[str, Any]) -> Page:
+    """Return the page of a sampling run, about which nothing is proven."""
+    from ..seqform.budget import in_words
+
+    said: list[Content] = [f"{record['iterations']:,} iterations met {sum(record['infosets']):,} infosets."]
+    rows: dict[str, Content] = {
+        "method": record["method"],
+        "touched": f"{record['touched']:,} histories",
+        "infosets": ", ".join(f"{count:,}" for count in record["infosets"]),
+        "memory": f"about {in_words(record['memory'])}",
+        "seconds": f"{record['seconds']:.3g}",
+        "regret, estimated": ", ".join(number(each) for each in record["regret_estimates"]),
+    }
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · sample", f"Which strategies does {record['method']} find by sampling the game?"),
+        verdict(said, record["stopped"].replace("_", " "), record["message"]),
+        facts(rows),
+        heading("How far this can be believed"),
+        prose(
+            "Nothing is proven: the game is too large to be enumerated, and what stands here is estimated. A response "
+            "that was learned shows what a player could gain at least, on average; the best one may gain more."
+        ),
+    ]
+    estimates = [
+        (f"{what} of player {player}", *(f"{one[end]:.4g}".replace("-", "−") for end in ("mean", "lower", "upper")))
+        for name, what in (("payoffs", "payoff"), ("gains", "gain by a response"))
+        for player, one in enumerate(record[name] or ())
+    ]
+    if estimates:
+        caption = f"Each interval holds the mean with a confidence of about {record['confidence']:g}"
+        blocks.append(table(("estimate", "mean", "from", "to"), estimates, caption=caption))
+    return _page(f"sampling of {game.spec}", game, blocks)

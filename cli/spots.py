@@ -1,0 +1,399 @@
+"""What commands say of hold'em spots: sizes and betting before they are solved, and what each seat earns after."""
+
+import dataclasses
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .errors import CommandLineError
+from .files import STANDARD_OUTPUT, Record, command_line, write_json, write_page
+from .progress import waiting
+from .solution import message_of
+from .tables import listed, named, print_columns, print_facts, seconds_text, status_facts
+
+if TYPE_CHECKING:
+    from ..models.games.holdem.solved import SolvedSpot
+    from ..models.games.holdem.spot import HoldemSpot
+    from ..seqform.game import Game
+    from ..solvers import Solution
+
+#: The keys of the JSON that are about locks; then all that a solved spot has besides those of every solve.
+_LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
+KEYS = ("ev", "equity", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
+#: Without being asked for more precision, spots are solved to this part of the pot.
+TOLERANCE = 0.001
+#: Hands of which less is left are not printed.
+_SHOWN = 5e-5
+_CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
+
+
+def spot_of(game: "Game") -> "HoldemSpot | None":
+    """Return the spot that a game was made of; ``None`` if it is another game."""
+    from ..seqform.game import Game
+
+    if type(game) is Game:  # before what only spots need is imported
+        return None
+    from ..models.games.holdem.spot import HoldemGame
+
+    return game.spot if isinstance(game, HoldemGame) else None
+
+
+def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
+    """Return a spot's game with further locks; any other game as it is, if there are none.
+
+    Raises
+    ------
+    CommandLineError
+        If there are, and it is another game.
+    """
+    from dataclasses import replace
+
+    if not texts:
+        return game
+    spot = spot_of(game)
+    if spot is None:
+        raise CommandLineError(f"--lock {texts[0]}: expected a spot of hold'em (.toml), and GAME is {game.spec}")
+    return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
+
+
+# Before
+
+
+def describe(spot: "HoldemSpot", json: str | None) -> int:
+    """Print how large a spot is and its betting, or write them as JSON; nothing is built."""
+    from .. import __version__
+    from ..models.games.holdem.size import betting_tree, tree_lines
+    from ..seqform.budget import in_words
+
+    begun = time.perf_counter()
+    size, tree = spot.size, betting_tree(spot)
+    weights = [float(one.sum()) for one in spot.weights]
+    record = {
+        "schema": 1,
+        "version": __version__,
+        "game": spot.spec,
+        "parameters": spot.game.parameters,
+        "players": 2,
+        "board": spot.board,
+        "pot": spot.pot,
+        "stack": spot.stack,
+        "hands": [len(held) for held in spot.hands],
+        "combinations": weights,
+        "nodes": size.nodes,
+        "leaves": size.leaves,
+        "bytes": size.bytes,
+        "total_bytes": size.total_bytes,
+        "locks": [str(lock) for lock in spot.locks],
+        "tree": tree,
+        "build_seconds": time.perf_counter() - begun,
+    }
+    write_json(record, json)
+    if json == STANDARD_OUTPUT:
+        return 0
+    hands = " and ".join(f"{len(held):,} {seat}" for held, seat in zip(spot.hands, ("oop", "ip"), strict=True))
+    print_facts(
+        {
+            "spot": named(spot.spec),
+            "board": spot.board,
+            "pot": f"{spot.pot:,}, {spot.stack:,} behind",
+            "hands": f"{hands} ({weights[0]:,.6g} and {weights[1]:,.6g} by weight)",
+            "decision nodes": f"{size.nodes:,}, {size.leaves:,} leaves",
+            "memory": f"{in_words(size.bytes)} of regrets and averages, {in_words(size.total_bytes)} with the tree",
+            **({"locks": "; ".join(map(str, spot.locks))} if spot.locks else {}),
+        }
+    )
+    typed = "\n".join(tree_lines(tree))
+    print(f"\n{typed}")  # noqa: T201
+    return 0
+
+
+# After
+
+
+def tolerance_of(tol: float | None, game: "Game", iterative: bool) -> float | None:
+    """Return a tolerance in payoff units; iterative methods have one of their own on spots.
+
+    Raises
+    ------
+    CommandLineError
+        If it is a share of the pot of a game that has none.
+    """
+    from .options import PotShare
+
+    spot = spot_of(game)
+    if isinstance(tol, PotShare):
+        if spot is None:
+            raise CommandLineError(
+                f"--tol {tol}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at "
+                "least 0, such as 1e-4"
+            )
+        return float(tol) / 100.0 * spot.pot
+    return TOLERANCE * spot.pot if tol is None and spot is not None and iterative else tol
+
+
+def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
+    """Return the hands that ``--hands`` names, as they are named; of groups those that somebody may hold.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    import numpy as np
+
+    from ..models.games.holdem.cards import CARDS, HAND_NAMES, HANDS, Range
+    from ..seqform.errors import InvalidGameError, shown
+
+    held = set(np.concatenate(spot.hands).tolist())
+    found: dict[str, None] = {}
+    try:
+        _ = Range.parse(text)  # says where in the text something is wrong
+    except InvalidGameError as error:
+        raise CommandLineError(f"--hands: {error}") from None
+    for item in filter(None, (one.strip() for one in text.split(","))):
+        named = np.flatnonzero(Range.parse(item).weights).tolist()
+        kept = [hand for hand in named if hand in held]
+        if not kept:
+            on_board = [CARDS[card] for card in HANDS[named].ravel().tolist() if card in spot.cards] if named else []
+            blocked = f"{on_board[0]} is on the board" if len(named) == 1 and on_board else "it is in neither range"
+            raise CommandLineError(f"--hands: {shown(item, 40)}: {blocked}, expected hands of oop or ip")
+        if _CARDS.fullmatch(item):
+            found[item[0].upper() + item[1].lower() + item[2].upper() + item[3].lower()] = None
+        else:
+            found |= dict.fromkeys(HAND_NAMES[hand] for hand in reversed(kept))
+    if not found:
+        raise CommandLineError(f"--hands {shown(text, 40)}: expected hands, such as QsQh,AdKd")
+    return list(found)
+
+
+def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
+    """Refuse a line that does not lead anywhere, or to no chart, before anything is solved.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    from ..models.games.holdem.solved import runout_nodes
+    from ..seqform.errors import InvalidGameError
+
+    if line is not None:
+        if chart is not None and _by_card(line):
+            raise CommandLineError(
+                f"--chart {chart}: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"
+            )
+        try:
+            runout_nodes(spot.public_form, line) if _by_card(line) else spot.public_form.find(line)
+        except InvalidGameError as error:
+            raise CommandLineError(f"--at: {error}") from None
+
+
+def _by_card(line: str) -> bool:
+    from ..seqform.public_form import is_any_card
+
+    return any(map(is_any_card, line.split(",")))
+
+
+def read(solution: "Solution", spot: "HoldemSpot") -> "SolvedSpot":
+    """Return a solved spot with what is to be kept of its certificate."""
+    from ..models.games.holdem import SolvedSpot
+
+    told = {
+        "problem": solution.problem.name,
+        "method": solution.method.name,
+        "status": str(solution.status),
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+    }
+    return SolvedSpot(spot, solution.profile, told)
+
+
+def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> dict[str, Any]:
+    """Return what the JSON of a solved spot has besides."""
+    spot, root = solved.spot, solved.at()
+    if solution.problem.name == "nash":  # the certificate has it: no sweep over a large tree
+        evs: list[float | None] = [spot.pot / 2 + float(solution.value), spot.pot / 2 - float(solution.value)]
+    else:
+        evs = [root.averages["oop ev"], root.averages["ip ev"]]
+    found: dict[str, Any] = {
+        "ev": evs,
+        "equity": list(spot.equity),
+        "exploitability_percent": 100.0 * solution.exploitability / spot.pot + 0.0,
+        "root": root.frequencies,
+        "hands": [len(held) for held in spot.hands],
+        "nodes": spot.size.nodes,
+        "bytes": spot.size.bytes,
+    }
+    return found | ({"by_hand": root.by_hand(hands)} if hands else {})
+
+
+def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
+    """Return the key ``at`` of the JSON: a node with its hands, or a line by the next card."""
+    if line is None:
+        return {}
+    if _by_card(line):
+        return {"at": {"at": line, "cards": list(solved.runouts(line))}}
+    return {"at": solved.at(line).to_dict()}
+
+
+def draw_chart(solved: "SolvedSpot", line: str | None, path: str | None) -> None:
+    """Draw the chart of a node, of the root by default; nothing without a path."""
+    if path is not None:
+        solved.at(line or "").plot(path)
+
+
+def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
+    """Print a node and the hands of who moves there, or a line by the next card; nothing if none is asked."""
+    if line is None:
+        return
+    if _by_card(line):
+        table = solved.runouts(line)
+    else:
+        node = solved.at(line)
+        table = node.hands(only=hands)
+        head, *rest = str(node).splitlines()
+        print(f"\n{head}", *rest, sep="\n")  # noqa: T201
+        table = dataclasses.replace(
+            table, rows=tuple(row for row in table if hands or row["reach"] >= _SHOWN), title=""
+        )
+    print_columns(table.headings, table.cells(), table.title or None, names=True)
+
+
+def show_file(
+    file: str, at: str | None, chart: str | None, hands: str | None, html: str | None, json: str | None
+) -> int:
+    """Print the solved spot of a file, or write it as JSON, a chart or a page; nothing is solved."""
+    from ..models.games.holdem import SolvedSpot
+    from ..models.games.holdem.browser import spot_page
+
+    solved = SolvedSpot.load(file)
+    check_line(at, chart, solved.spot)
+    named_hands = [] if hands is None else hands_of(hands, solved.spot)
+    record = Record(json, ("file", "certificate", "ev", "exploitability", "exploitability_percent"), file=file)
+    draw_chart(solved, at, chart)
+    if html is not None:
+        with waiting("a report", shown=record.shown):
+            write_page(html, spot_page(solved, command_line()))
+    lost, pot, root = solved.profile.exploitability, solved.spot.pot, solved.at()
+    record.write(
+        board=solved.spot.board,
+        pot=pot,
+        stack=solved.spot.stack,
+        certificate=solved.certificate,
+        ev=[root.averages["oop ev"], root.averages["ip ev"]],
+        exploitability=lost,
+        exploitability_percent=100.0 * lost / pot,
+        root={action: root.averages[action] for action in root.actions},
+        **({"by_hand": solved.at(at or "").by_hand(named_hands)} if named_hands and not _by_card(at or "") else {}),
+        **node_of(solved, at),
+    )
+    if record.shown:
+        print_facts(
+            {
+                "solved spot": file,
+                "pot": f"{pot:,}, {solved.spot.stack:,} behind, board {solved.spot.board}",
+                "exploitability": f"{lost:.4g} chips, {100 * lost / pot:.3g}% of the pot, computed again",
+            },
+            {"chart": chart, "report": html, "JSON": json},
+        )
+        print_node(solved, at or "", hands)
+    return 0
+
+
+def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
+    """Return what locks gain the player who knows of them, and what that risks; nothing if there are none.
+
+    Notes
+    -----
+    The gain is what the certificate proves against everybody who keeps to the locks, less the value without locks; the
+    risk is that value less what a best response without locks leaves.
+    """
+    from ..models.problems import Nash
+    from ..seqform.evaluate import worst_case
+    from ..solvers.solve import solve_part
+
+    if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
+        return dict.fromkeys(_LOCKS)
+    if solution.problem.name == "constrained":
+        value = solve_part(Nash(spot.game), needed=f"the value of {spot.spec or spot.board} without locks").value
+        sides = [solution.lower - value, value - solution.upper]
+        worst = [
+            value - worst_case(spot.game, solution.profile[0]),
+            -value - worst_case(spot.game, solution.profile[1]),
+        ]
+    else:
+        assert solution.player is not None
+        assert solution.gain is not None
+        value = float(solution.game_value or 0.0) * (1 if solution.player == 0 else -1)
+        sides, worst = [solution.gain] * 2, [solution.exploitability] * 2
+    about = {one.player for one in spot.constraints}
+    told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
+    return {
+        "locks": [str(lock) for lock in spot.locks],
+        "unlocked_ev": [spot.pot / 2 + value, spot.pot / 2 - value],
+        "lock_gain": [float(sides[player]) if player in told else None for player in (0, 1)],
+        "lock_risk": [max(0.0, float(worst[player])) if player in told else None for player in (0, 1)],
+    }
+
+
+def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:
+    rows = {"locks": "; ".join(found["locks"])}
+    for seat, ev, gain, risk in zip(
+        ("oop", "ip"), *(found[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")), strict=True
+    ):
+        if gain is not None:
+            other = "ip" if seat == "oop" else "oop"
+            rows[f"{seat} gains"] = f"{gain:.4f} chips at least while {other} keeps to them; {ev:.4f} without locks"
+            rows[f"{seat} risks"] = f"{risk:.4f} chips of that EV if {other} does not, as a best response proves"
+    return rows
+
+
+def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str, files: Any) -> None:
+    """Print a solved spot: what both earn, how close to an equilibrium that is, and what is done at first."""
+    pot, seats = spot.pot, ("oop", "ip")
+    met = "at most the tolerance" if solution.exploitability <= solution.tolerance else "above the tolerance"
+    lost = f"{solution.exploitability + 0.0:.4g} chips, {found['exploitability_percent']:.3g}% of the pot"
+    low, high = solution.lower, solution.upper
+    print_facts(
+        {
+            "problem": f"{asked} on {spot.spec or spot.board}",
+            "method": solution.method.name,
+            **status_facts(str(solution.status), message_of(solution)),
+            "pot": f"{pot:,}, {spot.stack:,} behind, board {spot.board}",
+            **(_print_locks(found) if found.get("locks") else {}),
+            **(
+                {"exploitability": f"{lost}; {met} of {100 * solution.tolerance / pot:.3g}%"}
+                if solution.problem.name == "nash"
+                else ({} if solution.problem.constraints else {"exploitability": lost})
+                | ({} if solution.gap is None else {"gap": f"{solution.gap:.3g} chips"})
+            ),
+            **(
+                {"proven": f"an EV of oop from {low + pot / 2:.4f} to {high + pot / 2:.4f}"}
+                if solution.player is None and low is not None and high is not None
+                else {}
+            ),
+            "iterations": f"{solution.iterations:,}",
+            "seconds": seconds_text(vars(solution)),
+            "decision nodes": f"{found['nodes']:,}, {listed(found['hands'])} hands",
+        },
+        files,
+    )
+    rows = [
+        [seat, f"{ev:.4f}", f"{share:.4f}"] for seat, ev, share in zip(seats, found["ev"], found["equity"], strict=True)
+    ]
+    print_columns(["seat", "EV", "equity"], rows, names=True)
+    if found["root"]:
+        frequencies = [[action, f"{share:.4f}"] for action, share in found["root"].items()]
+        print_columns(["oop at first", "frequency"], frequencies, names=True)
+    if "by_hand" in found:
+        actions = list(found["root"])
+        rows = [
+            [f"{hand} {seat}", f"{one['ev']:.4f}", f"{one['equity']:.4f}", *_played(one["strategy"], actions)]
+            for hand, by_seat in found["by_hand"].items()
+            for seat, one in by_seat.items()
+            if one is not None
+        ]
+        print_columns(["hand", "EV", "equity", *actions], rows, names=True)
+
+
+def _played(strategy: Mapping[str, float] | None, actions: Sequence[str]) -> list[str]:
+    return ["" if strategy is None else f"{strategy[action]:.4f}" for action in actions]

@@ -1,0 +1,469 @@
+"""``treeplex show``, ``evaluate`` and ``compare``: what strategies are, how good they are, and how two differ."""
+
+import time
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.errors import nearest
+from .errors import CommandLineError, ExitStatus
+from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
+from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance
+from .progress import waiting
+from .tables import print_columns, print_facts, ten_decimals
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+    from ..seqform.strategy import Strategy
+
+StrategyFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A strategy file (.npz, .json, .csv or Gambit's); with --game also nash and so on."
+    ),
+]
+GameOption = Annotated[
+    str | None,
+    typer.Option("--game", metavar="GAME", help="The game that the strategies are for, if the file does not name it."),
+]
+
+
+# show
+
+
+def show(
+    file: StrategyFile,
+    game: GameOption = None,
+    player: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0|1|…",
+            parser=reader(int, "the number of a player, such as 0", minimum=0),
+            help="Show the strategy of one player; by default of all.",
+        ),
+    ] = None,
+    infoset: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Show infosets that match, such as K* or *_b; * stands for any text."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="S", help="Show another strategy beside it: a file, or nash, uniform and so on."),
+    ] = None,
+    long: Annotated[bool, typer.Option("--long", help="Print a line for each action.")] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the strategies in another format: .npz, .json or .csv."),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): a bar an infoset."),
+    ] = None,
+    at: AtOption = None,
+    chart: ChartOption = None,
+    hands: Annotated[
+        str | None, typer.Option(metavar="HANDS", help="Hands to show of a solved spot, such as QsQh,AdKd.")
+    ] = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Print strategies: how often each action is taken at each infoset; of a solved spot what hands do and earn."""
+    html = html_file(html)
+    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=chart, html=html)
+    others = {"game": game, "player": player, "infoset": infoset, "against": against, "out": out, "plot": plot}
+    of_spots = {"at": at, "chart": chart, "hands": hands, "html": html}
+    if _is_solved_spot(file):
+        refuse_options(others | {"long": long or None}, f"{file} is a solved spot")
+        from .spots import show_file
+
+        return show_file(file, at, chart, hands, html, json)
+    missing = file.lower().endswith(".npz") and not Path(file).exists()
+    why = ": no such file" if missing else " is not a solved spot, as treeplex solve SPOT --out writes them"
+    refuse_options(of_spots, file + why)
+    _check_suffix(out)
+    record = Record(json, ("game", "parameters", "file", "against", "infosets"), file=file, against=against)
+    loaded = record.load(_game_of(file, game))
+    found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))
+    if player is not None:
+        if player not in found:
+            whose = " and ".join(map(str, sorted(found)))
+            raise CommandLineError(f"--player {player}: {file} holds the strategies of {whose} alone; expected {whose}")
+        found = {player: found[player]}
+    beside: Mapping[int, Strategy] = {}
+    if against is not None:
+        with waiting(f"{against} on {loaded.spec}", shown=record.shown):
+            beside, _ = _strategies(against, loaded, tuple(found))
+    rows = [
+        row
+        for strategy in found.values()
+        for row in _infosets(strategy, beside.get(strategy.player))
+        if infoset is None or fnmatchcase(row["infoset"], infoset)
+    ]
+    if infoset is not None and not rows:
+        known = [str(label) for each in loaded.sequence_form.treeplexes for label in each.infoset_labels]
+        raise CommandLineError(
+            f"--infoset {infoset}: no infoset of {loaded.spec} matches{nearest(infoset, known)}; * stands for any "
+            f"text: --infoset '{infoset.strip('*')}*' shows those that begin so"
+        )
+    if out is not None:
+        from ..seqform.strategy_files import write_strategies
+
+        vectors = {number: strategy.behaviour for number, strategy in found.items()}
+        with writing(out, "--out"):
+            write_strategies(out, loaded.spec, loaded.sequence_form, vectors)
+    if plot is not None:
+        from ..seqform.interchange.pictures import write_picture
+        from ..seqform.strategy import strategies_figure
+
+        labels = [label for each in found.values() for label in each.treeplex.infoset_labels]
+        matching = [label for label in labels if infoset is None or fnmatchcase(str(label), infoset)]
+        names = (file, against or "")
+        write_picture(lambda: strategies_figure(tuple(found.values()), matching, beside, names=names), plot)
+    record.write(infosets=rows)
+    if record.shown:
+        facts = {"strategies": f"{file}, for {loaded.spec}"} | _left_out(left_out)
+        print_facts(facts, {"strategies": out, "picture": plot, "JSON": json})
+        for number in found:
+            own = [row for row in rows if row["player"] == number]
+            if own:
+                _print_strategy(number, own, long or against is not None, against)
+    return 0
+
+
+def _is_solved_spot(file: str) -> bool:
+    if not file.lower().endswith(".npz") or not Path(file).is_file():
+        return False
+    from ..models.games.holdem import SolvedSpot
+
+    return SolvedSpot.recognises(file)
+
+
+def refuse_options(options: Mapping[str, Any], why: str) -> None:
+    """Refuse options that have no use.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise CommandLineError(f"--{name}: {why}")
+
+
+def _infosets(strategy: "Strategy", other: "Strategy | None") -> Iterator[dict[str, Any]]:
+    """Return a strategy infoset by infoset: reach, and how often each action is taken, by it and by another one."""
+    reach = strategy.treeplex.reach(strategy.plan).tolist()
+    beside = iter(() if other is None else other.to_dict().values())
+    for number, (label, played) in enumerate(strategy.to_dict().items()):
+        row: dict[str, Any] = {"player": strategy.player, "infoset": str(label), "reach": reach[number]}
+        row["actions"] = {str(action): share for action, share in played.items()}
+        if other is not None:
+            row["against"] = {str(action): share for action, share in next(beside).items()}
+        yield row
+
+
+def _print_strategy(player: int, rows: list[dict[str, Any]], long: bool, against: str | None) -> None:
+    """Print a player's infosets, an action a column, or an action a line."""
+    title = f"player {player}; reach is the player's own probability of playing to the infoset"
+    if long:
+        headings = ["infoset", "reach", "action", "probability", *([against] if against else [])]
+        lines = []
+        for row in rows:
+            for action, share in row["actions"].items():
+                beside = [f"{row['against'][action]:.4f}"] if against else []
+                lines.append([row["infoset"], f"{row['reach']:.4f}", action, f"{share:.4f}", *beside])
+    else:
+        actions = list(dict.fromkeys(action for row in rows for action in row["actions"]))
+        headings = ["infoset", "reach", *actions]
+        lines = [
+            [row["infoset"], f"{row['reach']:.4f}"]
+            + [f"{row['actions'][action]:.4f}" if action in row["actions"] else "" for action in actions]
+            for row in rows
+        ]
+    print_columns(headings, lines, title, names=True)
+
+
+# evaluate
+
+
+def evaluate(
+    game: GameArgument,
+    strategy: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="Strategies to judge: a file (.npz, .json, .csv or Gambit's), or nash, uniform and so on; may be "
+            "repeated, for one player each.",
+        ),
+    ],
+    constrain: Annotated[
+        list[str] | None,
+        typer.Option(metavar='"TERM <= NUMBER"', help="Also say whether a constraint is met; may be repeated."),
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T", parser=tolerance, help="Exit with 1 if exploitability, or a violation, is larger than this."
+        ),
+    ] = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Judge strategies of any origin: what they earn, how exploitable they are, and which constraints they break.
+
+    All numbers are computed from the strategies, by best responses. Of one player's strategy alone, in a two-player
+    zero-sum game, it is said what the strategy guarantees, and the exploitability is against the value of the game,
+    which is solved for.
+    """
+    html = html_file(html)
+    check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
+    keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
+    more = ("nash_conv", "lower", "upper", "game_value", "violations", "left_out", "tolerance", "passed", "seconds")
+    record = Record(json, keys + more, strategies=strategy, tolerance=tol)
+    begun = time.perf_counter()
+    loaded = record.load(game)
+    found: dict[int, Strategy] = {}
+    left_out: dict[int, int] = {}
+    for text in strategy:
+        players = tuple(each for each in range(loaded.num_players) if each not in found)
+        if not players and not Path(text).exists():
+            raise CommandLineError(f"--strategy {text}: those before it are of all players already; leave it out")
+        with waiting(f"{text} on {loaded.spec}", shown=record.shown):
+            strategies, missing = _strategies(text, loaded, players)
+        twice = sorted(set(strategies) & set(found))
+        if twice:
+            raise CommandLineError(f"--strategy {text}: another file holds a strategy of player {twice[0]} too")
+        found |= strategies
+        left_out |= missing
+    with waiting(f"best responses on {loaded.spec}", shown=record.shown):
+        judged = _judged(loaded, dict(sorted(found.items())))
+    violations = _violations(loaded, constrain or [], found)
+    within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
+    record.write(
+        **judged,
+        violations=violations,
+        left_out=[left_out.get(each, 0) for each in sorted(found)],
+        passed=within,
+        seconds=time.perf_counter() - begun,
+    )
+    if html is not None:
+        from .reports import evaluation
+
+        write_page(html, evaluation(loaded, record, dict(sorted(found.items()))))
+    if record.shown:
+        _print_judged(record, left_out, html)
+    return ExitStatus.SUCCESS if within else ExitStatus.FAILURE
+
+
+def _judged(game: "Game", found: dict[int, "Strategy"]) -> dict[str, Any]:
+    """Return what strategies are worth: of all players', or of one player's in a two-player zero-sum game."""
+    from ..seqform.evaluate import best_response_values, expected_payoffs, worst_case
+    from ..seqform.strategy import Profile
+
+    form = game.sequence_form
+    zero_sum = game.num_players == 2 and form.is_zero_sum
+    if len(found) == game.num_players:
+        # Player 0's payoff in equilibrium lies between what its strategy guarantees and what the other one concedes.
+        profile = Profile(list(found.values()))
+        payoffs, best = expected_payoffs(game, profile), best_response_values(game, profile)
+        gap = float((best - payoffs).sum())
+        bounds = {"lower": -best[1], "upper": best[0]} if zero_sum else {}
+        worth = {"value": payoffs[0], "payoffs": payoffs.tolist(), "best_response_values": best.tolist()}
+        return {"players": list(found), **worth, "nash_conv": gap, "exploitability": gap / game.num_players, **bounds}
+    if not zero_sum or not found:
+        missing = next(each for each in range(game.num_players) if each not in found)
+        raise CommandLineError(
+            f"--strategy: there is none of player {missing}; only in a two-player zero-sum game can one strategy be "
+            "judged alone"
+        )
+    from ..models.problems import Nash
+    from ..solvers.solve import solve_part
+
+    ((player, strategy),) = found.items()
+    guaranteed = worst_case(game, strategy)
+    solution = solve_part(Nash(game), needed="for the value of the game")
+    low, high = solution.lower, solution.upper
+    assert low is not None
+    assert high is not None
+    loss = high - guaranteed if player == 0 else -low - guaranteed
+    bound = {"lower": guaranteed} if player == 0 else {"upper": -guaranteed}
+    return {"players": [player], **bound, "game_value": solution.value, "exploitability": max(loss, 0.0)}
+
+
+def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"]) -> dict[str, float]:
+    """Return by how much each constraint is broken, by its name."""
+    from ..models.constraints import parse_constraint
+
+    violations: dict[str, float] = {}
+    for constraint in (each for text in texts for each in parse_constraint(text, game)):
+        if constraint.player not in found:
+            raise CommandLineError(
+                f"--constrain: {constraint.name} is of player {constraint.player}, of whom there is no strategy"
+            )
+        violations[constraint.name] = max(float(constraint.value(found[constraint.player].plan)), 0.0)
+    return violations
+
+
+def _print_judged(record: Record, left_out: Mapping[int, int], html: str | None) -> None:
+    """Print what strategies are worth."""
+    facts = {"game": record["game"], "strategies": ", ".join(record["strategies"])} | _left_out(left_out)
+    if record["payoffs"] is not None:
+        facts["payoffs"] = ", ".join(ten_decimals(number) for number in record["payoffs"])
+        facts["best responses"] = ", ".join(ten_decimals(number) for number in record["best_response_values"])
+    low, high = record["lower"], record["upper"]
+    if low is not None and high is not None:
+        facts["value of the game"] = f"from {ten_decimals(low)} to {ten_decimals(high)}"
+    elif low is not None:
+        facts["guaranteed"] = f"at least {ten_decimals(low)}, paid to player 0"
+    elif high is not None:
+        facts["guaranteed"] = f"at most {ten_decimals(high)}, paid to player 0"
+    if record["game_value"] is not None:
+        facts["value of the game"] = ten_decimals(record["game_value"])
+    facts["exploitability"] = ten_decimals(record["exploitability"])
+    for name, violation in record["violations"].items():
+        facts[f"violation of {name}"] = ten_decimals(violation)
+    if record["tolerance"] is not None:
+        facts["tolerance"] = f"{record['tolerance']:g}: {'within' if record['passed'] else 'exceeded'}"
+    print_facts(facts, {"report": html, "JSON": record.path})
+
+
+# compare
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A strategy file.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another file, or nash, uniform and so on.")],
+    game: GameOption = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Compare two strategies or profiles: where they differ most, and what they earn against each other."""
+    html = html_file(html)
+    check_files({"A": first, "B": second}, json=json, html=html)
+    record = Record(json, ("game", "parameters", "a", "b", "players", "payoffs", "exploitability"), a=first, b=second)
+    loaded = record.load(_game_of(first, game))
+    one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)))
+    with waiting(f"{second} on {loaded.spec}", shown=record.shown):
+        other, _ = _strategies(second, loaded, tuple(one))
+    shared = sorted(set(one) & set(other))
+    if not shared:
+        raise CommandLineError(f"{first} holds strategies of players {sorted(one)}, and {second} of {sorted(other)}")
+    rows = [_difference(one[player], other[player]) for player in shared]
+    found: dict[str, Any] = {"players": rows}
+    if len(shared) == loaded.num_players == 2:
+        found |= _matches(loaded, one, other)
+    record.write(**found)
+    if html is not None:
+        from .reports import comparison
+
+        write_page(html, comparison(loaded, record, one, other))
+    if record.shown:
+        print_facts({"game": loaded.spec, "A": first, "B": second}, {"report": html, "JSON": json})
+        _print_compared(record)
+    return 0
+
+
+def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
+    """Return how far two strategies are apart: in their plans, and in the behaviour where both can come to."""
+    import numpy as np
+
+    treeplex = one.treeplex
+    apart = np.abs(one.plan - other.plan)
+    reach = np.minimum(treeplex.reach(one.plan), treeplex.reach(other.plan))
+    shares = np.abs(one.behaviour - other.behaviour) * np.append(0.0, np.repeat(reach > 0, treeplex.num_actions))
+    place = int(np.argmax(shares))
+    labels = treeplex.sequence_label(place) if shares[place] > 0 else None
+    return {
+        "player": one.player,
+        "largest_plan_difference": float(apart.max()),
+        "largest_probability_difference": float(shares[place]),
+        "at": None if labels is None else {"infoset": str(labels[0]), "action": str(labels[1])},
+    }
+
+
+def _matches(game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"]) -> dict[str, Any]:
+    """Return what player 0 is paid in each of the four pairings, and how exploitable either profile is."""
+    from ..seqform.evaluate import expected_payoffs, exploitability
+    from ..seqform.strategy import Profile
+
+    sides = {"a": one, "b": other}
+    payoffs = {
+        first + second: float(expected_payoffs(game, Profile([sides[first][0], sides[second][1]]))[0])
+        for first in sides
+        for second in sides
+    }
+    found = {name: exploitability(game, Profile([side[0], side[1]])) for name, side in sides.items()}
+    return {"payoffs": payoffs, "exploitability": found}
+
+
+def _print_compared(record: Mapping[str, Any]) -> None:
+    rows = []
+    for row in record["players"]:
+        where = "" if row["at"] is None else f"{row['at']['infoset']}:{row['at']['action']}"
+        plan, share = row["largest_plan_difference"], row["largest_probability_difference"]
+        rows.append([str(row["player"]), ten_decimals(plan), ten_decimals(share), where])
+    print_columns(("player", "in the plan", "in a probability", "at"), rows, "largest differences")
+    if record["payoffs"] is not None:
+        pays = record["payoffs"]
+        lines = [[name.upper(), *(ten_decimals(pays[name + other]) for other in "ab")] for name in "ab"]
+        for line, name in zip(lines, "ab", strict=True):
+            line.append(ten_decimals(record["exploitability"][name]))
+        print_columns(
+            ("player 0 plays", "against A", "against B", "exploitability"), lines, "payoffs of player 0", names=True
+        )
+
+
+# What they share
+
+
+def _game_of(file: str, game: str | None) -> str:
+    """Return the game that is named, or that the file names."""
+    if game is not None:
+        return game
+    from ..seqform.strategy_files import game_of
+
+    if not Path(file).exists():
+        raise CommandLineError(f"{file}: no such file; with --game GAME it may be nash, uniform and so on")
+    named = game_of(file)
+    if not named:
+        from ..seqform.interchange.files import other_kind
+
+        hint = other_kind(file, "strategies")
+        raise CommandLineError(f"{file} does not name its game; give it, --game GAME{hint}")
+    return named
+
+
+def _strategies(text: str, game: "Game", players: tuple[int, ...] = ()) -> "tuple[dict[int, Strategy], dict[int, int]]":
+    """Return the strategies of a file, and how many infosets it leaves out; or those that a text names, of players."""
+    from ..seqform.strategy import Strategy
+    from ..seqform.strategy_files import SUFFIXES, read_strategies
+
+    looks_like_a_file = ":" not in text and ("/" in text or "." in text)
+    if players and not looks_like_a_file and Path(text).suffix.lower() not in SUFFIXES and not Path(text).is_file():
+        from ..solvers.opponents.strategies import opponent_strategy
+
+        return {player: opponent_strategy(text, game, player) for player in players}, {}
+    profile = game.own_profile(text)
+    if profile is not None:
+        return dict(enumerate(profile)), {}
+    behaviours = read_strategies(text, game.sequence_form)
+    found = {player: Strategy(game, player, vector) for player, vector in behaviours.vectors.items()}
+    return found, behaviours.left_out
+
+
+def _left_out(counts: Mapping[int, int]) -> dict[str, str]:
+    """Say that infosets are missing in a file, if any are."""
+    said = [f"{count:,} of player {player}" for player, count in counts.items() if count]
+    return {"left out": f"{', '.join(said)}: infosets that no file names are played uniformly"} if said else {}
+
+
+def _check_suffix(out: str | None) -> None:
+    from ..seqform.strategy_files import SUFFIXES
+
+    if out == STANDARD_OUTPUT or (out is not None and Path(out).suffix.lower() not in SUFFIXES):
+        raise CommandLineError(
+            f"--out {out}: expected a file name that ends with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        )

@@ -1,0 +1,177 @@
+"""``treeplex sweep``: many settings of a command, over processes, a Dask cluster or Ray."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.errors import nearest, shown
+from .checking import print_summary, run_check, write_findings
+from .errors import CommandLineError, ExitStatus, deferring_interrupts
+from .files import (
+    STANDARD_OUTPUT,
+    check_files,
+    command_line,
+    html_file,
+    make_folder,
+    write_file,
+    write_json,
+    write_page,
+)
+from .options import HtmlOption, JsonOption, reader
+from .tables import print_columns, print_facts
+
+if TYPE_CHECKING:
+    from ..validation.sweeps import Sweep
+
+
+def sweep(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The settings (.toml): command = and its options, and what varies in [grid] or [[list]].",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Keep each result in the folder DIR; what is there is not computed again."),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print the settings and their number; compute nothing.")
+    ] = False,
+    backend: Annotated[
+        str,
+        typer.Option(metavar="B", help="Where settings are computed: processes on this machine, dask or ray."),
+    ] = "processes",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A", help="Address of Dask's scheduler or of a Ray cluster; by default one is started here."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=reader(int, minimum=1), help="Settings at once; by default one for each core."
+        ),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try settings again that failed before.")] = False,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw a result against a setting (.svg, .png or .pdf).")
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", metavar="SETTING", help="What stands below the picture; the first number that varies."),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="RESULT", help="What is drawn: a key of the command's JSON; the objective."),
+    ] = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Run a command for a grid or a list of settings, and keep every result as it comes.
+
+    The same command again computes what is missing, and nothing twice: after Ctrl-C, a kill, or with more settings.
+    Settings that fail are kept with their messages; the exit status is 1 then.
+    """
+    html = html_file(html)
+    check_files({"FILE": file}, plot=plot, json=json, html=html)
+    with deferring_interrupts():
+        from ..validation.sweep_settings import label_of, read_settings, varied_names
+        from ..validation.sweeps import BACKENDS
+
+    settings = read_settings(file)
+    varied = varied_names(settings)
+    for one in settings:
+        _check(context.obj, file, one, label_of(one, varied))
+    if listed:
+        write_json({"settings": settings, "varied": varied}, json)
+        if json != STANDARD_OUTPUT:
+            _list(settings, varied)
+        return ExitStatus.SUCCESS
+    if x is not None and x not in varied:
+        raise CommandLineError(
+            f"--x {x}{nearest(x, varied)}: expected one of what varies: {', '.join(varied) or 'nothing'}"
+        )
+    if out is None:
+        raise CommandLineError("--out is missing, expected a folder for the results; --list prints the settings alone")
+    if backend not in BACKENDS:
+        raise CommandLineError(f"--backend {backend}: expected one of {', '.join(BACKENDS)}")
+    if address is not None and backend == BACKENDS[0]:
+        raise CommandLineError(f"--address {address} is for --backend dask or ray")
+    make_folder(out, "--out")
+    if (x is not None or y is not None) and plot is None and html is None:
+        raise CommandLineError("--x and --y say what --plot and --html draw; give one of them")
+    if plot is not None:
+        with deferring_interrupts():
+            from ..seqform.interchange.pictures import require_matplotlib
+
+            require_matplotlib()
+    found = _run(context.obj.run, settings, out, (backend, address, jobs, retry), shown=json != STANDARD_OUTPUT)
+    csv = Path(out) / "results.csv"
+    write_file(str(csv), found.to_csv(), "--out")
+    status = write_findings(found, json)
+    if plot is not None:
+        found.plot(plot, x, y)
+    if html is not None:
+        write_page(html, found.report(x, y, command_line()))
+    if json != STANDARD_OUTPUT:
+        print_facts({}, {"results": out, "picture": plot, "report": html, "JSON": json})
+    return status
+
+
+def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:
+    """Refuse a setting that is none of its command, before anything is computed."""
+    if not isinstance(setting.get("command"), str):
+        received = shown(setting["command"], 60) if "command" in setting else "missing"
+        raise CommandLineError(f'{file}: command is {received}, expected a name such as "solve"')
+    try:
+        within.check(**setting)
+    except CommandLineError as error:
+        raise CommandLineError(f"{file}{f', {label}' if label else ''}: {error}") from None
+
+
+def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
+    """Print the settings."""
+    from ..validation.sweep_settings import as_text
+    from ..validation.table import counted
+
+    fixed = {name: as_text(value) for name, value in settings[0].items() if name not in varied}
+    print_facts(fixed | {"settings": counted(len(settings), "setting")})
+    rows = [
+        [str(number), *(as_text(one[name]) if name in one else "" for name in varied)]
+        for number, one in enumerate(settings, 1)
+    ]
+    print_columns(["", *varied], rows)
+
+
+def _run(run: Any, settings: list[dict[str, Any]], out: str, where: tuple[Any, ...], *, shown: bool) -> "Sweep":
+    """Compute the settings, a line each, and print what became of them."""
+    from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
+
+    backend, address, jobs, retry = where
+
+    def compute(keep: "Callable[[SweepRow], None]", advance: "Callable[[str], None] | None") -> Sweep:
+        def on_row(row: SweepRow) -> None:
+            keep(row)
+            if advance is not None:
+                advance(row.label.strip())
+
+        if advance is not None:
+            advance("")
+        return sweep(
+            run, out, settings=settings, backend=backend, address=address, jobs=jobs, retry=retry, on_row=on_row
+        )
+
+    def ended(rows: "tuple[SweepRow, ...]", seconds: float) -> Sweep:
+        ordered = tuple(sorted(rows, key=lambda row: row.number))
+        return Sweep(name_of(run), tuple(settings), ordered, seconds, interrupted=True)
+
+    found = run_check(compute, ended, len(settings), shown=shown)
+    if shown:
+        print_summary(found)
+    return found

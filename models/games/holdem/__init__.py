@@ -1,0 +1,7 @@
+"""Subgames of no-limit hold'em after the flop, between two ranges."""
+
+from .cards import Range as Range
+from .cards import read_board as read_board
+from .locks import Lock as Lock
+from .solved import SolvedSpot as SolvedSpot
+from .spot import HoldemSpot as HoldemSpot

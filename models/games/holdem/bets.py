@@ -1,0 +1,500 @@
+"""The betting of hold'em after the flop: which sizes there are, and the tree that follows."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ....seqform.checks import check_number, check_whole
+from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.interchange.toml_table import Table
+
+STREETS = ("flop", "turn", "river")
+SEATS = ("oop", "ip")
+_SIZE = re.compile(r"^(?:(\d+(?:\.\d+)?)(%|x)|(\d+)?(e)|(a))$")
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size of a bet or raise.
+
+    Attributes
+    ----------
+    kind : {"%", "x", "e", "a"}
+        A share of the pot, a multiple of the last bet, geometric over the streets that are left, or all-in.
+    number : float
+    """
+
+    kind: str
+    number: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.number:g}{self.kind}" if self.number else self.kind
+
+    @classmethod
+    def read(cls, text: str, what: str, raising: bool) -> "tuple[Size, ...]":
+        """Read sizes, such as ``"60%, e, a"``."""
+        such_as = "2.5x, 45%, e or a" if raising else "60%, e or a"
+        if not isinstance(text, str):
+            raise InvalidGameError(
+                f"{what} is {shown(text, 60)}, expected a text, such as '{such_as.partition(',')[0]}, a'"
+            )
+        sizes = []
+        place = 0
+        for item in text.split(","):
+            written = item.strip()
+            where = f"{what} at character {place + len(item) - len(item.lstrip()) + 1}"
+            place += len(item) + 1
+            if not written:
+                continue
+            folded = re.sub(r"\s+", "", written.lower())
+            found = _SIZE.match({"allin": "a", "all-in": "a"}.get(folded, folded))
+            if found is None or (found.group(2) == "x" and not raising):
+                raise InvalidGameError(
+                    f"{where}: {shown(written, 60)}, expected {such_as}{_meant(folded, written, raising)}"
+                )
+            kind = found.group(2) or found.group(4) or found.group(5)
+            number = float(found.group(1) or found.group(3) or 0.0)
+            least, most = {"%": (0.0, 1e5), "x": (1.0, 1e3), "e": (-1.0, 1e3)}.get(kind, (-1.0, 1.0))
+            if not least < number <= most:
+                expected = f"more than {least:g}{kind}" if number <= least else f"at most {most:g}{kind}"
+                raise InvalidGameError(f"{where}: {shown(written, 60)}, expected {expected}")
+            sizes.append(cls(kind, number))
+        return tuple(sizes)
+
+
+def _meant(folded: str, written: str, raising: bool) -> str:
+    """Return what somebody may have meant by a size that is none."""
+    if re.fullmatch(r"\d+(\.\d+)?x", folded):
+        return "; a bet is not a multiple of anything"
+    if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
+        return f"; write {found[1]}x"
+    if re.fullmatch(r"\d{1,9}c?", folded):
+        return f"; write {folded.strip('c')}% for a share of the pot, amounts of chips are not sizes"
+    if found := re.fullmatch(r"(\d{0,3}(?:\.\d{1,6})?)(?:/(\d{1,3}))?(?:p|pot)?", folded):
+        return f"; write {100 * float(found[1] or 1) / (float(found[2] or 1) or 1):.4g}%"
+    words = {"half": "50%", "halfpot": "50%", "jam": "a", "shove": "a", "max": "a", "geo": "e", "geometric": "e"}
+    if folded in words:
+        return f"; write {words[folded]}"
+    if folded in ("none", "no", "-"):
+        return "; for no sizes leave the text empty"
+    return "; sizes are parted by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
+
+
+#: The keys of a table of sizes, and what they are called in :class:`Betting`.
+_KINDS = {"bet": "bets", "raise": "raises", "donk": "donks"}
+#: The keys of the table of thresholds, and what they are called in :class:`Betting`.
+_THRESHOLDS = {"add_allin": "add_all_in", "force_allin": "force_all_in", "merge": "merge", "raise_cap": "raise_cap"}
+
+
+#: An amount that stands for all that there is.
+ALL_IN = 10**9
+_AMOUNT = re.compile(r"(?:bet|raise) (\d{1,9})|(all-in|check|call|fold)")
+
+
+def _steps(line: str) -> tuple[str, ...]:
+    """Return the actions of a line; cards, ``deal 7s``, are left out."""
+    steps = (" ".join(one.split()) for one in line.split(","))
+    return tuple(one for one in steps if one and not one.startswith("deal "))
+
+
+def _amounts(line: str, text: str) -> tuple[int, ...]:
+    """Return the amounts of ``"bet 120, all-in"``."""
+    if not isinstance(text, str):
+        raise InvalidGameError(f"lines.{line} is {shown(text, 60)}, expected a text, such as 'bet 120, all-in'")
+    found = []
+    for item in _steps(text):
+        amount = _AMOUNT.fullmatch(item)
+        if amount is None:
+            raise InvalidGameError(f"lines.{line}: {shown(item, 60)}, expected bet 120, raise 300 or all-in")
+        found += [int(amount[1])] if amount[1] else [ALL_IN] if amount[2] == "all-in" else []
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Betting:
+    """Which bets and raises there are.
+
+    Parameters
+    ----------
+    bets, raises, donks : str or mapping of str to str
+        Sizes: for everybody, or by seat and street, ``{"oop river": "50%", "turn": "75%, a", "ip": "60%"}``, of which
+        the narrowest counts. A donk is a bet out of position into the player who bet last on the street before; by
+        default it has the sizes of other bets.
+    add_all_in : float
+        All-in is added where it is at most so many pots above what was bet before.
+    force_all_in : float
+        A size is made all-in where no more than so many pots would be left behind.
+    merge : float
+        Sizes closer than this to a larger one, in pots, are left out.
+    raise_cap : int
+        The most bets and raises on a street.
+    lines : mapping of str to str
+        Amounts at single decisions in place of sizes: by the actions that lead there, cards left out, such as
+        ``{"": "bet 120, all-in", "bet 120": "raise 300"}``. Checks, calls and folds are there without being listed.
+    """
+
+    bets: str | Mapping[str, str] = "60%, a"
+    raises: str | Mapping[str, str] = "2.5x"
+    donks: str | Mapping[str, str] | None = None
+    add_all_in: float = 1.5
+    force_all_in: float = 0.15
+    merge: float = 0.1
+    raise_cap: int = 10
+    lines: Mapping[str, str] = field(default_factory=dict)
+    _sizes: dict[tuple[str, int, int], tuple[Size, ...]] = field(init=False, repr=False, compare=False)
+    _lines: dict[tuple[str, ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+    #: The beginnings of lines, themselves included: elsewhere it does not matter what has led to a decision.
+    _beginnings: frozenset[tuple[str, ...] | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        sizes: dict[tuple[str, int, int], tuple[Size, ...]] = {}
+        for name in ("add_all_in", "force_all_in", "merge"):
+            check_number(getattr(self, name), name, InvalidGameError, "[0, inf)")
+        check_whole(self.raise_cap, "raise_cap", InvalidGameError, "[0, 100]")
+        for name in ("bets", "raises", "donks"):
+            given: Any = getattr(self, name)
+            given = given if isinstance(given, Mapping) else {} if given is None else {"": given}
+            known = [" ".join(filter(None, (seat, street))) for seat in ("", *SEATS) for street in ("", *STREETS)]
+            for key in given:
+                if key not in known:
+                    raise InvalidGameError(
+                        f"{name}: {shown(key)}, expected a seat, a street or both, such as 'oop', 'river' or 'ip turn'"
+                    )
+            for seat, who in enumerate(SEATS):
+                for street, when in enumerate(STREETS):
+                    key = next((one for one in (f"{who} {when}", when, who, "") if one in given), None)
+                    if key is not None:
+                        sizes[name, seat, street] = Size.read(given[key], f"{name} {key}".strip(), name == "raises")
+        object.__setattr__(self, "_sizes", sizes)
+        lines = {_steps(line): _amounts(line, text) for line, text in self.lines.items()}
+        object.__setattr__(self, "_lines", lines)
+        beginnings = {line[:end] for line in lines for end in range(len(line) + 1)}
+        object.__setattr__(self, "_beginnings", frozenset(beginnings))
+
+    @classmethod
+    def parse(
+        cls,
+        bets: "str | Mapping[str, Any] | Table",
+        thresholds: "Mapping[str, Any] | Table | None" = None,
+        lines: "Mapping[str, str] | Table | None" = None,
+    ) -> "Betting":
+        """Read sizes and thresholds as a spot file has them.
+
+        Parameters
+        ----------
+        bets : str or mapping
+            Sizes of bets, or the table ``[bets]``: the keys ``bet``, ``raise`` and ``donk`` for everybody, and tables
+            of them by street, or by street and seat. What is not given is as in a ``Betting()``.
+        thresholds : mapping, optional
+            The table ``[thresholds]``: ``add_allin``, ``force_allin``, ``merge`` and ``raise_cap``.
+        lines : mapping, optional
+            The table ``[lines]``: amounts by line.
+
+        Raises
+        ------
+        InvalidGameError
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem.bets import Betting
+        >>> betting = Betting.parse({"bet": "60%", "river": {"bet": "75%, a", "oop": {"donk": "50%"}}})
+        >>> betting.bets, betting.donks
+        ({'': '60%', 'river': '75%, a'}, {'oop river': '50%'})
+        """
+        table = (
+            bets if isinstance(bets, Table) else Table({"bet": bets} if isinstance(bets, str) else dict(bets), ["bets"])
+        )
+        sizes: dict[str, dict[str, Any]] = {"bets": {"": cls.bets}, "raises": {"": cls.raises}}
+        inner = {when: table.table(when, '[bets.river] with bet = "60%"') for when in STREETS}
+        tables = [("", table, (*_KINDS, *STREETS))]
+        tables += [(when, one, (*_KINDS, *SEATS)) for when, one in inner.items()]
+        tables += [
+            (f"{who} {when}", one.table(who, '[bets.river.oop] with donk = "50%"'), tuple(_KINDS))
+            for when, one in inner.items()
+            for who in SEATS
+        ]
+        for key, one, known in tables:
+            one.check_keys(known)
+            for kind, name in _KINDS.items():
+                if kind in one:
+                    with one.about(kind):
+                        Size.read(one.values[kind], one.name_of(kind), kind == "raise")
+                    sizes.setdefault(name, {})[key] = one.values[kind]
+        limits = thresholds if isinstance(thresholds, Table) else Table(dict(thresholds or {}), ["thresholds"])
+        limits.check_keys(tuple(_THRESHOLDS))
+        for key, value in limits.values.items():
+            with limits.about(key):
+                if key == "raise_cap":
+                    check_whole(value, limits.name_of(key), InvalidGameError, "[0, 100]")
+                else:
+                    check_number(value, limits.name_of(key), InvalidGameError, "[0, inf)")
+        given = lines if isinstance(lines, Table) else Table(dict(lines or {}), ["lines"])
+        for line, text in given.values.items():
+            with given.about(line):
+                _amounts(line, text)
+        found: dict[str, Any] = {_THRESHOLDS[key]: value for key, value in limits.values.items()}
+        return cls(**sizes, **found, lines=given.values)  # type: ignore[arg-type]
+
+    def tables(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the tables ``bets`` and ``thresholds`` of a spot file, which :meth:`parse` reads.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem.bets import Betting
+        >>> Betting("60%", "3x", {"oop river": "50%"}).tables()[0]
+        {'bet': '60%', 'raise': '3x', 'river': {'oop': {'donk': '50%'}}}
+        """
+        table: dict[str, Any] = {}
+        for kind, name in _KINDS.items():
+            given: Any = getattr(self, name)
+            given = {"": given} if isinstance(given, str) else dict(given or {})
+            if kind != "donk":
+                given.setdefault("", "")
+            for seat in SEATS:  # a street counts before a seat alone, which a file has no table for
+                if seat in given:
+                    text = given.pop(seat)
+                    given |= {f"{seat} {when}": given.get(f"{seat} {when}", given.get(when, text)) for when in STREETS}
+            for key, text in given.items():
+                inner = table
+                for word in reversed(key.split()):
+                    inner = inner.setdefault(word, {})
+                inner[kind] = text
+        return table, {key: getattr(self, name) for key, name in _THRESHOLDS.items()}
+
+    def listed(self, kind: str, seat: int, street: int) -> tuple[Size, ...]:
+        """Return the sizes of ``bets``, ``raises`` or ``donks`` of a player on a street; none where none are given."""
+        return self._sizes.get((kind, seat, street), ())
+
+    def without(self, kind: str, street: int, size: Size) -> "Betting":
+        """Return the betting without a size on a street."""
+        kept = {
+            f"{SEATS[seat]} {STREETS[when]}": ",".join(str(one) for one in sizes if (when, one) != (street, size))
+            for (name, seat, when), sizes in self._sizes.items()
+            if name == kind
+        }
+        fewer: Any = {kind: kept}
+        return replace(self, **fewer)
+
+    def sizes(self, seat: int, street: int, previous: int, donk: bool) -> tuple[Size, ...]:
+        """Return the sizes for a player at a decision."""
+        if previous:
+            return self._sizes.get(("raises", seat, street), ())
+        if donk and ("donks", seat, street) in self._sizes:
+            return self._sizes["donks", seat, street]
+        return self._sizes.get(("bets", seat, street), ())
+
+    def check_line(self, line: str, street: int, pot: int, stack: int) -> None:
+        """Refuse one of the lines that does not come to a decision, or has amounts that are not allowed there.
+
+        Raises
+        ------
+        InvalidGameError
+        """
+        steps = _steps(line)
+        where = f"lines.{line or '(at first)'}"
+        state = first(self, street, stack)
+        for number, step in enumerate((*steps, None)):
+            while isinstance(state, Ended) and state.folded < 0 and state.street < len(STREETS) - 1:
+                state = following(state, self)
+            after = dict(moves(state, self, pot, stack)) if isinstance(state, Decision) else {}
+            if step is None:
+                break
+            if step not in after:
+                known = f"expected {one_of(after)}" if after else "nothing is bet there any more"
+                said = f"after {', '.join(steps[:number])}" if number else "at first"
+                raise InvalidGameError(f"{where}: {shown(step, 40)} {said}{nearest(step, after)}; {known}")
+            state = after[step]
+        if not isinstance(state, Decision):
+            raise InvalidGameError(f"{where}: nobody decides there any more")
+        theirs, most = max(state.now), stack - state.before
+        least = min(theirs + max(state.last, 1), most)
+        for amount in self._lines[steps]:
+            if theirs == most:
+                raise InvalidGameError(f"{where}: nobody raises an all-in, expected an empty text")
+            if amount != ALL_IN and not least <= amount <= most:
+                raise InvalidGameError(f"{where}: {amount} is not allowed, expected {least} to {most}")
+
+    def amounts_at(self, state: "Decision", pot: int, most: int) -> tuple[int, ...]:
+        """Return the amounts that may be bet or raised to at a decision, totals on the street, of `most` at most."""
+        theirs = max(state.now)
+        if state.line is not None and state.line in self._lines:
+            return tuple(sorted({min(amount, most) for amount in self._lines[state.line]}))
+        if state.raises >= self.raise_cap:
+            return ()
+        donk = state.mover == 0 and state.aggressor == 1 and not theirs
+        sizes = self.sizes(state.mover, state.street, theirs, donk)
+        middle, least = pot + 2 * (state.before + theirs), theirs + max(state.last, 1)
+        return self.amounts(sizes, middle, theirs, least, most, len(STREETS) - state.street)
+
+    def amounts(
+        self, sizes: Sequence[Size], pot: int, previous: int, least: int, most: int, streets: int
+    ) -> tuple[int, ...]:
+        """Return the amounts that may be bet or raised to on a street.
+
+        Parameters
+        ----------
+        sizes : sequence of Size
+        pot : int
+            What would lie in the middle after a call of what was bet.
+        previous : int
+            What was bet last, a total on the street; 0 if nothing was.
+        least, most : int
+            The smallest raise that is allowed, and all that is there, totals on the street.
+        streets : int
+            How many streets are left, this one counted.
+
+        Notes
+        -----
+        All-in is added where most ≤ previous + round(add · pot); amounts are limited to [least, most]; one becomes
+        all-in where most ≤ amount + round(force · (pot + 2 · (amount − previous))); doubles go; and from the largest x
+        down, y is kept only if y < (x − merge) / (1 + merge), both in pots.
+        """
+        amounts = []
+        for size in sizes:
+            if size.kind == "a":
+                amounts.append(most)
+            elif size.kind == "%":
+                amounts.append(previous + rounded(size.number / 100.0 * pot))
+            elif size.kind == "x":
+                amounts.append(rounded(size.number * previous))
+            else:
+                behind, count = most - previous, int(size.number) or streets
+                share = ((2.0 * behind / pot + 1.0) ** (1.0 / count) - 1.0) / 2.0
+                amounts.append(previous + rounded(share * pot))
+        if sizes and most <= previous + rounded(self.add_all_in * pot):
+            amounts.append(most)
+        amounts = [max(min(least, most), min(amount, most)) for amount in amounts]
+        forced = [
+            most if most <= amount + rounded(self.force_all_in * (pot + 2 * (amount - previous))) else amount
+            for amount in amounts
+        ]
+        kept: list[int] = []
+        for amount in sorted(set(forced), reverse=True):
+            largest = (kept[-1] - previous) / pot if kept else None
+            if largest is None or (amount - previous) / pot < (largest - self.merge) / (1.0 + self.merge):
+                kept.append(amount)
+        return tuple(reversed(kept))
+
+
+def rounded(number: float) -> int:
+    """Return a number of chips, halves away from zero."""
+    return int(number + 0.5)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A state of the betting, cards left out.
+
+    Attributes
+    ----------
+    street : int
+        0 on the flop, 2 on the river.
+    mover : int
+        0 out of position, 1 in position.
+    before : int
+        What each has put in on streets before, since the spot began.
+    now : (int, int)
+        What each has put in on this street.
+    last : int
+        The last raise: by how much it went beyond what was bet before.
+    raises : int
+        Bets and raises on this street.
+    aggressor : int
+        Who bet last on the street before; −1 if nobody did.
+    checked : bool
+        Whether the other player has checked.
+    line : tuple of str or None
+        The actions that lead there, cards left out, where they matter: decisions that are alike otherwise are one.
+    """
+
+    street: int
+    mover: int = 0
+    before: int = 0
+    now: tuple[int, int] = (0, 0)
+    last: int = 0
+    raises: int = 0
+    aggressor: int = -1
+    checked: bool = False
+    line: tuple[str, ...] | None = None
+
+    @property
+    def paid(self) -> tuple[int, int]:
+        """What each has put in since the spot began."""
+        return self.before + self.now[0], self.before + self.now[1]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a street, or of the hand.
+
+    Attributes
+    ----------
+    paid : (int, int)
+        What each has put in since the spot began.
+    folded : int
+        Who has folded; −1 if nobody has.
+    street : int
+    aggressor : int
+    all_in : bool
+    line : tuple of str or None
+    """
+
+    paid: tuple[int, int]
+    folded: int
+    street: int
+    aggressor: int
+    all_in: bool
+    line: tuple[str, ...] | None = None
+
+
+def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[tuple[str, "Decision | Ended"]]:
+    """Yield the actions at a decision, as players call them, and what follows.
+
+    Parameters
+    ----------
+    state : Decision
+    betting : Betting
+    pot, stack : int
+        As the spot began.
+    """
+    mine, theirs = state.now[state.mover], state.now[1 - state.mover]
+    most = stack - state.before
+    paid, other = state.paid, 1 - state.mover
+
+    def line(action: str) -> tuple[str, ...] | None:
+        longer = None if state.line is None else (*state.line, action)
+        return longer if longer in betting._beginnings else None
+
+    if theirs > mine:
+        yield "fold", Ended(paid, state.mover, state.street, other, False, line("fold"))
+        called = state.before + theirs
+        yield "call", Ended((called, called), -1, state.street, other, theirs == most, line("call"))
+    elif state.checked:
+        yield "check", Ended(paid, -1, state.street, -1, False, line("check"))
+    else:
+        checked = Decision(state.street, other, state.before, (0, 0), 0, 0, state.aggressor, True, line("check"))
+        yield "check", checked
+    if theirs == most:
+        return
+    for amount in betting.amounts_at(state, pot, most):
+        name = "all-in" if amount == most else f"{'raise' if theirs else 'bet'} {amount}"
+        now = (amount, theirs) if state.mover == 0 else (theirs, amount)
+        raised = amount - theirs, state.raises + 1
+        yield name, Decision(state.street, other, state.before, now, *raised, state.aggressor, False, line(name))
+
+
+def first(betting: Betting, street: int, stack: int) -> "Decision | Ended":
+    """Return the state in which a spot begins."""
+    line = () if betting.lines else None
+    return Decision(street, line=line) if stack else Ended((0, 0), -1, street, -1, True, line)
+
+
+def following(state: Ended, betting: Betting) -> "Decision | Ended":
+    """Return what follows a street, in which who bet last on the one before matters where there are donk bets alone."""
+    street = state.street + 1
+    if state.all_in:
+        return Ended(state.paid, -1, street, -1, True, state.line)
+    donks = betting.sizes(0, street, 0, True) != betting.sizes(0, street, 0, False)
+    aggressor = state.aggressor if donks and state.aggressor == 1 else -1
+    return Decision(street, before=state.paid[0], aggressor=aggressor, line=state.line)

@@ -1,0 +1,340 @@
+// A browser through a solved spot: the line above, a chart of hands, averages and a table below. Text is set as text.
+{
+  const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" }, RANKS = "AKQJT98765432", NONE = 65535;
+  const SEATS = ["oop", "ip"];
+  const el = (tag, cls, ...content) => {
+    const made = document.createElement(tag);
+    if (cls) made.className = cls;
+    made.append(...content.filter((each) => each !== null && each !== undefined));
+    return made;
+  };
+  const knob = (text, onclick, cls = "") => { const made = make("button", text, onclick); made.className = cls; return made; };
+  const digits = (number, count) => Number.isFinite(number) ? (Math.abs(number) < 0.5 / 10 ** count ? 0 : number).toFixed(count).replace("-", "−") : "–";
+  const percent = (number) => Number.isFinite(number) ? `${digits(100 * number, 1)}%` : "–";
+  const chips = (number) => number.toLocaleString("en");
+  const card = (name, cls = "") => el("span", `card ${name[1]} ${cls}`, name[0] + SUITS[name[1]]);
+  const classOf = (hand) => {
+    const pair = hand[0] + hand[2];
+    return hand[0] === hand[2] ? pair : pair + (hand[1] === hand[3] ? "s" : "o");
+  };
+  const classAt = (row, column) => {
+    const pair = RANKS[Math.min(row, column)] + RANKS[Math.max(row, column)];
+    return row === column ? pair : pair + (row < column ? "s" : "o");
+  };
+
+  const browse = (box) => {
+    const spot = JSON.parse(box.dataset.spot), packed = atob(box.dataset.numbers), nodes = spot.nodes;
+    const bytes = new Uint8Array(packed.length);
+    for (let place = 0; place < packed.length; place++) bytes[place] = packed.charCodeAt(place);
+    const words = new DataView(bytes.buffer), count = nodes.mover.length;
+    const kids = nodes.mover.map(() => []);
+    for (let node = 1; node < count; node++) kids[nodes.parent[node]].push(node);
+    const name = (node) => spot.names[nodes.label[node]];
+    const board = (node) => spot.boards[nodes.board[node]];
+    const pot = (node) => spot.pot + nodes.paid[0][node] + nodes.paid[1][node];
+    const same = spot.hands.map((hands, seat) => {
+      const places = new Map(spot.hands[1 - seat].map((hand, place) => [hand, place]));
+      return hands.map((hand) => places.get(hand) ?? -1);
+    });
+
+    // Numbers of a node: what the mover plays and its EVs by action, the other's EV, both equities.
+    const known = new Map();
+    const numbers = (node) => {
+      if (known.has(node)) return known.get(node);
+      const mover = nodes.mover[node], mine = spot.hands[mover].length, others = spot.hands[1 - mover].length;
+      let place = nodes.at[node];
+      const take = (size, low, high) => {
+        const found = new Float64Array(size);
+        for (let each = 0; each < size; each++, place++) {
+          const word = words.getUint16(2 * place, true);
+          found[each] = word === NONE ? NaN : low + (high - low) * word / (NONE - 1);
+        }
+        return found;
+      };
+      const scaled = (size) => {
+        const low = words.getFloat32(2 * place, true), high = words.getFloat32(2 * place + 4, true);
+        place += 4;
+        return take(size, low, high);
+      };
+      const plays = kids[node].map(() => take(mine, 0, 1)), evs = kids[node].map(() => scaled(mine));
+      const other = scaled(others), equities = [take(mine, 0, 1), take(others, 0, 1)];
+      const own = plays[0].map((_, hand) => plays.reduce((sum, part, action) => part[hand] ? sum + part[hand] * evs[action][hand] : sum, evs[0][hand] * 0));
+      const found = { mover, plays, evs, ev: [], equity: [] };
+      found.ev[mover] = own; found.ev[1 - mover] = other;
+      found.equity[mover] = equities[0]; found.equity[1 - mover] = equities[1];
+      known.set(node, found);
+      return found;
+    };
+    const reached = new Map();
+    const reach = (node) => {
+      if (reached.has(node)) return reached.get(node);
+      let found = spot.weights.map((weights) => Float64Array.from(weights));
+      if (node > 0) {
+        const parent = nodes.parent[node], before = reach(parent), mover = nodes.mover[parent];
+        found = before.map((one) => one.slice());
+        if (mover >= 0) {
+          const played = numbers(parent).plays[kids[parent].indexOf(node)];
+          found[mover] = found[mover].map((weight, hand) => weight * played[hand]);
+        } else {
+          const dealt = name(node);
+          found = found.map((one, seat) => one.map((weight, hand) => {
+            const held = spot.hands[seat][hand];
+            return held.startsWith(dealt) || held.endsWith(dealt) ? 0 : weight;
+          }));
+        }
+      }
+      reached.set(node, found);
+      return found;
+    };
+    // How much of the other's hands goes with each hand: all but those that hold one of its cards.
+    const weights = (node) => [0, 1].map((seat) => {
+      const own = reach(node)[seat], theirs = reach(node)[1 - seat], by = {};
+      let total = 0;
+      theirs.forEach((weight, hand) => {
+        const held = spot.hands[1 - seat][hand];
+        total += weight;
+        for (const one of [held.slice(0, 2), held.slice(2)]) by[one] = (by[one] || 0) + weight;
+      });
+      return own.map((weight, hand) => {
+        const held = spot.hands[seat][hand], twice = same[seat][hand];
+        const met = total - (by[held.slice(0, 2)] || 0) - (by[held.slice(2)] || 0) + (twice >= 0 ? theirs[twice] : 0);
+        return weight * Math.max(0, met);
+      });
+    });
+    const mean = (values, by, some) => {
+      let sum = 0, total = 0;
+      const add = (place) => { if (by[place] > 0 && !Number.isNaN(values[place])) { sum += by[place] * values[place]; total += by[place]; } };
+      if (some) some.forEach(add); else for (let place = 0; place < by.length; place++) add(place);
+      return total > 0 ? sum / total : NaN;
+    };
+    const averages = (node) => {
+      const read = numbers(node), by = weights(node);
+      return {
+        ev: [0, 1].map((seat) => mean(read.ev[seat], by[seat])),
+        equity: [0, 1].map((seat) => mean(read.equity[seat], by[seat])),
+        plays: read.plays.map((part) => mean(part, by[read.mover])),
+        likely: by[0].reduce((sum, one) => sum + one, 0),
+      };
+    };
+    const classes = spot.hands.map((hands) => {
+      const found = new Map();
+      hands.forEach((hand, place) => { const kind = classOf(hand); if (!found.has(kind)) found.set(kind, []); found.get(kind).push(place); });
+      return found;
+    });
+    const combinations = (kind, cards) => {
+      const free = [...RANKS].map((rank) => [..."shdc"].filter((suit) => !cards.includes(rank + suit)));
+      const [one, two] = [free[RANKS.indexOf(kind[0])], free[RANKS.indexOf(kind[1])]];
+      if (kind.length === 2) return one.length * (one.length - 1) / 2;
+      const suited = one.filter((suit) => two.includes(suit)).length;
+      return kind[2] === "s" ? suited : one.length * two.length - suited;
+    };
+
+    // What is shown
+    const state = { line: [0], node: 0, seat: nodes.mover[0], by: "action", kind: "", sort: "ev", down: true };
+    const strip = el("div", "strip"), head = el("div", "spot-head"), tools = el("div", "tools");
+    const grid = el("div", "hands"), key = el("div", "key"), table = el("div", "scroll spot-table"), runouts = el("div", "runouts");
+    const chosen = el("div", "chosen dim");
+    box.append(strip, head, el("div", "views", el("div", "view-chart", tools, grid, key), el("div", "view-table", chosen, table)), runouts);
+    if (nodes.mover[0] < 0) { box.replaceChildren("Nobody has anything to decide."); return; }
+
+    const colour = (node, action) => spot.palette[nodes.hue[kids[node][action]]];
+    const look = (node) => { state.node = node; state.seat = nodes.mover[node]; state.kind = ""; state.sort = "ev"; state.down = true; };
+    const go = (line) => {
+      state.line = line;
+      const decided = line.filter((node) => nodes.mover[node] >= 0);
+      look(decided[decided.length - 1]);
+      draw();
+      strip.scrollTo({ left: strip.scrollWidth });
+    };
+
+    const drawStrip = () => {
+      const columns = state.line.map((node, depth) => {
+        const before = state.line.slice(0, depth + 1), next = state.line[depth + 1];
+        if (nodes.mover[node] >= 0) {
+          const shares = averages(node).plays, seat = SEATS[nodes.mover[node]].toUpperCase();
+          const title = knob(`${seat} · ${chips(pot(node))}`, () => { look(node); draw(); }, "who");
+          title.title = "Show this decision";
+          title.setAttribute("aria-pressed", String(node === state.node));
+          const actions = kids[node].map((child, action) => {
+            const button = knob("", () => go([...before, child]), "act");
+            button.append(el("i", "dot"), el("span", "", name(child)), el("span", "much", percent(shares[action])));
+            button.firstChild.style.background = colour(node, action);
+            button.setAttribute("aria-pressed", String(child === next));
+            return button;
+          });
+          return el("div", node === state.node ? "step shown" : "step", title, ...actions);
+        }
+        if (nodes.mover[node] === -2) {
+          const folded = name(node) === "fold", winner = SEATS[nodes.mover[nodes.parent[node]] === 0 ? 1 : 0].toUpperCase();
+          return el("div", "step end", el("b", "", folded ? `${winner} wins` : "Showdown"), el("span", "much", `pot ${chips(pot(node))}`));
+        }
+        if (nodes.mover[node] === -3) return el("div", "step end", el("b", "", "All-in"), el("span", "much", `pot ${chips(pot(node))}, cards to come`));
+        const street = board(node).length === 6 ? "Turn" : "River";
+        if (next !== undefined) {
+          const back = knob("", () => go(before), "act");
+          back.append(card(name(next)));
+          back.title = "Another card";
+          return el("div", "step", el("span", "who", street), back);
+        }
+        const cards = el("div", "deck");
+        const ranks = [...RANKS].filter((rank) => spot.deck.includes(rank + "s"));
+        cards.style.setProperty("--ranks", ranks.length);
+        for (const suit of "shdc") for (const rank of ranks) {
+          const child = kids[node].find((each) => name(each) === rank + suit);
+          const button = knob("", () => go([...before, child]));
+          button.append(card(rank + suit));
+          button.disabled = child === undefined;
+          button.setAttribute("aria-label", rank + suit);
+          if (button.disabled && !board(node).includes(rank + suit)) button.title = "Not on this page";
+          cards.append(button);
+        }
+        return el("div", "step pick", el("span", "who", `${street}: choose a card`), cards);
+      });
+      strip.replaceChildren(...columns);
+    };
+
+    const drawHead = (found) => {
+      const cards = el("span", "board", ...board(state.node).match(/../g).map((one) => card(one)));
+      const row = (seat) => el("tr", seat === nodes.mover[state.node] ? "moves" : "",
+        el("th", "", SEATS[seat].toUpperCase()), el("td", "", digits(found.ev[seat], 2)), el("td", "", percent(found.equity[seat])));
+      const both = el("table", "pair", el("thead", "", el("tr", "", el("th", ""), el("th", "", "EV"), el("th", "", "equity"))), el("tbody", "", row(0), row(1)));
+      head.replaceChildren(el("div", "", cards, el("div", "dim", `pot ${chips(pot(state.node))}`)), both);
+    };
+
+    const choice = (current, options, pick) => {
+      const group = el("span", "choice");
+      for (const [value, text] of options) {
+        const button = knob(text, () => { pick(value); draw(); });
+        button.setAttribute("aria-pressed", String(value === current));
+        group.append(button);
+      }
+      return group;
+    };
+    const drawTools = () => tools.replaceChildren(
+      choice(state.seat, [[0, "OOP"], [1, "IP"]], (seat) => { state.seat = seat; state.kind = ""; state.sort = "ev"; state.down = true; }),
+      choice(state.by, [["action", "Actions"], ["ev", "EV"], ["equity", "Equity"]], (by) => { state.by = by; }));
+
+    const shade = (part) => {  // from orange to blue; black is read on all of them
+      const stops = spot.shades.map((hue) => [1, 3, 5].map((place) => parseInt(hue.slice(place, place + 2), 16)));
+      const place = 2 * Math.min(1, Math.max(0, part)), low = Math.min(1, Math.floor(place)), rest = place - low;
+      return stops[low].map((one, each) => Math.round(one + rest * (stops[low + 1][each] - one)));
+    };
+    const drawGrid = (read, by) => {
+      const { seat } = state, own = reach(state.node)[seat], moves = seat === nodes.mover[state.node] && state.by === "action";
+      const cards = board(state.node).match(/../g), rows = new Map();
+      for (const [kind, places] of classes[seat]) {
+        const free = combinations(kind, cards), there = places.reduce((sum, place) => sum + own[place], 0);
+        rows.set(kind, {
+          there: free ? Math.min(1, there / free) : 0,
+          plays: moves ? read.plays.map((part) => mean(part, by[seat], places)) : [],
+          ev: mean(read.ev[seat], by[seat], places), equity: mean(read.equity[seat], by[seat], places),
+        });
+      }
+      const evs = [...rows.values()].map((row) => row.ev).filter(Number.isFinite);
+      const low = state.by === "equity" ? 0 : Math.min(...evs), high = state.by === "equity" ? 1 : Math.max(...evs);
+      const cells = [];
+      for (let row = 0; row < 13; row++) for (let column = 0; column < 13; column++) {
+        const kind = classAt(row, column), found = rows.get(kind);
+        const cell = knob(kind, () => { state.kind = state.kind === kind ? "" : kind; draw(); }, "hand");
+        cell.setAttribute("aria-pressed", String(kind === state.kind));
+        if (found && found.there > 5e-4) {
+          const fill = el("i", "fill");
+          fill.style.height = `${Math.max(4, 100 * found.there)}%`;
+          if (moves && Number.isFinite(found.plays[0])) {
+            let end = 0;
+            const parts = found.plays.map((part, action) => [part, colour(state.node, action)]);
+            const stops = parts.reverse().map(([part, hue]) => { const start = end; end += 100 * part; return `${hue} ${start.toFixed(2)}% ${end.toFixed(2)}%`; });
+            fill.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+          } else if (state.by !== "action" && Number.isFinite(found[state.by])) {
+            const hue = shade(high > low ? (found[state.by] - low) / (high - low) : 0.5);
+            fill.style.background = `rgb(${hue.join(" ")})`;
+            cell.append(el("small", "", state.by === "equity" ? `${Math.round(100 * found.equity)}%` : digits(found.ev, Math.abs(found.ev) < 100 ? 1 : 0)));
+          }
+          cell.prepend(fill);
+          const said = found.plays.map((part, action) => `${name(kids[state.node][action])} ${percent(part)}`);
+          cell.title = [kind, ...said, `EV ${digits(found.ev, 2)}`, `equity ${percent(found.equity)}`, `in range ${percent(found.there)}`].join("\n");
+        } else cell.classList.add("none");
+        cells.push(cell);
+      }
+      grid.replaceChildren(...cells);
+      const names = moves ? kids[state.node].map((child, action) => [name(child), colour(state.node, action)]) : [];
+      key.replaceChildren(...names.map(([text, hue]) => { const dot = el("i", "dot"); dot.style.background = hue; return el("span", "", dot, text); }));
+      if (state.by !== "action") {
+        const ends = state.by === "ev" ? [low, high].map((end) => digits(end, 1)) : ["0%", "100%"], bar = el("i", "ramp");
+        bar.style.background = `linear-gradient(to right, ${spot.shades.join(", ")})`;
+        key.append(el("span", "", state.by === "ev" ? "EV in chips" : "equity", el("span", "dim", ends[0]), bar, el("span", "dim", ends[1])));
+      }
+      key.append(el("span", "dim", "Filled as high as the part of the hands that is there."));
+    };
+
+    const drawTable = (read, by) => {
+      const { seat } = state, own = reach(state.node)[seat], total = by[seat].reduce((sum, one) => sum + one, 0);
+      const moves = seat === nodes.mover[state.node], acts = moves ? kids[state.node].map(name) : [];
+      const columns = [
+        ["hand", (place) => spot.hands[seat][place]], ["ev", (place) => read.ev[seat][place], 2, "EV"],
+        ["equity", (place) => read.equity[seat][place], "%"],
+        ...acts.map((text, action) => [text, (place) => read.plays[action][place], "%", text, colour(state.node, action)]),
+        ...acts.map((text, action) => [`ev ${text}`, (place) => read.evs[action][place], 2, `EV ${text}`]),
+        ["reach", (place) => own[place], "%"], ["weight", (place) => by[seat][place] / total, "%"],
+      ];
+      const places = spot.hands[seat].map((_, place) => place).filter((place) =>
+        own[place] > 5e-4 && Number.isFinite(read.ev[seat][place]) && (!state.kind || classOf(spot.hands[seat][place]) === state.kind));
+      const [, value] = columns.find(([column]) => column === state.sort) || columns[1];
+      places.sort((one, two) => (state.down ? -1 : 1) * order(value(one), value(two)));
+      const headings = columns.map(([column, , , text]) => {
+        const button = make("button", text || column, () => { state.down = state.sort === column ? !state.down : column !== "hand"; state.sort = column; draw(); });
+        button.title = "Sort";
+        const heading = el("th", "", button);
+        heading.scope = "col";
+        if (state.sort === column) heading.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+        return heading;
+      });
+      const rows = places.map((place) => el("tr", "", ...columns.map(([column, read_, form, , hue]) => {
+        const found = read_(place);
+        if (column === "hand") return el("th", "", card(found.slice(0, 2), "flat"), card(found.slice(2), "flat"));
+        const cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : digits(found, form));
+        if (hue) { cell.style.setProperty("--of", Math.min(1, Math.max(0, found))); cell.style.setProperty("--share", hue + "8c"); }
+        return cell;
+      })));
+      const body = el("tbody", "", ...rows);
+      table.replaceChildren(el("table", "", el("thead", "", el("tr", "", ...headings)), body));
+      const all = spot.hands[seat].filter((_, place) => own[place] > 5e-4).length;
+      chosen.replaceChildren(`${SEATS[seat].toUpperCase()}: ${state.kind ? `${places.length} of ${all} hands, ${state.kind}` : `${all} hands`}`);
+      if (state.kind) chosen.append(" ", knob("all hands", () => { state.kind = ""; draw(); }));
+    };
+
+    const drawRunouts = () => {
+      const node = state.line[state.line.length - 1], first = kids[node][0];
+      const some = nodes.mover[node] === -1 ? kids[node] : [];
+      if (!some.length) { runouts.replaceChildren(); return; }
+      const read = some.map((child) => [child, averages(child)]), total = read.reduce((sum, [, each]) => sum + each.likely, 0);
+      const acts = kids[first].map(name), seat = SEATS[nodes.mover[first]].toUpperCase();
+      read.sort(([one], [two]) => RANKS.indexOf(name(one)[0]) - RANKS.indexOf(name(two)[0]) || "shdc".indexOf(name(one)[1]) - "shdc".indexOf(name(two)[1]));
+      const average = (value) => read.reduce((sum, [, each]) => Number.isFinite(value(each)) ? sum + each.likely * value(each) : sum, 0) / total;
+      const columns = [["EV oop", (each) => each.ev[0], 2], ["EV ip", (each) => each.ev[1], 2], ["equity oop", (each) => each.equity[0], "%"],
+        ...acts.map((text, action) => [text, (each) => each.plays[action], "%", colour(first, action)])];
+      const cells = (value) => columns.map(([, get, form, hue]) => {
+        const found = value(get), cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : digits(found, form));
+        if (hue) { cell.style.setProperty("--of", found); cell.style.setProperty("--share", hue + "8c"); }
+        return cell;
+      });
+      const rows = [el("tr", "mean", el("th", "", "average"), ...cells(average)), ...read.map(([child, each]) => {
+        const pick = knob("", () => go([...state.line, child]), "plain");
+        pick.append(card(name(child)));
+        return el("tr", "", el("th", "", pick), ...cells((get) => get(each)));
+      })];
+      const headings = ["card", ...columns.map(([text]) => text)].map((text) => el("th", "", text));
+      const whole = el("table", "", el("thead", "", el("tr", "", ...headings)), el("tbody", "", ...rows));
+      const left = spot.deck.length - board(node).length / 2 - some.length;
+      runouts.replaceChildren(el("h3", "", `By the next card: ${seat} acts first`), el("div", "scroll", whole),
+        left ? el("p", "dim", `${left} cards are not on this page; the average is over those that are.`) : null ?? "");
+    };
+
+    const draw = () => {
+      const read = numbers(state.node), by = weights(state.node);
+      drawStrip(); drawHead(averages(state.node)); drawTools(); drawGrid(read, by); drawTable(read, by); drawRunouts();
+    };
+    draw();
+  };
+  for (const box of document.querySelectorAll("[data-spot]")) browse(box);
+}

@@ -1,0 +1,277 @@
+"""Cards, hands and ranges of hold'em, as players write them."""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+
+from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.errors import InvalidGameError, shown
+
+RANKS, SUITS = "23456789TJQKA", "cdhs"
+#: The cards in the order of their numbers: rank by rank, suits c, d, h, s.
+CARDS = tuple(rank + suit for rank in RANKS for suit in SUITS)
+#: The cards of each deck; a short one has no ranks below six.
+DECKS = {"full": range(52), "short": range(16, 52)}
+_NUMBERS = {card: number for number, card in enumerate(CARDS)}
+
+#: The two cards of each of the 1,326 hands, the higher first, shape (1326, 2).
+HANDS: Indices = frozen(np.array([(high, low) for low, high in combinations(range(52), 2)], dtype=np.int64))
+#: What each hand is called.
+HAND_NAMES = tuple(CARDS[high] + CARDS[low] for high, low in HANDS.tolist())
+_HAND_NUMBERS = {(high, low): number for number, (high, low) in enumerate(HANDS.tolist())}
+
+
+def hand_numbers(cards: Indices) -> Indices:
+    """Return the numbers of hands, given their two cards in any order, shape (n, 2)."""
+    low, high = cards.min(axis=1), cards.max(axis=1)
+    numbers: Indices = low * (103 - low) // 2 + high - low - 1
+    return numbers
+
+
+def read_cards(text: str, what: str = "cards") -> list[int]:
+    """Return the numbers of cards written one after another, such as ``"Td9d6h"``; blanks and commas may part them.
+
+    Raises
+    ------
+    InvalidGameError
+        If something is not a card, or a card comes twice.
+    """
+    if not isinstance(text, str):
+        raise InvalidGameError(f"{what} is {shown(text, 60)}, expected a text such as 'Td9d6h'")
+    letters = [(place, one) for place, one in enumerate(text, 1) if not one.isspace() and one != ","]
+    found: list[int] = []
+    for first in range(0, len(letters), 2):
+        written = "".join(one for _, one in letters[first : first + 2])
+        card = written[:1].upper() + written[1:].lower()
+        where = f"{what} {shown(text, 60)} at character {letters[first][0]}"
+        if card not in _NUMBERS:
+            raise InvalidGameError(
+                f"{where}: {shown(written)} is not a card, expected a rank of {RANKS} and a suit of {SUITS}"
+                f"{_meant(''.join(one for _, one in letters))}"
+            )
+        if _NUMBERS[card] in found:
+            raise InvalidGameError(f"{where}: {card} comes twice")
+        found.append(_NUMBERS[card])
+    return found
+
+
+#: How others write ranks, suits and dashes, by what stands for it here.
+_SPELLINGS = {"T": "10", "c": "[♣♧]", "d": "[♦♢]", "h": "[♥♡❤]", "s": "[♠♤]", "-": "[–—−]", "": "[\ufe0f\\s]"}
+
+
+def _in_our_letters(text: str) -> str:
+    """Return a text with ranks, suits and dashes as they are written here."""
+    for ours, theirs in _SPELLINGS.items():
+        text = re.sub(theirs, ours, text)
+    return text
+
+
+def _meant(letters: str) -> str:
+    """Return how cards are written that somebody spelt otherwise."""
+    for plain in (_in_our_letters(letters[:60]), "".join(two[::-1] for two in re.findall("..?", letters[:60]))):
+        if plain != letters and re.fullmatch(f"(?:[{RANKS}][{SUITS}])+", plain, re.IGNORECASE):
+            return f"; write {plain}"
+    return ""
+
+
+def read_board(text: str, deck: str = "full") -> list[int]:
+    """Return the cards of a board of three to five cards of a deck, ``full`` or ``short``.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.cards import read_board
+    >>> read_board("QsJh2h")
+    [43, 38, 2]
+    """
+    board = read_cards(text, "board")
+    if not 3 <= len(board) <= 5:
+        raise InvalidGameError(f"board {shown(text, 60)}: {len(board)} cards, expected a flop, turn or river: 3 to 5")
+    for card in board:
+        if card not in DECKS[deck]:
+            raise InvalidGameError(
+                f"board {shown(text, 60)}: {CARDS[card]} is not in a {deck} deck, expected ranks from 6 on"
+            )
+    return board
+
+
+class Range:
+    """The hands that a player may hold, each with a weight.
+
+    Parameters
+    ----------
+    weights : array_like of float, shape (1326,)
+        From 0 to 1, in the order of :data:`HANDS`.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem import Range
+    >>> Range.parse("QQ+, AKs, A5s-A2s:0.5").combinations
+    30.0
+    """
+
+    def __init__(self, weights: Floats) -> None:
+        self.weights: Floats = frozen(np.array(weights, dtype=np.float64))
+        if self.weights.shape != (len(HANDS),) or not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
+            raise InvalidGameError(f"a range has {len(HANDS):,} weights from 0 to 1")
+
+    @property
+    def combinations(self) -> float:
+        """The sum of the weights."""
+        return float(self.weights.sum())
+
+    @classmethod
+    def parse(cls, text: "str | Range | Mapping[str, float]") -> "Range":
+        """Read a range.
+
+        Parameters
+        ----------
+        text : str
+            Items parted by commas: ``AA``, ``66+``, ``QQ-22``, ``AKs``, ``AKo``, ``AK``, ``A2s+``, ``A5s-A2s``,
+            ``AsKh`` or ``random``, each with a weight if ``:0.5`` follows. A hand named twice has the last weight.
+
+        Raises
+        ------
+        InvalidGameError
+        """
+        if isinstance(text, Range):
+            return text
+        if isinstance(text, Mapping):
+            text = ",".join(f"{item}:{weight}" for item, weight in text.items())
+        if not isinstance(text, str):
+            raise InvalidGameError(f"the range is {shown(text, 60)}, expected a text such as 'QQ+, AKs, A5s-A2s:0.5'")
+        weights = np.zeros(len(HANDS))
+        place = 0
+        for item in text.split(","):
+            written = item.strip()
+            if written:
+                name, colon, weight = (part.strip() for part in written.partition(":"))
+                where = f"range at character {place + len(item) - len(item.lstrip()) + 1}, {shown(written, 60)}"
+                hands = list(_hands(name, where))
+                weights[hands] = _weight(weight, where) if colon else 1.0
+            place += len(item) + 1
+        return cls(weights)
+
+    def __str__(self) -> str:
+        """Return the range as :meth:`parse` reads it: groups whose hands weigh the same, and hands alone."""
+        items = []
+        for high, low in combinations_with_replacement(range(12, -1, -1), 2):
+            for kind in ("",) if high == low else ("s", "o"):
+                hands = list(_combinations([(high, low)], kind))
+                found = self.weights[hands].tolist()
+                alike = len(set(found)) == 1
+                names = [RANKS[high] + RANKS[low] + kind] if alike else [HAND_NAMES[hand] for hand in hands]
+                for name, weight in zip(names, found, strict=False):
+                    if weight > 0.0:
+                        items.append(name if weight == 1.0 else f"{name}:{weight!r}")
+        return ",".join(items)
+
+
+def _weight(text: str, where: str) -> float:
+    """Return the weight that stands after a colon."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not 0.0 <= value <= 1.0:
+        percent = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*%?", text)
+        hint = f"; write {float(percent[1]) / 100:g}" if percent and float(percent[1]) <= 100.0 else ""
+        raise InvalidGameError(f"{where}: the weight is {shown(text, 40)}, expected a number from 0 to 1{hint}")
+    return value
+
+
+_ITEM = re.compile(r"^([2-9TJQKA])([2-9TJQKA])([so]?)$", re.IGNORECASE)
+_EXPECTED = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, AsKh or random"
+
+
+def _hands(text: str, where: str) -> Iterator[int]:
+    """Yield the numbers of the hands that an item of a range stands for."""
+    if text.lower() in ("random", "any", "all", "100%"):
+        yield from range(len(HANDS))
+        return
+    if re.fullmatch(r"([2-9TJQKA][cdhs]){2}", text, re.IGNORECASE):
+        first, second = (_NUMBERS[card[0].upper() + card[1].lower()] for card in (text[:2], text[2:]))
+        if first == second:
+            raise InvalidGameError(f"{where}: {CARDS[first]} comes twice")
+        yield _HAND_NUMBERS[max(first, second), min(first, second)]
+        return
+    start, dash, end = text.partition("-")
+    plus = start.endswith("+")
+    high, low, kind = _item(start.removesuffix("+"), where, text)
+    if dash:
+        if plus:
+            raise InvalidGameError(f"{where}: + and - together; {_EXPECTED}")
+        other_high, other_low, other_kind = _item(end, where, text)
+        pairs = high == low and other_high == other_low
+        if not pairs and (high != other_high or kind != other_kind or high == low or other_high == other_low):
+            raise InvalidGameError(
+                f"{where}: the ends of an interval are two pairs, or share their higher card and s or o, as in QQ-22 "
+                "and A5s-A2s"
+            )
+        lows = range(min(low, other_low), max(low, other_low) + 1)
+        yield from _combinations(((one, one) if pairs else (high, one) for one in lows), kind)
+    elif plus and high == low:
+        yield from _combinations(((one, one) for one in range(high, len(RANKS))), kind)
+    elif plus:
+        if low == high - 1:
+            one = RANKS[high] + RANKS[low] + kind
+            raise InvalidGameError(
+                f"{where}: + raises the lower card, and there is none between {RANKS[low]} and {RANKS[high]}; write "
+                f"{one}, or list what is meant"
+            )
+        yield from _combinations(((high, one) for one in range(low, high)), kind)
+    else:
+        yield from _combinations([(high, low)], kind)
+
+
+def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
+    """Return the higher and the lower rank of a group of hands, and ``s``, ``o`` or nothing."""
+    found = _ITEM.match(text.strip())
+    if found is None:
+        raise InvalidGameError(f"{where}: {_EXPECTED}{_other_spelling(whole)}")
+    first, second = (RANKS.index(one.upper()) for one in found.groups()[:2])
+    kind = found.group(3).lower()
+    if first == second and kind:
+        raise InvalidGameError(f"{where}: a pair is neither suited nor offsuit; write {text.strip()[:2]}")
+    return max(first, second), min(first, second), kind
+
+
+#: Items as other programs and people write them, and what to write here.
+_OTHERS = [
+    (r"\[/?\d*\.?\d*%?\]?.*|.*\[/?\d*\.?\d*%?\]", "a weight follows its hands, AA:0.5"),
+    (r"\d+(\.\d+)?%", "a share of hands does not say which; list them, such as 66+, ATs+, AJo+"),
+    (r"\d+(\.\d+)?%?[x*]?[2-9TJQKA]{2}[so]?\+?|.+[@*=(]\s*\d*\.?\d+%?\)?", "a weight follows its hands, AA:0.5"),
+    (r"[2-9TJQKA][X*?]([so]?)\+?", "any lower card is 2+, as in A2+, A2s+ and K2o+"),
+    (r"[2-9TJQKA]{2}([cdhs]{2})", "hands of two suits are listed card by card, AdKd"),
+    (r"\d*\.?\d+", "a weight follows its hands and has a point, AA:0.5"),
+    (r"[2-9TJQKA]{2}[so]?-[2-9TJQKA][so]?", "both ends of an interval are written in full, A5s-A2s"),
+    (r"ATC|any ?two", "any two cards are random"),
+    (r"[2-9TJQKA]{3,4}", "suited hands are AKs, others AKo, and both AK"),
+    (r"[2-9TJQKA]", "any hand with an ace is A2+,AA"),
+    (r"10[cdhso]?", "a ten is T, as in TT and ATs"),
+    (r"[2-9TJQKA]{2}[so]?\+{2,}|\+.*", "a single + follows the hands, 66+"),
+    (r"[2-9TJQKA]{2}[so]?\.\..*|.*\bto\b.*", "intervals have a hyphen, QQ-22"),
+    (r"\S+\s*[\s;|/&]\s*\S.*", "items are parted by commas"),
+]
+
+
+def _other_spelling(text: str) -> str:
+    """Return what to write for an item that another program would take."""
+    text = text[:60]
+    plain = _in_our_letters(text)
+    with contextlib.suppress(InvalidGameError):
+        if plain != text and list(_hands(plain, "")):
+            return f"; write {plain}"
+    hint = next((hint for pattern, hint in _OTHERS if re.fullmatch(pattern, text, re.IGNORECASE)), "")
+    return hint and f"; {hint}"
+
+
+def _combinations(ranks: Iterable[tuple[int, int]], kind: str) -> Iterator[int]:
+    for high, low in ranks:
+        for first in range(4):
+            for second in range(first if high == low else 4):
+                if kind == "" or (first == second) == (kind == "s"):
+                    cards = 4 * high + first, 4 * low + second
+                    yield _HAND_NUMBERS[max(cards), min(cards)]

@@ -1,0 +1,213 @@
+"""Charts of hands as pictures: 13 × 13 classes, each cell divided by action, or shaded by EV or equity."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....seqform.errors import InvalidGameError, shown
+from ....seqform.interchange.pictures import COLOURS, blank_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .solved import SpotNode
+
+#: What a chart may show: how often actions are taken, or what hands earn or win.
+SHOWN = ("action", "ev", "equity")
+#: Colours on which black is read, and which colour-blind readers can tell apart; bets from small to large.
+_PASSIVE = {"fold": COLOURS["sky"], "check": "#44AA8B", "call": "#44AA8B"}
+_ALL_IN, _HELD, _EMPTY = COLOURS["pink"], "#a8b4c0", "#f1f1f1"
+_BETS = ("#F6DC85", "#E69F00", "#D55E00")
+_SUITS = {"s": ("♠", "#222222"), "h": ("♥", "#C62828"), "d": ("♦", "#1565C0"), "c": ("♣", "#2E7D32")}
+#: Shades of what hands are worth, from little to much.
+SHADES = ("#F9BE7C", "#EEEBD3", "#5AA9E0")
+
+
+def action_colours(actions: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each action: folds blue, checks and calls green, bets from yellow to red, all-in pink.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.charts import action_colours
+    >>> action_colours(["fold", "call", "raise 300", "all-in"])
+    {'fold': '#56B4E9', 'call': '#44AA8B', 'raise 300': '#E69F00', 'all-in': '#CC79A7'}
+    """
+    sizes = [action for action in actions if action not in _PASSIVE and action != "all-in"]
+    places = {action: (number / (len(sizes) - 1) if len(sizes) > 1 else 0.5) for number, action in enumerate(sizes)}
+    return {
+        action: _PASSIVE.get(action) or (_ALL_IN if action == "all-in" else _between(places[action]))
+        for action in actions
+    }
+
+
+def _between(place: float) -> str:
+    """Return a colour of bets: 0 is the smallest."""
+    low = min(int(2 * place), 1)
+    ends = [[int(colour[digit : digit + 2], 16) for digit in (1, 3, 5)] for colour in _BETS[low : low + 2]]
+    part = 2 * place - low
+    return "#" + "".join(f"{round((1 - part) * one + part * other):02X}" for one, other in zip(*ends, strict=True))
+
+
+def draw_chart(node: "SpotNode", seat: str = "", by: str = "action") -> "Figure":
+    """Draw the 13 × 13 chart of a seat's hands at a node.
+
+    Parameters
+    ----------
+    node : SpotNode
+    seat : {"oop", "ip"}, optional
+        By default who moves.
+    by : {"action", "ev", "equity"}
+        What cells show. They are filled as high as the part of their combinations that is there; for another seat than
+        the mover's, ``action`` shows that alone.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidGameError
+        If there is no such seat, or nothing such to show.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    if by not in SHOWN:
+        raise InvalidGameError(f"by is {shown(by)}, expected action, ev or equity")
+    table = node.classes(seat)
+    who = table.title.split()[0]
+    moves = by == "action" and who == node.mover
+    figure = blank_figure((7.2, 7.95))
+    axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
+    axes.set(xlim=(0, 13), ylim=(13, 0))
+    axes.set_axis_off()
+    rows = list(table)
+    scale: Any = None
+    if by != "action":
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+        numbers = [row[by] for row in rows if row[by] is not None and row["weight"] > 0.0]
+        low, high = (0.0, 1.0) if by == "equity" else (min(numbers, default=0.0), max(numbers, default=1.0))
+        scale = ScalarMappable(
+            Normalize(low, high if high > low else low + 1.0), LinearSegmentedColormap.from_list(by, SHADES)
+        )
+    colours = action_colours(node.actions)
+    for number, row in enumerate(rows):
+        left, top = number % 13, number // 13
+        _cell(axes, left, top, row, colours if moves else {}, by, scale)
+    _heading(figure, node, who)
+    _key(figure, node, colours if moves else {}, by, scale, who)
+    return figure
+
+
+def _cell(
+    axes: "Axes", left: int, top: int, row: Mapping[str, Any], colours: Mapping[str, str], by: str, scale: Any
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    gap = 0.025
+    axes.add_patch(Rectangle((left + gap, top + gap), 1 - 2 * gap, 1 - 2 * gap, facecolor=_EMPTY, linewidth=0))
+    there, ink = min(1.0, row["reach"]), "#111111"
+    height = there * (1 - 2 * gap)
+    # A little of a hand shows as a thin line.
+    height = max(height, 0.035) if there > 5e-4 else 0.0
+    floor, start = top + 1 - gap - height, left + gap
+    width = 1 - 2 * gap
+    if height and colours and row["weight"] > 0.0:
+        for action in reversed(list(colours)):  # from all-in to fold
+            part = width * row[action]
+            axes.add_patch(Rectangle((start, floor), part, height, facecolor=colours[action], linewidth=0))
+            start += part
+    elif height:
+        value = None if scale is None else row[by]
+        face = _HELD if value is None else scale.to_rgba(value)
+        axes.add_patch(Rectangle((start, floor), width, height, facecolor=face, linewidth=0))
+        if value is not None:
+            digits = 0 if abs(value) >= 100 else 1
+            chips = f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
+            text = f"{100 * value:.0f}%" if by == "equity" else chips
+            axes.text(
+                left + 0.93,
+                top + 0.9,
+                text,
+                fontsize=6.8,
+                ha="right",
+                va="bottom",
+                color=ink,
+            )
+    faint = "#9a9a9a" if not height else ink
+    axes.text(left + 0.08, top + 0.08, row["class"], fontsize=8.2, ha="left", va="top", color=faint)
+
+
+def _heading(figure: "Figure", node: "SpotNode", who: str) -> None:
+    """Draw the board as cards, and say whose hands these are and what led there."""
+    from matplotlib.patches import FancyBboxPatch
+
+    width, height = figure.get_size_inches()
+    left = 0.035
+    for card in node.board:
+        symbol, colour = _SUITS[card[1]]
+        box = FancyBboxPatch(
+            (left, 0.948),
+            0.37 / width,
+            0.3 / height,
+            boxstyle="round,pad=0,rounding_size=0.008",
+            transform=figure.transFigure,
+            facecolor="white",
+            edgecolor="#b8b8b8",
+            linewidth=0.9,
+        )
+        figure.add_artist(box)
+        middle = left + 0.185 / width, 0.948 + 0.145 / height
+        figure.text(*middle, card[0] + symbol, fontsize=11.5, color=colour, ha="center", va="center", fontweight="bold")
+        left += 0.42 / width
+    line = ", ".join(node.path) or "at the root"
+    moving = "to act" if who == node.mover else "waits" if node.mover else "holds"
+    figure.text(
+        left + 0.012,
+        0.971,
+        f"{who.upper()} {moving}  ·  {line}",
+        fontsize=11,
+        fontweight="bold",
+        va="center",
+        parse_math=False,
+        color="#111111",
+    )
+    averages = node.averages
+    said = [f"pot {node.pot:,}"]
+    if averages[f"{who} ev"] is not None:
+        said += [f"EV {averages[f'{who} ev']:,.2f}", f"equity {100 * (averages[f'{who} equity'] or 0.0):.1f}%"]
+    figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
+
+
+def _key(figure: "Figure", node: "SpotNode", colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
+    """Draw what the colours mean below the chart."""
+    from matplotlib.patches import Patch
+
+    if scale is not None:
+        name = {"ev": "EV in chips", "equity": "equity"}[by]
+        place = figure.add_axes((0.3, 0.045, 0.4, 0.014))
+        bar = figure.colorbar(scale, cax=place, orientation="horizontal")
+        bar.outline.set_visible(False)
+        bar.set_label(name, fontsize=8.5)
+        place.tick_params(labelsize=8, length=0)
+        return
+    averages = node.averages
+    named = [
+        (f"{action}  {100 * share:.1f}%" if (share := averages[action]) is not None else action, colour)
+        for action, colour in colours.items()
+    ]
+    patches = [Patch(facecolor=colour, label=name) for name, colour in named or [(f"hands that {who} has here", _HELD)]]
+    figure.legend(
+        handles=patches,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.022),
+        ncols=min(len(patches), 6),
+        frameon=False,
+        fontsize=9.5,
+        handlelength=1.0,
+        handleheight=1.0,
+        columnspacing=1.6,
+    )
+    note = "Cells are filled as high as the part of the hands that is there."
+    figure.text(0.5, 0.012, note, fontsize=7.5, ha="center", color=COLOURS["slate"])

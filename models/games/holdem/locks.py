@@ -1,0 +1,566 @@
+"""Locks: what a player of a spot is known to do, or limits itself to, as constraints on its plan."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import LinearConstraint as LinearRows
+from scipy.optimize import milp
+
+from ....seqform.arrays import Floats, Indices
+from ....seqform.checks import is_number
+from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
+from ....seqform.functional import Functional
+from ....seqform.public_form import is_any_card
+from ....seqform.rationals import intended_fraction, to_fraction
+from ....seqform.rules import CHANCE
+from ....seqform.strategy import Profile, Strategy
+from ...constraints import LinearConstraint
+from ...constraints.tokens import Tokens, parse_number
+from .bets import SEATS
+from .cards import HAND_NAMES, Range
+
+if TYPE_CHECKING:
+    from .spot import HoldemSpot
+
+_EXAMPLE = 'ip at "bet 120": fold 40%'
+#: An action, how it is bounded, and by what.
+_ITEM = re.compile(
+    r"(?P<action>\S.*?)\s*(?P<sense><=|>=|==?|\bat most\b|\bat least\b)?\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
+)
+_SENSES = {"<=": "<=", ">=": ">=", "at most": "<=", "at least": ">="}
+#: Probabilities may add up to something that differs from one by so much.
+_ROUND_OFF = 1e-9
+#: Words for all actions that put chips in where nobody has bet, and where somebody has.
+_WAGERS = {"bet": False, "raise": True}
+
+Sense = Literal["<=", ">=", "=="]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on how often an action is taken: from 0 to 1."""
+
+    action: str
+    sense: Sense
+    number: Fraction
+
+    def __str__(self) -> str:
+        sense = "" if self.sense == "==" else f"{self.sense} "
+        return f"{self.action} {sense}{float(100 * self.number):.10g}%"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """What a player does at a node of a spot: for all hands, for some, or as a frequency.
+
+    Parameters
+    ----------
+    seat : {"oop", "ip"}
+    strategy : mapping, or Strategy, Profile or a file of one
+        Probabilities from 0 to 1 by action; text such as ``"<= 0.3"`` or ``"40%"`` is read as well. Actions left out
+        are free, as far as those named leave room. ``bet`` or ``raise`` stands for all sizes together. By hand where a
+        hand or range comes first: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A strategy of the spot's game: as it
+        plays there.
+    at : str
+        The actions and cards that lead to the node: ``"check, bet 120"``, or ``""`` for the root; ``deal *`` is any
+        card. ``"everywhere"`` are all nodes at which the player has such an action.
+    hands : str
+        A range, or hands, or ``"all"``.
+    each : bool
+        Whether each hand plays so; otherwise all of them on average, weighted by how likely they are dealt, the other
+        player's hands as its range has them, and by their own reach of the node.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem import Lock
+    >>> lock = Lock.read('ip at "bet 120" with "66+": fold <= 40%, raise 5%')
+    >>> lock.seat, lock.at, lock.hands, [str(bound) for bound in lock.bounds]
+    ('ip', 'bet 120', '66+', ['fold <= 40%', 'raise 5%'])
+    >>> print(lock)
+    ip at "bet 120" with "66+": fold <= 40%, raise 5%
+    """
+
+    seat: str
+    strategy: Any
+    at: str = ""
+    hands: str = "all"
+    each: bool = True
+
+    def __post_init__(self) -> None:
+        if self.seat not in SEATS:
+            raise InvalidConstraintError(f"the seat of a lock is {shown(self.seat, 60)}, expected oop or ip")
+        for name, expected in (("at", "actions from the root, such as 'check, bet 120'"), ("hands", "a range or all")):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidConstraintError(
+                    f"{name} of a lock is {shown(getattr(self, name), 60)}, expected {expected}"
+                )
+        empty = not self.strategy or (self._by_hand and not all(self.strategy.values()))
+        if not isinstance(self.strategy, Mapping | Strategy | Profile | str | PathLike) or empty:
+            raise InvalidConstraintError(
+                f"the strategy of a lock is {shown(self.strategy, 60)}, expected probabilities of actions, such as "
+                "{'fold': 0.25, 'call': 0.75}, or a strategy or its file"
+            )
+        if isinstance(self.strategy, Mapping) and not self._by_hand:
+            self._check_sum()
+
+    @property
+    def _by_hand(self) -> bool:
+        return isinstance(self.strategy, Mapping) and all(isinstance(one, Mapping) for one in self.strategy.values())
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds on actions; none where they differ by hand or follow a strategy."""
+        if not isinstance(self.strategy, Mapping) or self._by_hand:
+            return ()
+        return tuple(_bound(action, value) for action, value in self.strategy.items())
+
+    def _check_sum(self) -> None:
+        least = sum((one.number for one in self.bounds if one.sense != "<="), Fraction(0))
+        if least > 1 + _ROUND_OFF:
+            raise InvalidConstraintError(f"{self}: the probabilities add up to {float(least):.6g}, expected 1 at most")
+
+    @classmethod
+    def read(cls, text: str) -> "Lock":
+        """Read a lock: ``SEAT at NODE [with HANDS] [each]: ACTION [<=|>=] NUMBER, …``.
+
+        Parameters
+        ----------
+        text : str
+            NODE and HANDS stand in double quotes; ``root`` and ``everywhere`` need none. NUMBER is from 0 to 1, or has
+            a percent sign. Without ``each`` the hands do so on average. ``as FILE`` in the place of actions: each hand
+            plays as the strategy in that file.
+
+        Raises
+        ------
+        InvalidConstraintError
+            The message says where in the text something is wrong.
+        """
+        return _Reader(text).lock()
+
+    @classmethod
+    def parse(cls, given: "Lock | str | Mapping[str, Any]") -> "Lock":
+        """Return a lock from its text, or from what a table ``[[locks]]`` of a spot file holds.
+
+        A table has ``seat``, ``at``, ``hands`` and ``strategy``, or ``frequency`` in the place of the last for
+        averages; or ``text`` alone.
+        """
+        if isinstance(given, Lock):
+            return given
+        if isinstance(given, str):
+            return cls.read(given)
+        if not isinstance(given, Mapping):
+            raise InvalidConstraintError(f"a lock is {shown(given, 60)}, expected text such as '{_EXAMPLE}'")
+        if "text" in given and len(given) == 1:
+            return cls.read(given["text"])
+        known = ("seat", "at", "hands", "strategy", "frequency", "text")
+        for key in given:
+            if key not in known:
+                raise InvalidConstraintError(
+                    f"a lock has no {shown(key, 60)}{nearest(str(key), known)}; expected {one_of(known)}"
+                )
+        said = [key for key in ("strategy", "frequency") if key in given]
+        if len(said) != 1 or "text" in given:
+            raise InvalidConstraintError("a lock has a seat and either strategy or frequency, or text alone")
+        return cls(
+            given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
+        )
+
+    def tables(self, spot: "HoldemSpot") -> Iterator[dict[str, Any]]:
+        """Yield what the file of a spot would hold: one table, or one a node where a strategy is followed."""
+        given, said = self.strategy, {"seat": self.seat, "at": self.at, "hands": self.hands}
+        if isinstance(given, str | PathLike):
+            yield said | {"strategy": str(given)}
+            return
+        if isinstance(given, Mapping):
+            parts = given if self._by_hand else {"": given}
+            kept = {hands: {name: _plain(one) for name, one in inner.items()} for hands, inner in parts.items()}
+            yield said | {"strategy" if self.each else "frequency": kept if self._by_hand else kept[""]}
+            return
+        form, player, played = spot.public_form, SEATS.index(self.seat), self._played(spot)
+        for node in self._nodes(spot):
+            after = form.children[node].tolist()
+            hands = self._held(spot, player, node, self.hands)
+            plays = {
+                str(form.actions[child]): played.behaviour[form.sequences(player, child)[hands]].tolist()
+                for child in after
+            }
+            names = [HAND_NAMES[hand] for hand in spot.hands[player][hands].tolist()]
+            strategy = {name: {action: one[place] for action, one in plays.items()} for place, name in enumerate(names)}
+            yield said | {"at": ", ".join(map(str, form.path(node))), "hands": "all", "strategy": strategy}
+
+    def __str__(self) -> str:
+        where = {"": "root", "everywhere": "everywhere"}.get(self.at.strip(), f'"{self.at}"')
+        who = "" if self.hands == "all" else f' with "{self.hands}"'
+        if self._by_hand:
+            what = f"{len(self.strategy)} strategies by hand"
+        elif isinstance(self.strategy, Mapping):
+            what = ", ".join(map(str, self.bounds))
+        else:
+            what = f"as {self.strategy if isinstance(self.strategy, str | PathLike) else 'a strategy'}"
+        return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}: {what}"
+
+    def rows(self, spot: "HoldemSpot") -> "Iterator[_Row]":
+        """Yield the lock's bounds on a spot, one by one.
+
+        Raises
+        ------
+        InvalidConstraintError
+            If the node, an action or a hand is not there, or the player does not move there.
+        """
+        form, player = spot.public_form, SEATS.index(self.seat)
+        played = None if isinstance(self.strategy, Mapping) else self._played(spot)
+        nodes = self._nodes(spot)
+        for node in nodes:
+            if not shares(spot, player, node)[self._held(spot, player, node, self.hands)].any():
+                if len(nodes) > 1:
+                    continue
+                self._refuse("none of these hands can be dealt there")
+            children = form.children[node].tolist()
+            names = [str(form.actions[child]) for child in children]
+            where = f"{self.seat} at {_line(form, node)}"
+            if played is not None:
+                hands = self._held(spot, player, node, self.hands)
+                for number, child in enumerate(children[:-1]):  # the last follows from the others
+                    probabilities = played.behaviour[form.sequences(player, child)]
+                    for hand in hands.tolist():
+                        exact = to_fraction(float(probabilities[hand]))
+                        yield _Row(self, node, (number,), Bound(names[number], "==", exact), np.array([hand]), where)
+                continue
+            parts = self.strategy.items() if self._by_hand else [(self.hands, self.strategy)]
+            for which, strategy in parts:
+                hands = self._held(spot, player, node, which)
+                said = where + (f' with "{which}"' if which != "all" else "")
+                bounds = [_bound(action, value) for action, value in strategy.items()]
+                places_of = [self._places(one.action, names) for one in bounds]
+                total = sum((one.number for one in bounds), Fraction(0))
+                whole = sorted(sum(places_of, ())) == list(range(len(names))) and all(
+                    one.sense == "==" for one in bounds
+                )
+                if whole and abs(float(total) - 1.0) > _ROUND_OFF:
+                    self._refuse(f"the probabilities add up to {float(total):.6g}, expected 1")
+                for one, places in list(zip(bounds, places_of, strict=True))[: -1 if whole else None]:
+                    for part in np.split(hands, len(hands)) if self.each else [hands]:
+                        yield _Row(self, node, places, one, part, where if self.each else said)
+
+    def _played(self, spot: "HoldemSpot") -> Strategy:
+        player, given = SEATS.index(self.seat), self.strategy
+        if isinstance(given, str | PathLike):
+            folder = Path(spot.spec).parent if spot.spec and not Path(given).is_absolute() else Path()
+            return spot.load_strategy(folder / given, player)
+        strategy: Strategy = given[player] if isinstance(given, Profile) else given
+        treeplex = spot.game.sequence_form.treeplexes[player]
+        if strategy.player != player or len(strategy.behaviour) != treeplex.num_sequences:
+            raise InvalidConstraintError(f"{self}: expected a strategy of {self.seat} on this spot")
+        return strategy
+
+    def _nodes(self, spot: "HoldemSpot") -> list[int]:
+        """Return the nodes that the lock is about."""
+        form, player = spot.public_form, SEATS.index(self.seat)
+        if self.at.strip() == "everywhere":
+            nodes = np.flatnonzero(form.players == player).tolist()
+            return [node for node in nodes if self._has_actions(form, node)] or self._refuse("does nothing of that")
+        lines = [""]
+        for step in filter(None, (one.strip() for one in self.at.split(","))):
+            longer = []
+            for line in lines:
+                node = self._find(form, line)
+                if is_any_card(step) and form.players[node] == CHANCE:
+                    longer += [f"{line}, {form.actions[child]}".lstrip(", ") for child in form.children[node].tolist()]
+                else:
+                    longer.append(f"{line}, {step}".lstrip(", "))
+            lines = longer
+        nodes = [self._find(form, line) for line in lines]
+        if form.players[nodes[0]] != player:
+            other = int(form.players[nodes[0]])
+            who = f"{SEATS[other]} decides there" if other >= 0 else "nobody decides there"
+            after = [str(form.actions[child]) for child in form.children[nodes[0]].tolist()]
+            self._refuse(who + (f"; what follows is {one_of(after)}" if after else "; the hand ends there"))
+        return nodes
+
+    def _has_actions(self, form: Any, node: int) -> bool:
+        names = [str(form.actions[child]) for child in form.children[node].tolist()]
+        return not isinstance(self.strategy, Mapping) or all(
+            _matching(action, names)
+            for one in (self.strategy.values() if self._by_hand else [self.strategy])
+            for action in one
+        )
+
+    def _find(self, form: Any, line: str) -> int:
+        try:
+            return int(form.find(line))
+        except InvalidGameError as error:
+            raise InvalidConstraintError(f"{self}: {error}") from None
+
+    def _refuse(self, reason: str) -> Any:
+        raise InvalidConstraintError(f"{self}: {reason}")
+
+    def _places(self, action: str, names: list[str]) -> tuple[int, ...]:
+        found = _matching(action, names)
+        if not found:
+            self._refuse(f"there is no {shown(action, 60)} there{nearest(action, names)}; expected {one_of(names)}")
+        return found
+
+    def _held(self, spot: "HoldemSpot", player: int, node: int, hands: str) -> Indices:
+        """Return which of the player's hands are meant, of those that can be there."""
+        form = spot.public_form
+        present = form.present[form.boards[node]][player]
+        if hands == "all":
+            return np.asarray(present)
+        wanted = np.zeros(len(HAND_NAMES), dtype=bool)
+        for item in filter(None, (one.strip() for one in hands.split(","))):
+            try:
+                found = Range.parse(item).weights > 0.0
+            except InvalidGameError as error:
+                raise InvalidConstraintError(f"{self}: {error}") from None
+            if not found[spot.hands[player]].any():
+                self._refuse(f"no hand of {shown(item, 60)} is in the range of {self.seat} on the board {spot.board}")
+            wanted |= found
+        kept: Indices = present[wanted[spot.hands[player][present]]]
+        return kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """One bound of a lock at a node: on some actions together, of one hand or of several on average."""
+
+    lock: Lock
+    node: int
+    places: tuple[int, ...]
+    bound: Bound
+    hands: Indices
+    where: str
+
+    def _sequences(self, spot: "HoldemSpot", node: int) -> list[int]:
+        found: list[int] = spot.public_form.sequences(SEATS.index(self.lock.seat), node)[self.hands].tolist()
+        return found
+
+    def constraints(self, spot: "HoldemSpot") -> Iterator[LinearConstraint]:
+        """Yield Σ w x(h, a) − c Σ w x(h, node), at most or at least 0."""
+        form, player = spot.public_form, SEATS.index(self.lock.seat)
+        weights: list[Any] = [1]
+        if not self.lock.each:
+            dealt = shares(spot, player, self.node)[self.hands]
+            weights = (dealt / dealt.sum()).tolist()
+        terms: dict[int, Any] = {}
+        for place in self.places:
+            terms |= zip(self._sequences(spot, int(form.children[self.node][place])), weights, strict=True)
+        number, limit, before = self.bound.number, Fraction(0), self._sequences(spot, self.node)
+        if before[0] == 0:  # the player has not moved yet, and all hands are there
+            limit = number
+        elif number:
+            terms |= {sequence: -number * weight for sequence, weight in zip(before, weights, strict=True)}
+        which = f" with {HAND_NAMES[spot.hands[player][self.hands[0]]]}" if self.lock.each else ""
+        name = f"{self.where}{which}: {self.bound}"
+        senses: tuple[Literal["<=", ">="], ...] = ("<=", ">=") if self.bound.sense == "==" else (self.bound.sense,)
+        if self.bound.sense == "==" and number in (0, 1):  # the other side is always so
+            senses = ("<=",) if number == 0 else (">=",)
+        for sense in senses:
+            side = f" ({'at most' if sense == '<=' else 'at least'})" * (self.bound.sense == "==")
+            fixed = limit != number
+            yield LinearConstraint(
+                player,
+                terms,
+                limit,
+                name + side,
+                sense,
+                fixed=fixed,
+                fingerprint=spot.game.fingerprint,
+            )
+
+
+def constraints_of(spot: "HoldemSpot", locks: Sequence[Lock]) -> tuple[LinearConstraint, ...]:
+    """Return the constraints that locks are on a spot.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If locks contradict each other at a node, or do not fit the spot.
+    """
+    rows = [row for lock in locks for row in lock.rows(spot)]
+    _check_together(spot, rows)
+    return tuple(constraint for row in rows for constraint in row.constraints(spot))
+
+
+def shares(spot: "HoldemSpot", player: int, node: int) -> Floats:
+    """Return how likely each hand of a player is dealt, the board of a node being known; they add up to one."""
+    form = spot.public_form
+    board = spot.boards[form.boards[node]]
+    payoff = spot.together(board)
+    other = spot.weights[1 - player]
+    found: Floats = spot.weights[player] * (payoff.times(other) if player == 0 else payoff.transposed_times(other))
+    return np.asarray(found / (found.sum() or 1.0))
+
+
+def line_functionals(spot: "HoldemSpot", sizes: Sequence[int]) -> dict[str, Functional]:
+    """Return how often lines of the first street are taken, by what the player who moves last does there.
+
+    A line is named as nodes are, ``"check, bet 120, fold"``, or ends with ``bet`` or ``raise`` for all sizes together.
+    ``sizes`` are both players' numbers of sequences.
+    """
+    form, found = spot.public_form, {}
+    for node in np.flatnonzero((form.players >= 0) & (form.boards == form.boards[0])).tolist():
+        player = int(form.players[node])
+        names = [str(form.actions[child]) for child in form.children[node].tolist()]
+        for name in dict.fromkeys([*names, *(word for word in _WAGERS if _matching(word, names))]):
+            vector = np.zeros(sizes[player])
+            for place in _matching(name, names):
+                np.add.at(vector, form.sequences(player, int(form.children[node][place])), shares(spot, player, node))
+            line = ", ".join([*map(str, form.path(node)), name])
+            said = f"how often {SEATS[player]} takes the line {line}, if {SEATS[1 - player]} goes along"
+            found[line] = Functional(player, vector, said)
+    return found
+
+
+def _check_together(spot: "HoldemSpot", rows: Sequence[_Row]) -> None:
+    """Refuse locks that cannot be met together where their node is reached: the constraints alone would avoid it."""
+    by_node: dict[int, list[_Row]] = {}
+    for row in rows:
+        by_node.setdefault(row.node, []).append(row)
+    for node, here in by_node.items():
+        player = int(spot.public_form.players[node])
+        by_hand: dict[int, list[_Row]] = {}
+        for row in here:
+            if row.lock.each:
+                by_hand.setdefault(int(row.hands[0]), []).append(row)
+        judged: dict[Any, bool] = {}
+        for hand, own in by_hand.items():
+            key = tuple((row.places, row.bound.sense, row.bound.number) for row in own)
+            if key not in judged:
+                judged[key] = _can_be_met(spot, node, own, np.array([hand]))
+            if not judged[key]:
+                _refuse_together(own, f"{HAND_NAMES[spot.hands[player][hand]]} cannot do ")
+        averages = [row for row in here if not row.lock.each]
+        if averages and not _can_be_met(spot, node, here, np.unique(np.concatenate([row.hands for row in here]))):
+            _refuse_together([*averages, *(row for row in here if row.lock.each)], "the hands cannot do ")
+
+
+def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
+    locks = list(dict.fromkeys(str(row.lock) for row in rows))
+    said = list(dict.fromkeys(str(row.bound) for row in rows))
+    listed = " and ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+    others = f"; contradicts {locks[1]}" if len(locks) > 1 else ""
+    raise InvalidConstraintError(f"{locks[0]}: {whom}{listed}{others}")
+
+
+def _can_be_met(spot: "HoldemSpot", node: int, rows: Sequence[_Row], hands: Indices) -> bool:
+    """Return whether hands that come to a node, however many of each, can keep to bounds there."""
+    width = len(spot.public_form.children[node])
+    first = {hand: width * place for place, hand in enumerate(hands.tolist())}
+    dealt = shares(spot, int(spot.public_form.players[node]), node)
+    entries: list[tuple[int, int, float]] = []
+    for number, row in enumerate(rows):
+        for hand in row.hands.tolist():
+            weight = 1.0 if row.lock.each else float(dealt[hand])
+            for place in range(width):
+                value = weight * ((place in row.places) - float(row.bound.number))
+                entries.append((number, first[hand] + place, value))
+    lines, columns, values = zip(*entries, strict=True)
+    matrix = sp.csr_array((values, (lines, columns)), shape=(len(rows), width * len(hands)))
+    low, high = (
+        [0.0 if row.bound.sense in (sense, "==") else unbounded for row in rows]
+        for sense, unbounded in ((">=", -np.inf), ("<=", np.inf))
+    )
+    some = np.ones((1, matrix.shape[1]))
+    found = milp(some[0], constraints=[LinearRows(matrix, low, high), LinearRows(some, 1.0, 1.0)])
+    return bool(found.success)
+
+
+def _matching(action: str, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of the actions that a name means: itself, or all bets or raises."""
+    found = tuple(place for place, name in enumerate(names) if name.casefold() == action.casefold())
+    if found or action.casefold() not in _WAGERS or _WAGERS[action.casefold()] != ("fold" in names):
+        return found
+    return tuple(place for place, name in enumerate(names) if name not in ("fold", "check", "call"))
+
+
+def _line(form: Any, node: int) -> str:
+    return f'"{", ".join(map(str, form.path(node)))}"' if node else "root"
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float) else float(value)
+
+
+def _bound(action: str, value: Any) -> Bound:
+    if isinstance(value, str):
+        found = _ITEM.fullmatch(f"{action} {value.strip()}") if value.strip() else None
+        if found is None or found["action"] != action:
+            raise InvalidConstraintError(
+                f"{action} of a lock is {shown(value, 60)}, expected such as 0.25, '40%' or '<= 0.3'"
+            )
+        return _read_item(found)
+    if not is_number(value) or not 0 <= value <= 1:
+        raise InvalidConstraintError(f"{action} of a lock is {shown(value, 60)}, expected a probability from 0 to 1")
+    return Bound(str(action), "==", intended_fraction(value))
+
+
+def _read_item(found: "re.Match[str]") -> Bound:
+    text = found["number"].strip()
+    try:
+        number = parse_number(text.rstrip("% "))
+    except ValueError as error:
+        raise InvalidConstraintError(f"{shown(text, 60)}: {error}") from None
+    number = number / 100 if text.endswith("%") else number
+    if not 0 <= number <= 1:
+        raise InvalidConstraintError(
+            f"{found['action']}: {text} is no probability, expected one from 0 to 1, or 0% to 100%"
+        )
+    sense: Any = _SENSES.get(found["sense"] or "", "==")
+    return Bound(found["action"], sense, number)
+
+
+class _Reader(Tokens):
+    """Reads one lock from text."""
+
+    example = _EXAMPLE
+
+    def __init__(self, text: str) -> None:
+        super().__init__("lock", text)
+
+    def lock(self) -> Lock:
+        seat = self.take_label("a seat, oop or ip")
+        if seat.text not in SEATS:
+            raise self.error(seat.start, f"received the seat {seat.shown}, expected oop or ip")
+        if self.take_label("at").text != "at":
+            raise self.error(seat.stop, 'expected at and a node after the seat, such as at "bet 120"')
+        node = self.take_label('a node, such as "bet 120" or root')
+        at = {"root": "", "everywhere": "everywhere"}.get(node.text, node.text if node.kind == "quoted" else None)
+        if at is None:
+            raise self.error(
+                node.start, f"received {node.shown}, expected root, everywhere, or a node in double quotes"
+            )
+        hands, each = "all", False
+        if self.peek().text == "with":
+            self.take()
+            hands = self.take_label('hands, such as "AKs, 77"').text
+        if self.peek().text == "each":
+            self.take()
+            each = True
+        self.take_symbol(":", "the node and the hands")
+        rest, start = self._text[self._position :], self._position
+        if rest.split()[:1] == ["as"]:
+            return Lock(seat.text, rest.split(maxsplit=1)[1].strip() if len(rest.split()) > 1 else "", at, hands)
+        strategy: dict[str, str] = {}
+        for item in rest.split(","):
+            place, written = start + len(item) - len(item.lstrip()), item.strip()
+            start += len(item) + 1
+            found = _ITEM.fullmatch(written)
+            if found is None:
+                raise self.error(
+                    place, f"received {shown(written, 60)}, expected an action and how often, such as fold 40%"
+                )
+            try:
+                bound = _read_item(found)
+            except InvalidConstraintError as error:
+                raise self.error(place, str(error)) from None
+            if bound.action in strategy:
+                raise self.error(place, f"{bound.action} comes twice, expected it once")
+            strategy[bound.action] = f"{'' if bound.sense == '==' else bound.sense} {found['number']}".strip()
+        return Lock(seat.text, strategy, at, hands, each)

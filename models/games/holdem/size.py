@@ -1,0 +1,228 @@
+"""How large a spot is and what its betting looks like, found without building it: streets are alike for all cards."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import perm
+from typing import TYPE_CHECKING, Any
+
+from ....seqform.budget import Budget, counted, in_words
+from ....seqform.errors import GameTooLargeError
+from ....seqform.limits import check_time
+from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
+
+if TYPE_CHECKING:
+    from .spot import HoldemSpot
+
+#: Actions in different states of the betting, cards left out, that are counted at most: some five seconds.
+_MOST_ACTIONS = 1_000_000
+#: Seconds for finding what would make a spot smaller.
+_SECONDS = 5.0
+#: What a node of the public tree takes, in bytes, as measured on a turn of 2,754 decision nodes, 167 and 250 hands; and
+#: how many times as much as a solver's state building the sequence form takes there.
+_NODE, SEQUENCE_FORM = 500, 70
+
+
+@dataclass(frozen=True)
+class SpotSize:
+    """How large a spot is.
+
+    Attributes
+    ----------
+    nodes : int
+        Decision nodes of the public tree.
+    leaves : int
+        Its leaves.
+    others : int
+        Its nodes at which a card is dealt.
+    numbers : int
+        Actions times hands of who moves, over all decision nodes; hands that hold a card of the board left out.
+    """
+
+    nodes: int
+    leaves: int
+    others: int
+    numbers: int
+
+    @property
+    def bytes(self) -> int:
+        """What a solver holds: a regret and an average strategy, in single precision, for each action and hand."""
+        return 8 * self.numbers
+
+    @property
+    def total_bytes(self) -> int:
+        """That, and the public tree."""
+        return self.bytes + _NODE * (self.nodes + self.leaves + self.others)
+
+
+def spot_size(spot: "HoldemSpot", betting: Betting | None = None) -> SpotSize:
+    """Return how large a spot is, or would be with other betting.
+
+    Raises
+    ------
+    GameTooLargeError
+        If its betting alone has too many states to be counted.
+    """
+    betting = spot.betting if betting is None else betting
+    unseen = len(spot.unseen)
+    hands = [len(held) for held in spot.hands]
+    nodes = leaves = others = numbers = met = 0
+    begun = len(spot.cards) - 3
+    starts = {first(betting, len(spot.cards) - 3, spot.stack): 1}
+    for street in range(begun, len(STREETS)):
+        # How many ways the cards of streets so far can fall, and for how many of them a hand is alive.
+        ways, alive = perm(unseen, street - begun), perm(unseen - 2, street - begun)
+        later: dict[Decision | Ended, int] = {}
+        while starts:  # states of one level; those that several lines lead to are met once
+            level: dict[Decision | Ended, int] = {}
+            for state, count in starts.items():
+                if isinstance(state, Decision):
+                    after = [one for _, one in moves(state, betting, spot.pot, spot.stack)]
+                    met += len(after)
+                    check_time("the betting tree was counted")
+                    if met > _MOST_ACTIONS:
+                        raise GameTooLargeError(
+                            f"{spot.spec or 'the spot'}: its betting has more than {_MOST_ACTIONS:,} actions, "
+                            "cards left out; leave out sizes, or lower raise_cap"
+                        )
+                    nodes += count * ways
+                    numbers += count * len(after) * hands[state.mover] * alive
+                    for one in after:
+                        level[one] = level.get(one, 0) + count
+                elif state.folded >= 0 or street == len(STREETS) - 1:
+                    leaves += count * ways
+                else:
+                    others += count * ways
+                    then = following(state, betting)
+                    later[then] = later.get(then, 0) + count
+            starts = level
+        starts = later
+    return SpotSize(nodes, leaves, others, numbers)
+
+
+def check_size(spot: "HoldemSpot", budget: Budget | None = None, what: str = "solving it", times: int = 1) -> None:
+    """Refuse a spot that takes more memory than the budget, before anything of it is built.
+
+    Raises
+    ------
+    GameTooLargeError
+        It names the changes that would save most.
+    """
+    budget = Budget() if budget is None else budget
+    size = spot.size
+    needed = size.total_bytes + (times - 1) * size.bytes
+    if budget.left(needed) < 0:
+        said = "; ".join(f"{how} ({saved:.0%} less)" for how, saved in savings(spot))
+        raise GameTooLargeError(
+            f"{spot.spec or 'the spot'} has {counted(size.nodes)} decision nodes: {what} would take about "
+            f"{in_words(needed)}, but the budget is {in_words(budget.limit)}; "
+            + (f"what would save most: {said}" if said else "take narrower ranges, or a later street")
+        )
+
+
+def savings(spot: "HoldemSpot", most: int = 3) -> list[tuple[str, float]]:
+    """Return the changes to the betting that make a spot smallest, and what part of its bytes each saves.
+
+    Each leaves out a size on a street, or lowers the raise cap.
+    """
+    whole, end = spot.size.bytes, time.monotonic() + _SECONDS
+    found: dict[str, float] = {}
+    for how, betting in _smaller(spot):
+        if time.monotonic() > end:
+            break
+        saved = 1.0 - spot_size(spot, betting).bytes / whole
+        if saved > 0.0:
+            found[how] = saved
+    return sorted(found.items(), key=lambda one: -one[1])[:most]
+
+
+def _smaller(spot: "HoldemSpot") -> Iterator[tuple[str, Betting]]:
+    betting, street = spot.betting, len(spot.cards) - 3
+    if betting.raise_cap > 1:
+        yield "no raises, raise_cap = 1", replace(betting, raise_cap=1)
+    for when in reversed(range(street, len(STREETS))):
+        for kind in ("bets", "raises", "donks"):
+            given = {seat: betting.listed(kind, seat, when) for seat in (0, 1)}
+            for size in dict.fromkeys((*given[0], *given[1])):
+                if kind == "bets" and any(one == (size,) for one in given.values()):
+                    continue  # the only one
+                yield f"without {size} among the {kind} on the {STREETS[when]}", betting.without(kind, when, size)
+
+
+def betting_tree(spot: "HoldemSpot", most: int = 20_000) -> list[dict[str, Any]]:
+    """Return what may be bet: the betting of each street once for all cards, and for all lines that leave it alike.
+
+    Parameters
+    ----------
+    spot : HoldemSpot
+    most : int
+        When so many actions have been listed, later parts are left out.
+
+    Returns
+    -------
+    list of dict
+        In the order in which they are met: ``street``, ``pot`` and ``stack`` as it begins, ``donk``, whether a bet out
+        of position is one, ``line``, what has led there, where that matters, and ``actions``: by action what follows,
+        down to ``fold``, ``showdown``, ``all-in`` or how the next street begins.
+    """
+    starts: dict[Decision, None] = {}
+    begun = first(spot.betting, len(spot.cards) - 3, spot.stack)
+    if isinstance(begun, Decision):
+        starts[begun] = None
+    listed, parts = 0, []
+
+    def follow(state: Decision) -> dict[str, Any]:
+        nonlocal listed
+        check_time("the betting tree was listed")
+        found: dict[str, Any] = {}
+        for name, after in moves(state, spot.betting, spot.pot, spot.stack):
+            listed += 1
+            if listed > most:
+                break
+            if isinstance(after, Decision):
+                found[name] = follow(after)
+            elif after.folded >= 0:
+                found[name] = "fold"
+            elif after.street == len(STREETS) - 1:
+                found[name] = "showdown"
+            elif after.all_in:
+                found[name] = "all-in"
+            else:
+                then = following(after, spot.betting)
+                assert isinstance(then, Decision)
+                queue.setdefault(then, None)
+                found[name] = _beginning(spot, then)
+        return found
+
+    queue = starts
+    done: set[Decision] = set()
+    while len(done) < len(queue) and listed <= most:
+        state = next(one for one in queue if one not in done)
+        done.add(state)
+        pot, stack = spot.pot + 2 * state.before, spot.stack - state.before
+        part = {"street": STREETS[state.street], "pot": pot, "stack": stack, "donk": state.aggressor == 1}
+        part |= {"line": ", ".join(state.line)} if state.line else {}
+        parts.append(part | {"actions": follow(state)})
+    return parts
+
+
+def _beginning(spot: "HoldemSpot", state: Decision) -> str:
+    donk = ", donk" if state.aggressor == 1 else ""
+    after = f" after {', '.join(state.line)}" if state.line else ""
+    return f"{STREETS[state.street]}, pot {spot.pot + 2 * state.before:,}{donk}{after}"
+
+
+def tree_lines(parts: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a betting tree: a part for each way a street begins, an action a line."""
+    for part in parts:
+        after = f" after {part['line']}" if "line" in part else ""
+        yield f"{part['street']}, pot {part['pot']:,}{', donk' * part['donk']}{after} ({part['stack']:,} behind)"
+        yield from _lines(part["actions"], 0)
+
+
+def _lines(actions: Mapping[str, Any], depth: int) -> Iterator[str]:
+    for name, after in actions.items():
+        ends = "" if isinstance(after, Mapping) or after == "fold" else f" → {after}"
+        yield f"{'  ' * (depth + 1)}{SEATS[depth % 2]} {name}{ends}"
+        if isinstance(after, Mapping):
+            yield from _lines(after, depth + 1)

@@ -1,0 +1,690 @@
+"""What one reads of a solved spot: at any node what each hand does, what it earns and wins, and the averages."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats, Indices
+from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, needing, one_line, one_of, shown
+from ....seqform.interchange.encoding import json_ready
+from ....seqform.interchange.files import (
+    read_archive,
+    refusing_damaged,
+    refusing_unwritable,
+    write_archive,
+    write_bytes,
+)
+from ....seqform.interchange.page import Content, Displayed, first_rows
+from ....seqform.interchange.pictures import Drawn
+from ....seqform.public_form import PublicForm, is_any_card
+from ....seqform.public_profile import PublicProfile, StrategiesOnDemand
+from ....seqform.rules import CHANCE
+from ....seqform.strategy import Profile
+from .bets import SEATS
+from .cards import CARDS, HANDS, RANKS, Range
+from .charts import draw_chart
+from .spot import HoldemGame, HoldemSpot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_FORMAT, _VERSION = "treeplex solved spot", 1
+#: What every player's columns are: chips, shares of the pot won at a showdown, and what is left of a range.
+_COLUMNS = ("hand", "class", "reach", "weight", "ev", "equity")
+
+
+@dataclass(frozen=True)
+class SpotTable(Displayed):
+    """Rows of a solved spot, which become text, a file or a data frame.
+
+    Attributes
+    ----------
+    title : str
+    rows : tuple of dict
+        All with the same keys; what is not defined is ``None``.
+    """
+
+    title: str
+    rows: tuple[dict[str, Any], ...]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        return self.rows[place]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.rows[0]) if self.rows else ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *self.lines()])
+
+    def cells(self) -> list[list[str]]:
+        """Return the rows as text: chips with two decimals, shares with four."""
+        return [self._cells(row) for row in self.rows]
+
+    def lines(self) -> Iterator[str]:
+        """Yield headings and rows, columns aligned."""
+        cells = [list(self.headings), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        words = [any(isinstance(row[name], str) for row in self.rows) for name in self.headings]
+        for row in cells:
+            aligned = (
+                cell.ljust(width) if word else cell.rjust(width)
+                for cell, width, word in zip(row, widths, words, strict=True)
+            )
+            yield "  ".join(aligned).rstrip()
+
+    @staticmethod
+    def _cells(row: Mapping[str, Any]) -> list[str]:
+        cells = []
+        for name, value in row.items():
+            if value is None or isinstance(value, str):
+                cells.append(value or "–")
+            else:
+                cells.append(_decimals(value, 2 if "ev" in name.split() else 4))
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain data, for JSON."""
+        plain: dict[str, Any] = json_ready({"title": self.title, "rows": list(self.rows)})
+        return plain
+
+    def to_csv(self) -> str:
+        """Return the rows as text parted by commas, in full precision."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.headings, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows as a DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        with needing("a DataFrame needs pandas", "frames"):
+            import pandas as pd
+        return pd.DataFrame(list(self.rows), columns=list(self.headings))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the rows to a file: ``.csv`` or ``.json`` by the suffix.
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".csv", ".json"):
+            raise GameFileError(f"{one_line(fspath(path))}: a table of suffix {shown(suffix)}, expected .csv or .json")
+        text = self.to_csv() if suffix == ".csv" else json.dumps(self.to_dict(), indent=1) + "\n"
+        write_bytes(path, text.encode())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield first_rows(self.headings, self.cells(), len(self.rows), "to_frame() holds them", caption=self.title)
+
+
+class SolvedSpot:
+    """A spot with a strategy for each player.
+
+    Parameters
+    ----------
+    spot : HoldemSpot
+    profile : PublicProfile or Profile
+        In public form, or of the spot's game in sequence form.
+    certificate : mapping, optional
+        What is known of how good it is, kept with the file.
+
+    Notes
+    -----
+    EV is in chips from the pot, net of what one puts in from that node on: at every node both players' add up to what
+    lies in the pot there, and a fold is worth 0. A hand's *reach* is its weight in the range times what it has played
+    on the way; averages weigh hands by reach times the opponent's reach of hands that can be dealt with them, which is
+    a hand's *weight* once it is divided by the sum.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
+    >>> from treeplex.models.games.holdem.bets import Betting
+    >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=100, betting=Betting("100%", "a"))
+    >>> solved = SolvedSpot(spot, solve(Nash(spot.game)).profile)
+    >>> print(solved.at().hands())
+    oop at the root, board Qc Jc 9c 3d 2d, pot 100
+    hand  class   reach  weight      ev  equity   check  all-in  ev check  ev all-in
+    AcKc  AKs    1.0000  0.5000  150.00  1.0000  0.0000  1.0000    100.00     150.00
+    8h7h  87s    1.0000  0.5000    0.00  0.0000  0.5000  0.5000      0.00       0.00
+    >>> print(solved.at("all-in"))
+    ip after all-in, board Qc Jc 9c 3d 2d, pot 200
+    fold 0.5000, call 0.5000
+    EV oop 200.00, ip 0.00; equity oop 0.6667, ip 0.3333
+    """
+
+    def __init__(
+        self, spot: HoldemSpot, profile: PublicProfile | Profile, certificate: Mapping[str, Any] | None = None
+    ) -> None:
+        self.spot = spot
+        self.form = spot.public_form
+        self.profile = PublicProfile.of(self.form, profile)
+        self.certificate = dict(certificate or {})
+
+    def __repr__(self) -> str:
+        return f"SolvedSpot(board={self.spot.board!r}, pot={self.spot.pot}, stack={self.spot.stack})"
+
+    def at(self, line: str = "") -> "SpotNode":
+        """Return a node of the betting.
+
+        Parameters
+        ----------
+        line : str
+            What leads there, such as ``"check, bet 120"`` or ``"check, check, deal 7s, bet 60"``; the root by default.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is no such node; the message says after what something else is expected, and what.
+        """
+        return SpotNode(self, self.form.find(line))
+
+    def runouts(self, line: str = "") -> SpotTable:
+        """Return a line after each card that may be dealt, and the average.
+
+        Parameters
+        ----------
+        line : str
+            With ``deal *`` where any card may come, such as ``"check, check, deal *, bet 60"``; at the end it may be
+            left out.
+
+        Returns
+        -------
+        SpotTable
+            A row a card: how likely it is given the line, EV and equity of both, and how often who moves takes each
+            action. The first row is the average.
+
+        Raises
+        ------
+        InvalidGameError
+            If the line does not go through a node at which a card is dealt.
+        """
+        before, then, numbers = runout_nodes(self.form, line)
+        nodes = [SpotNode(self, number) for number in numbers]
+        likely = np.array([node.probability for node in nodes])
+        shares = likely / likely.sum() if likely.sum() > 0.0 else likely
+        place = len(before)
+        rows: list[dict[str, Any]] = [
+            {"card": node.path[place], "weight": float(share)} | node.averages
+            for node, share in zip(nodes, shares.tolist(), strict=True)
+        ]
+        mean = {name: _mean([row[name] for row in rows], shares) for name in rows[0] if name not in ("card", "weight")}
+        # From high cards to low ones, suits beside each other.
+        rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
+        goes_on = f", then {', '.join(then)}" if then else ""
+        title = f"{nodes[0].mover or 'both'} {_after(', '.join(before))} by the next card{goes_on}"
+        return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows))
+
+    # The file
+
+    def save(self, path: str | PathLike[str], precision: str = "single") -> None:
+        """Write the spot and what everybody plays to a file (``.npz``), which opens without solving again.
+
+        Parameters
+        ----------
+        path : path-like
+        precision : {"single", "half"}
+            Of probabilities: 32 bits, or 16, which are off by at most 1e-5. The exploitability that the file states is
+            that of what is in it.
+
+        Raises
+        ------
+        GameFileError
+            If the suffix is another one, or the file cannot be written.
+        """
+        if precision not in ("single", "half"):
+            raise InvalidGameError(f"precision is {shown(precision)}, expected single or half")
+        if Path(path).suffix.lower() != ".npz":
+            raise GameFileError(f"{one_line(fspath(path))}: a solved spot is written as .npz")
+        behaviours = [self.profile.behaviour(node).ravel() for node in self.form.decisions.tolist()]
+        played = np.concatenate(behaviours or [np.zeros(0)])  # with nothing behind, nobody decides
+        stored: Any = np.rint(played * 65535).astype(np.uint16) if precision == "half" else played.astype(np.float32)
+        kept = PublicProfile(self.form, _blocks(self.form, stored))
+        evs = [kept.value(player) + self.spot.pot / 2 for player in (0, 1)]
+        metadata = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "spot": self.spot.to_toml(),
+            "certificate": json_ready(self.certificate | {"exploitability": kept.exploitability, "ev": evs}),
+        }
+        with refusing_unwritable(path):
+            write_archive(Path(path), metadata, {"behaviour": stored})
+
+    @staticmethod
+    def recognises(path: str | PathLike[str]) -> bool:
+        """Return whether a file says that it is of a solved spot."""
+        try:
+            return read_archive(Path(path))[0].get("format") == _FORMAT
+        except Exception:
+            return False
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "SolvedSpot":
+        """Read a solved spot that :meth:`save` wrote.
+
+        Raises
+        ------
+        GameFileError
+            If there is no such file, or it is not of a solved spot, damaged, or of another version.
+        """
+        with refusing_damaged(
+            path, "is not the file of a solved spot, or a damaged one", GameFileError, "a solved spot"
+        ):
+            metadata, arrays = read_archive(Path(path))
+            if metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION:
+                found = f"format {shown(metadata.get('format'), 40)}, version {shown(metadata.get('version'), 20)}"
+                raise ValueError(f"{found}, expected {_FORMAT}, version {_VERSION}")
+            stored, certificate, text = arrays.get("behaviour"), metadata.get("certificate"), metadata.get("spot")
+            if not (isinstance(certificate, dict) and isinstance(text, str)) or stored is None:
+                raise ValueError("the spot, the certificate or the behaviour is missing")
+            spot = HoldemSpot.from_toml(text)
+            if stored.ndim != 1 or stored.dtype not in (np.float32, np.uint16):
+                raise ValueError(f"its behaviour is {stored.dtype} of shape {stored.shape}")
+            if not np.isfinite(stored).all() or (stored < 0).any():
+                raise ValueError("its behaviour has numbers that are negative or not finite")
+            return cls(spot, PublicProfile(spot.public_form, _blocks(spot.public_form, stored)), certificate)
+
+    # Sweeps over the tree
+
+    def values(self, player: int, node: int) -> Floats:
+        """Return what each of a player's hands earns at a node: EV in chips, NaN where it cannot be there."""
+        start = self.spot.pot / 2 + float(self.spot.paid[node, player])
+        return (
+            self.profile.conditional(
+                self.profile.counterfactual_values(player, node), self.profile.arrival(player, node)
+            )
+            + start
+        )
+
+    def action_values(self, node: int) -> Floats:
+        """Return the EV of each action of each hand of who moves at a node, shape (actions, hands)."""
+        player = int(self.form.players[node])
+        start = self.spot.pot / 2 + float(self.spot.paid[node, player])
+        arrival = self.profile.arrival(player, node)
+        after = [self.profile.counterfactual_values(player, child) for child in self.form.children[node].tolist()]
+        return np.array([self.profile.conditional(one, arrival) for one in after]) + start
+
+    def equity(self, player: int, node: int) -> Floats:
+        """Return what part of the pot each hand wins on average if nobody bets any more, against what the other has."""
+        spot, board = self.spot, self.spot.boards[self.form.boards[node]]
+        theirs = self.profile.reach(1 - player, node)
+        together = spot.together(board)
+        met = together.times(theirs) if player == 0 else together.transposed_times(theirs)
+        shares = spot.won(board)
+        won = shares @ theirs if player == 0 else -(theirs @ shares)
+        return 0.5 + self.profile.conditional(won, met) / 2
+
+
+class SpotNode(Drawn):
+    """A node of the betting in a solved spot.
+
+    Parameters
+    ----------
+    solved : SolvedSpot
+    node : int
+        Of the public form.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The actions and cards that lead there.
+    mover : str
+        ``oop`` or ``ip``; nothing where a card is dealt or the hand is over.
+    actions : tuple of str
+    board : tuple of str
+    pot : int
+        What lies in the middle, with what was bet on the street.
+    """
+
+    def __init__(self, solved: SolvedSpot, node: int) -> None:
+        self.solved, self.node = solved, node
+        form, spot = solved.form, solved.spot
+        self.path = tuple(map(str, form.path(node)))
+        player = int(form.players[node])
+        self.mover = SEATS[player] if player >= 0 else ""
+        moving = form.children[node].tolist() if self.mover else []
+        self.actions = tuple(str(form.actions[child]) for child in moving)
+        self.board = tuple(CARDS[card] for card in spot.boards[form.boards[node]])
+        self.pot = spot.pot + int(spot.paid[node].sum())
+
+    def __repr__(self) -> str:
+        return f"SpotNode({', '.join(self.path)!r})"
+
+    @property
+    def title(self) -> str:
+        """Who moves where, the board and the pot, in a line."""
+        return self._title(self.mover)
+
+    def _title(self, seat: str) -> str:
+        return f"{seat or 'both'} {_after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
+
+    def __str__(self) -> str:
+        mean = self.averages
+        lines = [self.title]
+        if self.actions:
+            lines.append(", ".join(f"{action} {_decimals(mean[action], 4)}" for action in self.actions))
+        ev, equity = (
+            ", ".join(f"{seat} {_decimals(mean[f'{seat} {what}'], digits)}" for seat in SEATS)
+            for what, digits in (("ev", 2), ("equity", 4))
+        )
+        return "\n".join([*lines, f"EV {ev}; equity {equity}"])
+
+    # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
+
+    @cached_property
+    def strategy(self) -> Floats:
+        """How often each hand of who moves takes each action, shape (actions, hands)."""
+        return self.solved.profile.behaviour(self.node)
+
+    @cached_property
+    def action_evs(self) -> Floats:
+        """The EV of each action for each hand of who moves, shape (actions, hands)."""
+        return self.solved.action_values(self.node)
+
+    @cached_property
+    def reaches(self) -> tuple[Floats, Floats]:
+        """How much of each hand is left, for both seats."""
+        first, second = (self._alive(seat, self.solved.profile.reach(seat, self.node)) for seat in (0, 1))
+        return first, second
+
+    @cached_property
+    def likely(self) -> tuple[Floats, Floats]:
+        """The probability of each hand to come there, for both seats."""
+        first, second = (
+            self.reaches[seat] * self.solved.form.arrival(seat, self.node, self.reaches[1 - seat]) for seat in (0, 1)
+        )
+        return first, second
+
+    @property
+    def probability(self) -> float:
+        """How likely the node is."""
+        return float(self.likely[0].sum())
+
+    @cached_property
+    def evs(self) -> tuple[Floats, Floats]:
+        """The EV of each hand, for both seats; NaN for hands that cannot be there."""
+        first, second = (self.solved.values(seat, self.node) for seat in (0, 1))
+        return first, second
+
+    @cached_property
+    def equities(self) -> tuple[Floats, Floats]:
+        """The equity of each hand, for both seats; NaN for hands that cannot be there."""
+        first, second = (self.solved.equity(seat, self.node) for seat in (0, 1))
+        return first, second
+
+    def _alive(self, seat: int, numbers: Floats) -> Floats:
+        here = np.zeros(len(numbers))
+        present = self.solved.form.present[self.solved.form.boards[self.node]][seat]
+        here[present] = numbers[present]
+        return here
+
+    # What is read
+
+    @cached_property
+    def averages(self) -> dict[str, float | None]:
+        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        found: dict[str, float | None] = {}
+        for name, both in (("ev", self.evs), ("equity", self.equities)):
+            for seat, numbers in enumerate(both):
+                found[f"{SEATS[seat]} {name}"] = _mean(numbers, self.likely[seat])
+        return found | self.frequencies
+
+    @property
+    def frequencies(self) -> dict[str, float | None]:
+        """How often each action is taken, averaged; they are known without a sweep over the tree."""
+        return {
+            action: _mean(numbers, self.likely[SEATS.index(self.mover)])
+            for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
+        }
+
+    def hands(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
+        """Return what each hand of a seat does and earns.
+
+        Parameters
+        ----------
+        seat : {"oop", "ip"}, optional
+            By default who moves, and out of position where nobody does.
+        only : str or Range, optional
+            Hands to show, such as ``"AsKh, 77+"``; by default all that are left.
+
+        Returns
+        -------
+        SpotTable
+            By EV, the best first: reach, weight, EV and equity, and for who moves how often each action is taken, and
+            its EV.
+        """
+        who = self._seat(seat)
+        asked = np.ones(len(HANDS)) if only is None else Range.parse(only).weights
+        return SpotTable(self._title(SEATS[who]), tuple(self._rows(who, asked)))
+
+    def _rows(self, who: int, asked: Floats) -> Iterator[dict[str, Any]]:
+        held, total = self.solved.spot.hands[who], self.likely[who].sum() or 1.0
+        evs, equities, moves = self.evs[who], self.equities[who], SEATS[who] == self.mover
+        present = self.solved.form.present[self.solved.form.boards[self.node]][who]
+        there = present[(asked[held[present]] > 0.0) & ~np.isnan(evs[present])]
+        for place in there[np.lexsort((-held[there], -evs[there].round(9)))].tolist():
+            hand = self.solved.form.states[who][place]
+            numbers = (self.reaches[who][place], self.likely[who][place] / total, evs[place], equities[place])
+            row = dict(zip(_COLUMNS, (hand, hand_class(held[place]), *map(float, numbers)), strict=True))
+            if moves:
+                row |= dict(zip(self.actions, self.strategy[:, place].tolist(), strict=True))
+                values = self.action_evs[:, place].tolist()
+                row |= {f"ev {action}": value for action, value in zip(self.actions, values, strict=True)}
+            yield row
+
+    def classes(self, seat: str = "") -> SpotTable:
+        """Return the 169 classes of hands, averages over the hands of each, as a chart shows them.
+
+        Parameters
+        ----------
+        seat : {"oop", "ip"}, optional
+
+        Returns
+        -------
+        SpotTable
+            By rank, ``reach`` the part of the combinations that the board leaves which is still there. What is not
+            there has no numbers.
+        """
+        who = self._seat(seat)
+        held, likely = self.solved.spot.hands[who], self.likely[who]
+        classes = np.array([_CLASS_NUMBERS[hand_class(hand)] for hand in held.tolist()])
+        cards = [CARDS.index(card) for card in self.board]
+        unblocked = np.bincount(_ALL_CLASSES[~np.isin(HANDS, cards).any(axis=1)], minlength=len(CLASSES))
+        rows = []
+        for number, name in enumerate(CLASSES):
+            of = np.flatnonzero(classes == number)
+            weights, reach = likely[of], float(self.reaches[who][of].sum())
+            row: dict[str, Any] = {
+                "class": name,
+                "combinations": reach,
+                "reach": reach / float(unblocked[number]) if unblocked[number] else 0.0,
+                "weight": float(weights.sum() / (likely.sum() or 1.0)),
+                "ev": _mean(self.evs[who][of], weights),
+                "equity": _mean(self.equities[who][of], weights),
+            }
+            if SEATS[who] == self.mover:
+                for action, numbers in zip(self.actions, self.strategy, strict=True):
+                    row[action] = _mean(numbers[of], weights)
+            rows.append(row)
+        return SpotTable(self._title(SEATS[who]), tuple(rows))
+
+    def by_hand(self, hands: Iterable[str]) -> dict[str, dict[str, dict[str, Any] | None]]:
+        """Return what hands earn and do, by hand and seat; ``None`` for a hand that a seat cannot have there.
+
+        Parameters
+        ----------
+        hands : iterable of str
+            Such as ``["QsQh", "AdKd"]``.
+        """
+        found: dict[str, dict[str, dict[str, Any] | None]] = {}
+        for hand in hands:
+            number = int(np.flatnonzero(Range.parse(hand).weights)[0])
+            asked = np.zeros(len(HANDS))
+            asked[number] = 1.0
+            for who, seat in enumerate(SEATS):
+                row = next(iter(self._rows(who, asked)), None)
+                played = None if row is None or seat != self.mover else {name: row[name] for name in self.actions}
+                found.setdefault(hand, {})[seat] = (
+                    None if row is None else {name: row[name] for name in _COLUMNS[2:]} | {"strategy": played}
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as plain data: where it is, averages, and both seats' hands."""
+        plain: dict[str, Any] = json_ready(
+            {
+                "at": ", ".join(self.path),
+                "board": "".join(self.board),
+                "pot": self.pot,
+                "mover": self.mover or None,
+                "actions": list(self.actions),
+                "probability": self.probability,
+                "averages": self.averages,
+                "hands": {seat: list(self.hands(seat)) for seat in SEATS},
+            }
+        )
+        return plain
+
+    def figure(self, seat: str = "", by: str = "action") -> "Figure":
+        """Draw the 13 × 13 chart of a seat's hands.
+
+        Parameters
+        ----------
+        seat : {"oop", "ip"}, optional
+            By default who moves.
+        by : {"action", "ev", "equity"}
+            What cells show: by default how often each action is taken. They are filled as high as the part of their
+            combinations that is there.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw_chart(self, seat, by)
+
+    def _seat(self, seat: str) -> int:
+        if seat not in ("", *SEATS):
+            raise InvalidGameError(f"seat is {shown(seat)}, expected oop or ip")
+        return SEATS.index(seat or self.mover or SEATS[0])
+
+
+def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
+    """Return the profile of a solved spot's file as one of the spot's game; ``None`` if the file is not of that kind.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the game is not of that spot: of the same board, ranges, pot, stacks and bets.
+    """
+    if not SolvedSpot.recognises(path):
+        return None
+    solved = SolvedSpot.load(path)
+    known, asked = (replace(spot, bets=None, locks=()).to_toml() for spot in (solved.spot, game.spot))
+    if known != asked:
+        raise InvalidStrategyError(
+            f"{one_line(fspath(path))} is of the spot {solved.spot.board}, expected {game.spot.board} with the same "
+            "ranges, pot, stacks and bets"
+        )
+    return StrategiesOnDemand(game, solved.profile)
+
+
+def runout_nodes(form: PublicForm, line: str) -> tuple[list[str], list[str], list[int]]:
+    """Return what is before a card of a line and after it, and the node of the line for each card that may be dealt.
+
+    Raises
+    ------
+    InvalidGameError
+        If there is no such line, or no card is dealt in it.
+    """
+    steps = [step.strip() for step in line.split(",") if step.strip()]
+    anything = [place for place, step in enumerate(steps) if is_any_card(step)]
+    if len(anything) > 1:
+        raise InvalidGameError(f"line {shown(line)}: deal * comes {len(anything)} times, expected once")
+    first, then = (steps[: anything[0]], steps[anything[0] + 1 :]) if anything else (steps, [])
+    dealing = form.find(", ".join(first))
+    after = [str(form.actions[child]) for child in form.children[dealing].tolist()]
+    if form.players[dealing] != CHANCE:
+        expected = f"expected {one_of(after)}" if after else "the hand ends there"
+        raise InvalidGameError(f"no card is dealt {_after(', '.join(first))}; {expected}")
+    return first, then, [form.find(", ".join([*first, card, *then])) for card in after]
+
+
+def _blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
+    """Return the behaviour at each node, parts of one array."""
+    nodes = form.decisions.tolist()
+    shapes = [(len(form.children[node]), len(form.states[form.players[node]])) for node in nodes]
+    ends = np.cumsum([0, *(actions * hands for actions, hands in shapes)]).tolist()
+    if len(stored) != ends[-1]:
+        raise ValueError(f"its behaviour has {len(stored):,} numbers, and the spot's tree {ends[-1]:,}")
+    return {
+        node: stored[first:last].reshape(shape)
+        for node, shape, first, last in zip(nodes, shapes, ends[:-1], ends[1:], strict=True)
+    }
+
+
+def hand_class(hand: int) -> str:
+    """Return the class of a hand, by number.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.cards import HAND_NAMES
+    >>> from treeplex.models.games.holdem.solved import hand_class
+    >>> [hand_class(HAND_NAMES.index(hand)) for hand in ("AsKs", "AhKs", "7d7c")]
+    ['AKs', 'AKo', '77']
+    """
+    high, low = HANDS[hand].tolist()
+    pair = RANKS[high // 4] + RANKS[low // 4]
+    return pair if pair[0] == pair[1] else pair + ("s" if high % 4 == low % 4 else "o")
+
+
+def _class_at(row: int, column: int) -> str:
+    high, low = RANKS[12 - min(row, column)], RANKS[12 - max(row, column)]
+    return high + low + ("" if row == column else "s" if row < column else "o")
+
+
+#: The classes of hands as charts have them: aces first, suited above the diagonal, row by row.
+CLASSES = tuple(_class_at(row, column) for row in range(13) for column in range(13))
+_CLASS_NUMBERS = {name: number for number, name in enumerate(CLASSES)}
+_ALL_CLASSES: Indices = np.array([_CLASS_NUMBERS[hand_class(hand)] for hand in range(len(HANDS))])
+
+
+def _after(line: str) -> str:
+    return f"after {line}" if line else "at the root"
+
+
+def _mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
+    """Return an average over what weighs something and is defined; nothing if nothing is."""
+    values = np.array(numbers, dtype=np.float64)
+    some = (weights > 0.0) & ~np.isnan(values)
+    total = weights[some].sum()
+    return float(values[some] @ weights[some] / total) if total > 0.0 else None
+
+
+def _decimals(number: float | None, digits: int) -> str:
+    return "–" if number is None else f"{round(number, digits) + 0.0:.{digits}f}"

@@ -1,0 +1,178 @@
+"""What players of a card game are paid: all pairs of hands that share no card alike, or the stronger hand."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .arrays import Floats, Indices, ReadOnly, frozen
+from .errors import InvalidGameError
+from .factored import FactoredPayoff
+
+
+class CardPayoff(ReadOnly):
+    """A matrix of hands by hands: 1 for each pair that can be dealt together, or the sign of their comparison.
+
+    A hand is two cards, and two hands can be dealt together unless they share one. The matrix has an entry for nearly
+    every pair; products with it take a number of steps in proportion to the hands, :attr:`factored` a few non-zeros a
+    hand.
+
+    Parameters
+    ----------
+    cards : two array_like of int, shape (num_hands, 2)
+        Each player's hands; cards are numbers from 0 to 63.
+    alive : two array_like of int
+        Which of each player's hands there are; others are paid nothing.
+    strengths : two array_like of int, shape (num_hands,), optional
+        Of hands: player 0's is paid 1 where it is the larger, −1 where it is the smaller, 0 where they are equal. By
+        default every pair that can be dealt together pays 1.
+
+    Examples
+    --------
+    Aces and kings, and each again in other suits; of the four pairs one shares the cards 0 and 4.
+
+    >>> from treeplex.seqform.card_payoff import CardPayoff
+    >>> hands = [[0, 1], [4, 5]], [[2, 3], [0, 4]]
+    >>> CardPayoff(hands, [[0, 1], [0, 1]]).factored.matrix.toarray()
+    array([[1., 0.],
+           [1., 0.]])
+    >>> CardPayoff(hands, [[0, 1], [0, 1]], [[2, 1], [2, 1]]).times(np.array([0.5, 0.5]))
+    array([ 0. , -0.5])
+    """
+
+    def __init__(self, cards: Sequence[Any], alive: Sequence[Any], strengths: Sequence[Any] | None = None) -> None:
+        first, second = (_kept(one).reshape(-1, 2) for one in cards)
+        self.cards: tuple[Indices, Indices] = first, second
+        mine, theirs = (_kept(one) for one in alive)
+        self.alive: tuple[Indices, Indices] = mine, theirs
+        self.strengths: tuple[Indices, Indices] | None = None
+        if not all(len(one) == 0 or (one.min() >= 0 and one.max() < 64) for one in self.cards):
+            raise InvalidGameError("cards are numbers from 0 to 63")
+        for player, one in enumerate(self.cards):
+            if len(np.unique(_hand_numbers(one))) < len(one) or (one[:, 0] == one[:, 1]).any():
+                raise InvalidGameError(f"hands of player {player} come twice, or hold a card twice")
+        if strengths is not None:
+            strong, others = (_kept(one) for one in strengths)
+            if (len(strong), len(others)) != self.shape:
+                raise InvalidGameError(f"{len(strong)} and {len(others)} strengths, expected {self.shape}")
+            self.strengths = strong, others
+
+    def __repr__(self) -> str:
+        return f"CardPayoff(shape={self.shape}, {'folds' if self.strengths is None else 'showdowns'})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of hands of player 0 and of player 1."""
+        return len(self.cards[0]), len(self.cards[1])
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute payoff."""
+        return 1.0
+
+    def times(self, reach: Floats) -> Floats:
+        """Return what player 0's hands are paid, given player 1's reach; of several reaches, column by column."""
+        return self.factored.times(reach)
+
+    def transposed_times(self, reach: Floats) -> Floats:
+        """Return the product of the transpose with player 0's reach, or with several."""
+        return self.factored.transposed_times(reach)
+
+    @cached_property
+    def factored(self) -> FactoredPayoff:
+        """The matrix in factors, a few non-zeros a hand."""
+        return self._pairs() if self.strengths is None else self._comparisons(self.strengths)
+
+    def _pairs(self) -> FactoredPayoff:
+        """Return the factors of pairs: the total, a sum for each card, and each hand itself.
+
+        A hand meets all of the other player's hands but those that hold one of its two cards; the hand that holds both
+        was then taken off twice.
+        """
+        mine, theirs = self.alive
+        cards = self.cards[0][mine], self.cards[1][theirs]
+        _, of_mine, of_theirs = np.intersect1d(_hand_numbers(cards[0]), _hand_numbers(cards[1]), return_indices=True)
+        same = 65 + np.arange(len(of_mine))
+        left = _entries(
+            [mine, mine, mine, mine[of_mine]],
+            [np.zeros(len(mine), dtype=np.int64), 1 + cards[0][:, 0], 1 + cards[0][:, 1], same],
+            [1.0, -1.0, -1.0, 1.0],
+            (self.shape[0], 65 + len(same)),
+        )
+        right = _entries(
+            [theirs, theirs, theirs, theirs[of_theirs]],
+            [np.zeros(len(theirs), dtype=np.int64), 1 + cards[1][:, 0], 1 + cards[1][:, 1], same],
+            [1.0, 1.0, 1.0, 1.0],
+            (self.shape[1], 65 + len(same)),
+        )
+        return FactoredPayoff(left, right.T, scale=1.0)
+
+    def _comparisons(self, strengths: tuple[Indices, Indices]) -> FactoredPayoff:
+        """Return the factors of comparisons: player 1's hands summed up by strength, all in one chain and by card.
+
+        What is weaker than a hand is one of the sums, less those for its two cards.
+        """
+        mine, theirs = self.alive
+        strong = strengths[0][mine]
+        theirs = theirs[np.argsort(strengths[1][theirs], kind="stable")]
+        others = strengths[1][theirs]
+        cards = self.cards[0][mine], self.cards[1][theirs]
+        rows, columns, values = [], [], []
+        their_places, their_factors, chained = [], [], []
+        width = 0
+        for card in (None, *range(64)):
+            of_mine = np.arange(len(mine)) if card is None else np.flatnonzero((cards[0] == card).any(axis=1))
+            of_theirs = np.arange(len(theirs)) if card is None else np.flatnonzero((cards[1] == card).any(axis=1))
+            count = len(of_theirs)
+            if not count or not len(of_mine):
+                continue
+            their_places.append(theirs[of_theirs])
+            their_factors.append(width + np.arange(count))
+            chained.append(np.arange(count) > 0)
+            ranked = others[of_theirs]
+            # Sums of what is weaker, of what is not stronger, and of all.
+            for last, sign in (
+                (np.searchsorted(ranked, strong[of_mine], side="left"), 1.0),
+                (np.searchsorted(ranked, strong[of_mine], side="right"), 1.0),
+                (np.full(len(of_mine), count), -1.0),
+            ):
+                some = last > 0
+                rows.append(mine[of_mine[some]])
+                columns.append(width + last[some] - 1)
+                values.append(np.full(some.sum(), sign if card is None else -sign))
+            width += count
+        left = sp.coo_array(_joined(rows, columns, values), shape=(self.shape[0], width))
+        ones = [np.ones(len(one)) for one in their_places]
+        right = sp.coo_array(_joined(their_factors, their_places, ones), shape=(width, self.shape[1]))
+        return FactoredPayoff(left, right, np.concatenate(chained or [np.zeros(0, dtype=bool)]), scale=1.0)
+
+
+def _kept(values: Any) -> Indices:
+    """Return whole numbers as a read-only array: the same one if it is, for many boards share their hands."""
+    if isinstance(values, np.ndarray) and values.dtype == np.int64 and not values.flags.writeable:
+        return values
+    return frozen(np.array(values, dtype=np.int64))
+
+
+def _hand_numbers(cards: Indices) -> Indices:
+    """Return one number for each hand, whichever of its cards comes first."""
+    numbers: Indices = cards.max(axis=1) * 64 + cards.min(axis=1)
+    return numbers
+
+
+def _entries(
+    rows: Sequence[Indices], columns: Sequence[Indices], values: Sequence[float], shape: tuple[int, int]
+) -> sp.coo_array:
+    return sp.coo_array(
+        _joined(rows, columns, [np.full(len(one), value) for one, value in zip(rows, values, strict=True)]), shape=shape
+    )
+
+
+def _joined(
+    rows: Sequence[Indices], columns: Sequence[Indices], values: Sequence[Floats]
+) -> tuple[Floats, tuple[Indices, Indices]]:
+    if not rows:
+        return np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    return np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))

@@ -1,0 +1,495 @@
+"""Pages: results as one HTML file that needs no other, and as fragments for notebooks.
+
+A page is a tree of elements, and text in it is only ever text: labels of games may come from anybody, and whatever they
+hold, no markup comes of it. Its head states a policy by which a browser runs no script but the page's own, and asks
+nobody for anything.
+"""
+
+import base64
+import hashlib
+import json
+import platform
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import metadata, resources
+from itertools import islice
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, fromstring, tostring
+
+from ..errors import MissingExtraError
+from .files import write_bytes
+from .pictures import COLOURS, number_text, picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What stands in an element: text, numbers, other elements; nothing for ``None``.
+Content = Element | str | float | Fraction | None
+
+#: Characters of the longest text of a cell, and bytes of the rows of a table, after which the rest is left out.
+MAX_CELL, MAX_TABLE = 200, 400_000
+#: Tables of more rows are folded.
+FOLDED = 40
+#: Of longer tables a notebook shows so many rows.
+HEAD = 20
+
+_LIBRARIES = ("numpy", "scipy", "numba", "highspy", "cvxpy")
+
+
+def element(tag: str, *content: Content, **attributes: object) -> Element:
+    """Return an element.
+
+    Parameters
+    ----------
+    tag : str
+    *content : Element, str, number or None
+    **attributes : object
+        By name, with ``_`` for ``-`` and ``cls`` for ``class``; left out where ``None`` or ``False``.
+
+    Returns
+    -------
+    xml.etree.ElementTree.Element
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import element, fragment
+    >>> fragment(element("p", "a < b & ", element("b", "bold")), styled=False)
+    '<p>a &lt; b &amp; <b>bold</b></p>'
+    """
+    made = Element(tag)
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            made.set("class" if name == "cls" else name.replace("_", "-"), "" if value is True else _sound(str(value)))
+    for each in content:
+        if isinstance(each, Element):
+            made.append(each)
+        elif each is not None:
+            text = _sound(each if isinstance(each, str) else number_text(each))
+            if len(made):
+                made[-1].tail = (made[-1].tail or "") + text
+            else:
+                made.text = (made.text or "") + text
+    return made
+
+
+def _sound(text: str) -> str:
+    """Return a text without characters that are not shown, or that a file cannot hold: their escapes instead."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t\xa0" else repr(each)[1:-1] for each in text)
+
+
+# Blocks
+
+
+def heading(text: str, level: int = 2) -> Element:
+    """Return a heading: a section's by default."""
+    return element(f"h{level}", text)
+
+
+def prose(*content: Content, cls: str | None = None) -> Element:
+    """Return a paragraph; class ``dim`` for what is said aside, ``good``, ``bad`` and ``warn`` for verdicts."""
+    return element("p", *content, cls=cls)
+
+
+def emphasis(text: str, cls: str | None = None) -> Element:
+    """Return a word or two in bold, or in the colour of a verdict."""
+    return element("span", text, cls=cls) if cls else element("b", text)
+
+
+def code(text: str) -> Element:
+    """Return a name or a short piece of code within a line."""
+    return element("code", text)
+
+
+def code_block(text: str) -> Element:
+    """Return lines of code, with a button that copies them."""
+    return element("div", element("pre", text), cls="code")
+
+
+def bullets(items: Iterable[Content | Sequence[Content]]) -> Element:
+    """Return a list of points, each text or several pieces of it."""
+    return element("ul", *(element("li", *_pieces(item)) for item in items))
+
+
+def callout(*content: Content, cls: str | None = None) -> Element:
+    """Return a box for what matters most."""
+    return element("div", *content, cls="callout" if cls is None else f"callout {cls}")
+
+
+def facts(entries: Mapping[str, Content | Sequence[Content]]) -> Element:
+    """Return names and what belongs to them."""
+    made = element("dl")
+    for name, content in entries.items():
+        made.extend((element("dt", name), element("dd", *_pieces(content))))
+    return made
+
+
+def columns(*content: Content) -> Element:
+    """Return blocks side by side where there is room, and below each other where there is not."""
+    return element("div", *(element("div", each) for each in content), cls="columns")
+
+
+def folded(summary: str, *content: Content) -> Element:
+    """Return what is shown only when asked for."""
+    return element("details", element("summary", summary), *content)
+
+
+def share(number: float, digits: int = 4) -> Element:
+    """Return a probability as a cell of a table, with a bar as long as it is large."""
+    of = min(1.0, max(0.0, float(number)))
+    return element("td", f"{number:.{digits}f}", cls="share", style=f"--of:{of:.3g}")
+
+
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Element | Sequence[Content]],
+    *,
+    caption: str = "",
+    words: Collection[int] = (0,),
+    sortable: bool = True,
+    more: str = "",
+    room: int = MAX_TABLE,
+    total: int | None = None,
+    fold: int | None = FOLDED,
+) -> Element:
+    """Return a table, which on a page sorts by its headings and filters.
+
+    Parameters
+    ----------
+    headings : sequence of str
+    rows : iterable of sequences
+        A cell is text, a number, or an element: one of ``td``, such as :func:`share`, is the cell itself. A row that is
+        an element of ``tr`` is taken as it is.
+    caption : str
+        Above the table; of a folded one it is what unfolds it.
+    words : collection of int
+        Columns of words, which stand to the left and wrap; numbers stand to the right.
+    sortable : bool
+    more : str
+        Where all rows are, said if not all of them are here, such as ``treeplex show prints all``.
+    room : int
+        How many bytes rows may take; those beyond are left out.
+    total : int, optional
+        How many rows there are; they are counted if it is not given.
+    fold : int or None
+        Tables of more rows than this are folded; ``None`` for never.
+
+    Returns
+    -------
+    Element
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import fragment, table
+    >>> fragment(table(["action", "share"], [("<b>", 0.5)], sortable=False), styled=False)
+    '<div class="scroll"><table><thead><tr><th scope="col" class="word">action</th><th scope="col">share</th></tr>...
+    """
+    left, rest = room, iter(rows)
+    body = element("tbody")
+    for row in rest:
+        made = row if isinstance(row, Element) else _row(row, words)
+        left -= len(tostring(made, "us-ascii", "html"))
+        if left < 0:
+            break
+        body.append(made)
+    if total is None:
+        total = len(body) + (left < 0) + sum(1 for _ in rest)
+    missing = total - len(body)
+    head = (
+        element("th", text, scope="col", cls="word" if place in words else None) for place, text in enumerate(headings)
+    )
+    whole = element("table", cls="sortable" if sortable else None)
+    folds = fold is not None and total > fold
+    if caption and not folds:
+        whole.append(element("caption", caption))
+    whole.extend((element("thead", element("tr", *head)), body))
+    block: Element = element("div", whole, cls="scroll")
+    if missing:
+        said = f"The first {len(body):,} of {total:,} rows{'; ' * bool(more)}{more}."
+        block = element("div", prose(said, cls="dim"), block)
+    return folded(f"{caption or 'table'} ({total:,} rows)", block) if folds else block
+
+
+def first_rows(
+    headings: Sequence[str], rows: Iterable[Sequence[Content]], total: int, more: str, **how: Any
+) -> Element:
+    """Return the first rows of a table that may be long, as :func:`table` makes it, and how many there are.
+
+    Parameters
+    ----------
+    headings : sequence of str
+    rows : iterable of sequences
+        Only the first :data:`HEAD` are taken.
+    total : int
+        How many there are.
+    more : str
+        Where all of them are.
+    **how
+        As :func:`table` takes it.
+    """
+    return table(headings, islice(rows, HEAD), total=total, more=more, sortable=False, fold=None, **how)
+
+
+def first_numbers(headings: Sequence[str], *columns: Any, more: str) -> Element:
+    """Return :func:`first_rows` of columns of numbers, with six decimals."""
+    rows = ([f"{number + 0.0:.6f}" for number in row] for row in zip(*columns, strict=True))
+    return first_rows(headings, rows, len(columns[0]), more, words=())
+
+
+def _row(cells: Sequence[Content], words: Collection[int]) -> Element:
+    made = element("tr")
+    for place, cell in enumerate(cells):
+        if isinstance(cell, Element) and cell.tag == "td":
+            made.append(cell)
+        else:
+            short = cell[: MAX_CELL - 1] + "…" if isinstance(cell, str) and len(cell) > MAX_CELL else cell
+            made.append(element("td", short, cls="word" if place in words else None))
+    return made
+
+
+def _pieces(content: Content | Sequence[Content]) -> Sequence[Content]:
+    return (content,) if content is None or isinstance(content, Element | str | int | float | Fraction) else content
+
+
+# Figures
+
+_SVG, _LINKED = "{http://www.w3.org/2000/svg}", re.compile(r"#([^)\"' ]+)")
+
+
+def figure(
+    make: "Callable[[], Figure]",
+    caption: str = "",
+    *,
+    wide: bool = False,
+    paper: bool = False,
+    follows: Mapping[int, float] | None = None,
+) -> Element:
+    """Return a picture that matplotlib draws, or a line that says what to install.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the figure.
+    caption : str
+    wide : bool
+        Whether the picture keeps its size, and scrolls where the page is too narrow for it.
+    paper : bool
+        Whether it stays on white where pages are dark, because its colours have a meaning.
+    follows : mapping of int to float, optional
+        Upright lines that follow the slider around the figure: where they start, by number of axes, which are linear.
+    """
+    try:
+        whole = make()
+        for number, start in (follows or {}).items():
+            whole.axes[number].axvline(start, color=COLOURS["slate"], linewidth=1.2, gid=f"marker{number}")
+        drawn = figure_of(picture(whole, "svg", text=True).decode(), caption, wide=wide, paper=paper)
+    except MissingExtraError as error:
+        return prose(f"Not drawn: {error}.", cls="dim")
+    for each in drawn.iter("g"):
+        number = int(each.get("id", "marker-1").removeprefix("marker"))
+        if number >= 0:
+            # An SVG file has 72 points an inch; the layout is known once it is drawn.
+            first, second = whole.axes[number].transData.transform([(0.0, 0.0), (1.0, 0.0)])[:, 0] * 72 / whole.dpi
+            del each.attrib["id"]
+            each.attrib |= {"data-from": f"{(follows or {})[number]:.9g}", "data-scale": f"{second - first:.6g}"}
+    return drawn
+
+
+def figure_of(svg: str, caption: str = "", *, wide: bool = False, paper: bool = False) -> Element:
+    """Return a picture that is given as the text of an SVG file."""
+    root = fromstring(svg)
+    linked = {found for each in root.iter() for value in each.attrib.values() for found in _LINKED.findall(value)}
+    for each in root.iter():
+        each.tag = str(each.tag).removeprefix(_SVG)
+        each.attrib = {name.rpartition("}")[2]: value for name, value in each.attrib.items()}
+        if each.get("id") not in linked and not each.get("id", "").startswith("marker"):
+            each.attrib.pop("id", None)
+    for each in root.findall("metadata"):
+        root.remove(each)
+    root.set("class", "paper" if paper else "ink")
+    root.set("role", "img")
+    if caption:
+        root.set("aria-label", _sound(caption))
+    shown = element("div", root, cls="wide" if wide else None)
+    return element("figure", shown, element("figcaption", caption) if caption else None)
+
+
+# Controls
+
+
+def reading(of: int, start: float | None, over: int | None = None, digits: int = 4) -> Element:
+    """Return a number that a slider moves: one of its series, or the quotient of two; see :func:`slider`."""
+    shown = "–" if start is None else f"{start + 0.0:.{digits}f}"
+    return element("span", shown, data_of=of, data_over=over, data_digits=digits)
+
+
+def slider(
+    name: str,
+    stops: Sequence[float],
+    series: Sequence[Sequence[float]],
+    start: float,
+    *content: Content,
+) -> Element:
+    """Return content in which numbers follow a slider.
+
+    Parameters
+    ----------
+    name : str
+        What is moved.
+    stops : sequence of float, length k
+        Rising; twice the same where the series jump. Between stops they are linear.
+    series : sequence of sequences of float
+        Each of length k.
+    start : float
+        For which value the content is written: a page that runs no script shows it.
+    *content : Element or str
+        With numbers by :func:`reading`.
+    """
+    low, high = stops[0], stops[-1]
+    ends: dict[str, Any] = {"min": f"{low:.9g}", "max": f"{high:.9g}", "step": "any", "value": f"{start:.6g}"}
+    moved = element(
+        "label", name, element("input", type="range", **ends), element("input", type="number", **ends), hidden=True
+    )
+    compact = [[float(f"{number:.7g}") for number in numbers] for numbers in series]
+    data = {
+        "data_stops": json.dumps(list(map(float, stops))),
+        "data_series": json.dumps(compact, separators=(",", ":")),
+    }
+    return element("section", moved, *content, cls="slider", **data)
+
+
+# Whole pages
+
+
+def versions() -> str:
+    """Return the versions of the library, of Python and of what computes, in one line."""
+    from ... import __version__
+
+    found = [f"treeplex {__version__}", f"Python {platform.python_version()}"]
+    for name in _LIBRARIES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found) + f" on {platform.system()} {platform.machine()}"
+
+
+def footer(*citations: str) -> Element:
+    """Return how to cite what is on a page, and the versions that made it."""
+    from ... import __version__
+
+    own = f"treeplex contributors. treeplex: optimisation modelling for extensive-form games, version {__version__}."
+    cited = bullets([own, *(text for text in citations if text)])
+    return element("footer", prose("To cite:"), cited, prose(versions()))
+
+
+def fragment(*blocks: Content, styled: bool = True) -> str:
+    """Return blocks as HTML for a notebook: their styles, which touch nothing else, and no script.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import fragment, prose
+    >>> fragment(prose("a < b")).endswith("<p>a &lt; b</p></div>")
+    True
+    """
+    if styled:
+        return fragment(element("div", _raw("style", _shipped("page.css")), *blocks, cls="treeplex"), styled=False)
+    return "".join(tostring(each, "unicode", "html") for each in blocks if isinstance(each, Element))
+
+
+class Displayed:
+    """Something that notebooks show as blocks of a page, in place of its text."""
+
+    @abstractmethod
+    def _html_blocks(self) -> Iterable[Content]:
+        """Return the blocks; few, for a notebook shows whatever is computed."""
+
+    def _repr_html_(self) -> str | None:
+        blocks = [*self._html_blocks()]
+        return fragment(*blocks) if blocks else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Page:
+    """A report: one HTML file that needs no other, for light and dark screens, telephones and paper.
+
+    Notebooks show it; :meth:`save` writes it.
+
+    Attributes
+    ----------
+    title : str
+    blocks : tuple of Element
+        As the functions of :mod:`treeplex.seqform.interchange.page` make them.
+    style, script : str
+        What a page of the library needs beyond the kit's, of a file that is shipped with it: never of what is shown.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import Page, prose
+    >>> Page("An answer", (prose("42"),)).to_html().startswith("<!doctype html>")
+    True
+    """
+
+    title: str
+    blocks: tuple[Content, ...]
+    style: str = ""
+    script: str = ""
+
+    def __repr__(self) -> str:
+        return f"Page({self.title!r})"
+
+    def to_html(self) -> str:
+        """Return the whole document."""
+        script = _shipped("page.js") + self.script
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy = (
+            f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        head = element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=policy),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="referrer", content="no-referrer"),
+            element("title", self.title),
+            _raw("style", _shipped("page.css") + self.style),
+        )
+        body = element("body", *self.blocks, _raw("script", script), cls="treeplex page")
+        return "<!doctype html>\n" + tostring(element("html", head, body, lang="en"), "unicode", "html") + "\n"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all.
+
+        Raises
+        ------
+        GameFileError
+            If the file cannot be written.
+        """
+        write_bytes(path, self.to_html().encode())
+
+    def _repr_html_(self) -> str:
+        """Return the page for notebooks, in a frame of its own: its script runs there, and touches nothing else."""
+        frame = element(
+            "iframe",
+            srcdoc=self.to_html(),
+            sandbox="allow-scripts",
+            style="width:100%;height:640px;border:1px solid #8884;border-radius:8px",
+        )
+        return fragment(frame, styled=False)
+
+
+def _shipped(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _raw(tag: str, text: str) -> Element:
+    """Return an element whose text is written as it is: of ours alone."""
+    made = Element(tag)
+    made.text = text
+    return made

@@ -1,0 +1,652 @@
+"""A game in public form: a public tree, and at each of its nodes one number for each action and private state."""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .arrays import Floats, Indices, ReadOnly, frozen
+from .budget import Budget, Watch
+from .card_payoff import CardPayoff
+from .errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, shown
+from .factored import FactoredPayoff
+from .fingerprint import digest_of
+from .histories import walk
+from .polytope import Treeplex
+from .rules import CHANCE, TERMINAL, Rules
+from .sequence_form import SequenceForm
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Leaves of a public tree that differ in the stakes alone: at leaf z, U_z = amounts[z] · U.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, shape (k,)
+        The leaves, as nodes of the public tree.
+    amounts : ndarray of float64, shape (k,)
+        Probabilities of public chance multiplied in.
+    payoff : FactoredPayoff or CardPayoff
+        U, shape (states of player 0, states of player 1): what player 0 is paid, and player 1 pays.
+    """
+
+    nodes: Indices
+    amounts: Floats
+    payoff: FactoredPayoff | CardPayoff
+
+    @property
+    def factored(self) -> FactoredPayoff:
+        """U in factors."""
+        return self.payoff if isinstance(self.payoff, FactoredPayoff) else self.payoff.factored
+
+    def gradient(self, player: int, reach: Floats) -> Floats:
+        """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
+
+        Parameters
+        ----------
+        player : {0, 1}
+        reach : ndarray of float64, shape (k, number of the other player's states)
+
+        Returns
+        -------
+        ndarray of float64, shape (k, number of the player's states)
+        """
+        product = self.payoff.times if player == 0 else self.payoff.transposed_times
+        amounts = self.amounts if player == 0 else -self.amounts
+        return product(reach.T).T * amounts[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """A way to exchange what is alike in a game, such as two suits, after which it is the same game.
+
+    The nodes of a board become those of another in their order.
+
+    Attributes
+    ----------
+    states : pair of ndarray of int
+        What each private state of a player becomes.
+    boards : ndarray of int
+        What each board becomes.
+    """
+
+    states: tuple[Indices, Indices]
+    boards: Indices
+
+    @property
+    def inverse(self) -> "Symmetry":
+        """The symmetry that takes it back."""
+        mine, theirs = self.states
+        return Symmetry((np.argsort(mine), np.argsort(theirs)), np.argsort(self.boards))
+
+
+def is_any_card(step: str) -> bool:
+    """Whether a step of a line stands for whatever public chance shows: ``deal *``, or ``*`` alone.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.public_form import is_any_card
+    >>> [is_any_card(step) for step in ("deal *", "*", "any", "deal 7s")]
+    [True, True, True, False]
+    """
+    return step.strip().removeprefix("deal").strip() in ("*", "any")
+
+
+#: Entries of a matrix: rows, columns and values.
+_Entries = tuple[Indices, Indices, Floats]
+
+
+class PublicForm(ReadOnly):
+    """A zero-sum game of two players whose private information is all there at the root.
+
+    After the private deal everything is public, so a public state has a decision for each private state of the player
+    who moves, all with the same actions. The payoff is a sum over the leaves of the public tree of bilinear forms in
+    the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never made.
+
+    Parameters
+    ----------
+    players : array_like of int, shape (num_nodes,)
+        Who moves at each public state: a player, ``CHANCE`` or ``TERMINAL``. Parents come before their children.
+    parents : array_like of int, shape (num_nodes,)
+        The public state before; −1 at the root.
+    actions : sequence of hashable, length num_nodes
+        What leads there; anything at the root.
+    states : two sequences of hashable
+        Each player's private states, such as hands.
+    leaves : sequence of Leaves
+        What leaves of the tree pay; leaves in several of them are paid the sum, others nothing.
+    weights : two array_like of float, optional
+        How much of each private state each player has at the root: the reach there; by default 1 each, probabilities of
+        the deal being part of the payoffs.
+    scale : float, optional
+        The largest absolute payoff, probabilities not multiplied in; by default the largest entry of leaves' payoffs.
+    labels : mapping of (node, state number) to hashable, optional
+        The labels of infosets; by default pairs of the actions that lead there and the private state.
+    boards : array_like of int, shape (num_nodes,), optional
+        The board of each node: what public chance has shown so far, whatever the players did. The root's is 0, and a
+        board's nodes are either all or none of them after another board's. By default there is one.
+    present : sequence of pairs of array_like of int, optional
+        For each board, each player's states that come there, by number; others have no infosets there. By default all
+        do.
+    deals : sequence of Leaves, optional
+        The probability of each pair of states to come to a leaf, public chance counted, both players' reaches aside:
+        :meth:`arrival` needs them.
+    symmetries : sequence of Symmetry, optional
+        All but the identity: with two of them, one after the other is one too. Loops walk once what is alike.
+
+    Attributes
+    ----------
+    players, parents, boards : ndarray of int
+    present : tuple of pairs of ndarray of int
+    children : tuple of ndarray of int
+        The public states after each, in order.
+
+    Examples
+    --------
+    >>> from treeplex import load_game, solve, Nash, Game
+    >>> from treeplex.seqform.public_form import PublicForm
+    >>> form = PublicForm.from_rules(load_game("kuhn").rules)
+    >>> form
+    PublicForm(decisions=4, leaves=5, states=(3, 3))
+    >>> game = Game("kuhn in public form", sequence_form=form.sequence_form())
+    >>> round(solve(Nash(game)).value, 12)
+    -0.055555555556
+    """
+
+    def __init__(
+        self,
+        players: npt.ArrayLike,
+        parents: npt.ArrayLike,
+        actions: Sequence[Hashable],
+        states: Sequence[Sequence[Hashable]],
+        leaves: Sequence[Leaves],
+        weights: Sequence[npt.ArrayLike] | None = None,
+        scale: float | None = None,
+        labels: dict[tuple[int, int], Hashable] | None = None,
+        boards: npt.ArrayLike | None = None,
+        present: Sequence[Sequence[npt.ArrayLike]] | None = None,
+        deals: Sequence[Leaves] = (),
+        symmetries: Sequence[Symmetry] = (),
+    ) -> None:
+        self.players = frozen(np.array(players, dtype=np.int64))
+        self.parents = frozen(np.array(parents, dtype=np.int64))
+        self.actions = tuple(actions)
+        first, second = states
+        self.states = tuple(first), tuple(second)
+        self.leaves, self.deals = tuple(leaves), tuple(deals)
+        self.symmetries = tuple(symmetries)
+        self.labels = labels
+        self._scale = scale
+        count = len(self.players)
+        if len(self.parents) != count or len(self.actions) != count:
+            raise InvalidGameError(
+                f"a public tree of {count} players, {len(self.parents)} parents and {len(self.actions)} actions: "
+                "expected one of each per node"
+            )
+        if count == 0 or self.parents[0] != -1 or not (self.parents[1:] < np.arange(1, count)).all():
+            raise InvalidGameError("a public tree begins at its root, and parents come before their children")
+        if (self.parents[1:] < 0).any() or (self.players[self.parents[1:]] == TERMINAL).any():
+            raise InvalidGameError("a public tree has one root, and nothing after its leaves")
+        self.boards = frozen(np.zeros(count, dtype=np.int64) if boards is None else np.array(boards, dtype=np.int64))
+        if present is None:
+            present = [[np.arange(len(one)) for one in self.states]] * (int(self.boards.max()) + 1)
+        self.present: tuple[tuple[Indices, Indices], ...] = tuple(
+            (frozen(np.array(mine, dtype=np.int64)), frozen(np.array(theirs, dtype=np.int64)))
+            for mine, theirs in present
+        )
+        if self.boards.shape != (count,) or self.boards.min() < 0 or self.boards.max() >= len(self.present):
+            raise InvalidGameError(f"boards are one number for each of {count} nodes, below {len(self.present)}")
+        if weights is None:
+            weights = [np.ones(len(one)) for one in self.states]
+        self.weights = tuple(frozen(np.array(one, dtype=np.float64)) for one in weights)
+        for weight, own in zip(self.weights, self.states, strict=True):
+            if weight.shape != (len(own),) or not (np.isfinite(weight).all() and (weight >= 0.0).all()):
+                raise InvalidGameError(f"weights are one finite number of at least 0 for each of {len(own)} states")
+
+    def __repr__(self) -> str:
+        sizes = tuple(map(len, self.states))
+        return f"PublicForm(decisions={len(self.decisions)}, leaves={self.num_leaves}, states={sizes})"
+
+    @classmethod
+    def from_rules(cls, rules: Rules, memory: int | str | None = None) -> "PublicForm":
+        """Return a game in public form.
+
+        Parameters
+        ----------
+        rules : Rules
+            Of a zero-sum game of two players, with the methods ``private_information`` and ``public_history``.
+        memory : int or str, optional
+            As :meth:`SequenceForm.from_rules <treeplex.SequenceForm.from_rules>` takes it.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If what a player knows that others do not changes after the deal, or rules do not say what is public.
+        GameTooLargeError
+        """
+        return _Collected(rules, Budget(memory)).form()
+
+    @cached_property
+    def children(self) -> tuple[Indices, ...]:
+        """The public states after each."""
+        return tuple(frozen(self.by_parent[start:end]) for start, end in pairwise(self.ends.tolist()))
+
+    @cached_property
+    def decisions(self) -> Indices:
+        """The public states at which a player moves."""
+        return frozen(np.flatnonzero(self.players >= 0))
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of leaves of the public tree."""
+        return int((self.players == TERMINAL).sum())
+
+    @property
+    def num_infosets(self) -> tuple[int, int]:
+        """How many infosets each player has in the sequence form, which is not made for it."""
+        first, second = (int(here.sum()) for here, _ in self._decided)
+        return first, second
+
+    @property
+    def num_sequences(self) -> tuple[int, int]:
+        """How many sequences each player has in the sequence form, the empty one among them.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> form = PublicForm.from_rules(load_game("kuhn").rules)
+        >>> form.num_sequences, form.num_infosets
+        ((13, 13), (6, 6))
+        """
+        first, second = (1 + int((here * moves).sum()) for here, moves in self._decided)
+        return first, second
+
+    @property
+    def _decided(self) -> Iterator[tuple[Indices, Indices]]:
+        """For each player, the states that come to each of its nodes, and the actions there."""
+        moves = np.bincount(self.parents[1:], minlength=len(self.parents))
+        for player in (0, 1):
+            nodes = np.flatnonzero(self.players == player)
+            count = np.array([len(pair[player]) for pair in self.present], dtype=np.int64)
+            yield count[self.boards[nodes]], moves[nodes]
+
+    @cached_property
+    def payoff_scale(self) -> float:
+        """The largest absolute payoff at a leaf."""
+        if self._scale is not None:
+            return self._scale
+        return max((one.payoff.largest * np.abs(one.amounts).max() for one in self.leaves), default=0.0) or 1.0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that tell games apart, as those of a sequence form do."""
+        labels = None if self.labels is None else tuple(sorted(self.labels.items(), key=lambda item: item[0]))
+        parts: list[Any] = [self.players, self.parents, self.boards, self.actions, self.states, labels, *self.weights]
+        parts += [self._scale, *(states for board in self.present for states in board)]
+        for leaves in self.leaves:
+            payoff = leaves.payoff
+            parts += [leaves.nodes, leaves.amounts]
+            if isinstance(payoff, CardPayoff):
+                parts += [*payoff.cards, *payoff.alive, *(payoff.strengths or (None,))]
+            else:
+                for factor in (payoff.left, payoff.right):
+                    parts += [factor.indptr, factor.indices, factor.data]
+                parts.append(payoff.chained)
+        return digest_of(parts)
+
+    def path(self, node: int) -> tuple[Hashable, ...]:
+        """Return the actions and cards that lead to a public state."""
+        path = []
+        while node > 0:
+            path.append(self.actions[node])
+            node = int(self.parents[node])
+        return tuple(reversed(path))
+
+    def after(self, nodes: Indices) -> Indices:
+        """Return the children of public states, one state's after the other's."""
+        counts = self.ends[nodes + 1] - self.ends[nodes]
+        firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
+        found: Indices = self.by_parent[firsts + np.arange(len(firsts))]
+        return found
+
+    def below(self, node: int) -> Indices:
+        """Return a public state and all after it, level by level."""
+        levels = [np.array([node])]
+        while len(levels[-1]):
+            levels.append(self.after(levels[-1]))
+        return np.concatenate(levels)
+
+    @cached_property
+    def by_parent(self) -> Indices:
+        """All nodes in the order of their parents."""
+        return np.argsort(self.parents, kind="stable")
+
+    @cached_property
+    def ends(self) -> Indices:
+        """Where the children of each node begin there, and where those of the last one end."""
+        return np.searchsorted(self.parents[self.by_parent], np.arange(len(self.parents) + 1))
+
+    @cached_property
+    def _paid(self) -> tuple[Indices, Indices, Floats]:
+        """The leaves of all groups: nodes, which group, and amounts."""
+        sizes = [len(group.nodes) for group in self.leaves]
+        none = [np.zeros(0, dtype=np.int64)]
+        return (
+            np.concatenate([group.nodes for group in self.leaves] or none),
+            np.repeat(np.arange(len(sizes)), sizes),
+            np.concatenate([group.amounts for group in self.leaves] or [np.zeros(0)]),
+        )
+
+    def leaves_among(self, inside: npt.NDArray[np.bool_]) -> Iterator[Leaves]:
+        """Yield the groups of leaves, of each what is inside of a part of the tree.
+
+        Parameters
+        ----------
+        inside : ndarray of bool, shape (num_nodes,)
+        """
+        nodes, groups, amounts = self._paid
+        kept = np.flatnonzero(inside[nodes])
+        for some in np.split(kept, np.flatnonzero(np.diff(groups[kept])) + 1) if len(kept) else ():
+            yield replace(self.leaves[groups[some[0]]], nodes=nodes[some], amounts=amounts[some])
+
+    @cached_property
+    def _nearest(self) -> tuple[Indices, Indices]:
+        """How few leaves a public state must pass through whoever moves, and which child they are after."""
+        costs, choices = np.ones(len(self.players), dtype=np.int64), np.zeros(len(self.players), dtype=np.int64)
+        for node in np.flatnonzero(self.players != TERMINAL)[::-1].tolist():
+            after = self.children[node]
+            choices[node] = after[costs[after].argmin()]
+            costs[node] = costs[after].sum() if self.players[node] == CHANCE else costs[choices[node]]
+        return costs, choices
+
+    @cached_property
+    def _dealt(self) -> dict[int, tuple[int, float]]:
+        """For each leaf, which of the deals it is in, and how likely it is there."""
+        return {
+            node: (number, amount)
+            for number, group in enumerate(self.deals)
+            for node, amount in zip(group.nodes.tolist(), group.amounts.tolist(), strict=True)
+        }
+
+    def arrival(self, player: int, node: int, reach: Floats) -> Floats:
+        """Return how likely each of a player's states comes to a public state, if the player itself goes there.
+
+        Parameters
+        ----------
+        player : {0, 1}
+        node : int
+        reach : ndarray of float64, shape (number of the other player's states,)
+            The other player's reach.
+
+        Returns
+        -------
+        ndarray of float64, shape (number of the player's states,)
+            The weight of the player's own state is not multiplied in.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the form does not say how likely pairs of states are (`deals`).
+        """
+        if not self.deals:
+            raise UnsupportedProblemError("this public form does not say how likely pairs of states are (deals)")
+        _, choices = self._nearest
+        # Whatever both do from here on, they arrive at leaves with the same probability: at those that are fewest.
+        found: dict[int, float] = {}
+        nodes = [node]
+        while nodes:
+            one = nodes.pop()
+            if self.players[one] == TERMINAL:
+                number, amount = self._dealt[one]
+                found[number] = found.get(number, 0.0) + amount
+            elif self.players[one] == CHANCE:
+                nodes += self.children[one].tolist()
+            else:
+                nodes.append(int(choices[one]))
+        total = np.zeros(len(self.states[player]))
+        for number, amount in found.items():
+            group = self.deals[number]
+            total += Leaves(group.nodes[:1], np.array([amount]), group.payoff).gradient(player, reach[None])[0]
+        return total if player == 0 else -total
+
+    def find(self, at: str) -> int:
+        """Return the public state that actions lead to.
+
+        Parameters
+        ----------
+        at : str
+            The actions and cards from the root on, comma separated, such as ``"check, bet 120"``; nothing for the root.
+            ``deal`` may stand before a card.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is no such state; the message lists what could have followed.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> form = PublicForm.from_rules(load_game("kuhn").rules)
+        >>> form.path(form.find("p, b"))
+        ('p', 'b')
+        """
+        if not isinstance(at, str):
+            raise InvalidGameError(f"received {shown(at)}, expected actions as text, such as 'check, bet 120'")
+        node, steps = 0, [" ".join(step.split()) for step in at.split(",")] if at.strip() else []
+        for number, step in enumerate(steps):
+            after = {str(self.actions[child]): child for child in self.children[node].tolist()}
+            folded = {name.casefold(): child for name, child in after.items()}
+            wanted = step.casefold()
+            if self.players[node] == CHANCE:
+                wanted = wanted.removeprefix("deal ")
+            if wanted not in folded:
+                where = f"after {', '.join(steps[:number])}" if number else "at the root"
+                follows = f"expected {one_of(after, 60)}" if after else "nothing follows there"
+                raise InvalidGameError(f"there is no {shown(step, 60)} {where}{nearest(step, after)}; {follows}")
+            node = folded[wanted]
+        return node
+
+    @cached_property
+    def _sequences(self) -> tuple[tuple[Indices, ...], ...]:
+        """For each player, the sequence of each state that leads to each node: 0 where it has not moved yet."""
+        return tuple(self._sequences_of(player) for player in (0, 1))
+
+    def sequences(self, player: int, node: int) -> Indices:
+        """Return the sequence of each of a player's states that leads to a public state; −1 if it never does."""
+        return self._sequences[player][node]
+
+    def _sequences_of(self, player: int) -> tuple[Indices, ...]:
+        count = len(self.states[player])
+        found: list[Any] = [None] * len(self.players)
+        found[0] = np.zeros(count, dtype=np.int64)
+        end = 1
+        for node, mover in enumerate(self.players.tolist()):
+            here, after = found[node], self.children[node]
+            for place, child in enumerate(after.tolist()):
+                found[child] = here
+                if mover == player:
+                    numbers = np.full(count, -1, dtype=np.int64)
+                    present = self.present[self.boards[node]][player]
+                    numbers[present] = end + np.arange(len(present)) * len(after) + place
+                    found[child] = numbers
+            if mover == player:
+                end += len(present) * len(after)
+        return tuple(found)
+
+    def _treeplex(self, player: int) -> Treeplex:
+        parents, counts, actions = [], [], []
+        labels: list[Hashable] = []
+        for node in np.flatnonzero(self.players == player).tolist():
+            present = self.present[self.boards[node]][player]
+            moves = tuple(self.actions[child] for child in self.children[node].tolist())
+            parents.append(self.sequences(player, node)[present])
+            counts.append(np.full(len(present), len(moves)))
+            if self.labels is None:
+                path = self.path(node)
+                labels += [(path, self.states[player][state]) for state in present.tolist()]
+            else:
+                path = self.path(node)
+                labels += [
+                    self.labels.get((node, state), (path, self.states[player][state])) for state in present.tolist()
+                ]
+            actions += [moves] * len(present)
+        none = [np.zeros(0, dtype=np.int64)]
+        return Treeplex(np.concatenate(parents or none), np.concatenate(counts or none), labels, actions)
+
+    def sequence_form(self) -> SequenceForm:
+        """Return the game in sequence form, its payoffs in factors: a few non-zeros for each state at each leaf.
+
+        Infosets and sequences are those of the nodes, state by state.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> form = PublicForm.from_rules(load_game("leduc").rules).sequence_form()
+        >>> form.factored.shape, form.factored.chained is None
+        ((1093, 1093), True)
+        """
+        lefts: list[_Entries] = []
+        rights: list[_Entries] = []
+        chains: list[npt.NDArray[np.bool_]] = []
+        width = 0
+        for group in self.leaves:
+            payoff = group.factored
+            sides = payoff.left.tocoo(), payoff.right.T.tocoo()
+            links = np.zeros(payoff.num_factors, dtype=bool) if payoff.chained is None else payoff.chained
+            for node, amount in zip(group.nodes.tolist(), group.amounts.tolist(), strict=True):
+                for player, side, found in ((0, sides[0], lefts), (1, sides[1], rights)):
+                    states, factors = side.coords
+                    places = self.sequences(player, node)[states]
+                    values = side.data * self.weights[player][states] * (amount if player == 0 else 1.0)
+                    kept = (places >= 0) & (values != 0.0)
+                    found.append((places[kept], factors[kept] + width, values[kept]))
+                chains.append(links)
+                width += len(links)
+        treeplexes = tuple(self._treeplex(player) for player in (0, 1))
+        chained = np.concatenate(chains)
+        left, right = (
+            sp.coo_array((values, (places, factors)), shape=(treeplex.num_sequences, width))
+            for treeplex, (places, factors, values) in (
+                (treeplex, map(np.concatenate, zip(*found, strict=True)))
+                for treeplex, found in zip(treeplexes, (lefts, rights), strict=True)
+            )
+        )
+        payoff = FactoredPayoff(left, right.T, chained if chained.any() else None, self.payoff_scale)
+        return SequenceForm(treeplexes, factored=payoff, known_as=self.fingerprint)
+
+
+class _Collected:
+    """The public tree of rules, put together from their histories."""
+
+    def __init__(self, rules: Rules, budget: Budget) -> None:
+        missing = [name for name in ("private_information", "public_history") if not hasattr(rules, name)]
+        if missing:
+            raise UnsupportedProblemError(
+                f"the public form needs rules with the methods private_information and public_history; "
+                f"{type(rules).__name__} has no {missing[0]}"
+            )
+        if rules.num_players != 2:
+            raise UnsupportedProblemError(f"the public form is for two players, and there are {rules.num_players}")
+        budget.admit(rules)
+        self._rules: Any = rules
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self.players: list[int] = []
+        self.parents: list[int] = []
+        self.actions: list[Hashable] = []
+        self.labels: dict[tuple[int, int], Hashable] = {}
+        self.boards: list[int] = []
+        self.present: list[tuple[set[int], set[int]]] = []
+        self._boards: dict[Hashable, int] = {}
+        self.states: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
+        self.payoffs: dict[int, list[tuple[int, int, float, float]]] = {}
+        self.largest = 0.0
+        watch = Watch(budget, lambda: 200 * len(self.labels))
+        for history in walk(rules, watch):
+            self._add(history)
+
+    def _add(self, history: Any) -> None:
+        """Enter a history; its data are its public state, the states dealt, and the probability of chance so far."""
+        rules, before = self._rules, history.before
+        public = rules.public_history(history.state)
+        dealt = tuple(rules.private_information(history.state, player) for player in (0, 1))
+        parent, _, so_far = (-1, None, 1) if before is None else before.data
+        chance = so_far * history.probability
+        if not public and history.player == CHANCE:  # the deal
+            history.data = -1, dealt, chance
+            return
+        key = (public, history.player, parent, history.action if parent >= 0 else None)
+        node = self._numbers.setdefault(key, len(self.players))
+        if node == len(self.players):
+            self.players.append(history.player)
+            self.parents.append(parent)
+            self.actions.append(history.action if parent >= 0 else None)
+            self.boards.append(self._board(parent))
+        if parent >= 0 and before.data[1] != dealt and history.player != TERMINAL:
+            raise UnsupportedProblemError(
+                f"the public form needs private information from the root alone, and at {history} it has become "
+                f"{shown(dealt)}"
+            )
+        if parent >= 0:
+            dealt = before.data[1]
+        history.data = node, dealt, chance
+        numbers = [known.setdefault(one, len(known)) for known, one in zip(self.states, dealt, strict=True)]
+        for here, number in zip(self.present[self.boards[node]], numbers, strict=True):
+            here.add(number)
+        if history.player >= 0:
+            self.labels[node, numbers[history.player]] = rules.infoset(history.state)
+        elif history.player == TERMINAL:
+            paid = rules.payoffs(history.state)
+            if abs(paid[0] + paid[1]) > 1e-9 * max(1.0, abs(paid[0])):
+                raise UnsupportedProblemError(
+                    f"the public form is for zero-sum games, and {history} pays {shown(tuple(paid))}"
+                )
+            self.largest = max(self.largest, abs(float(paid[0])))
+            self.payoffs.setdefault(node, []).append((numbers[0], numbers[1], float(chance * paid[0]), float(chance)))
+
+    def _board(self, parent: int) -> int:
+        """Return the board of the newest node: its parent's, unless chance has shown something else since."""
+        if parent >= 0 and self.players[parent] != CHANCE:
+            return self.boards[parent]
+        shown_since = (-1, None) if parent < 0 else (self.boards[parent], self.actions[-1])
+        board = self._boards.setdefault(shown_since, len(self.present))
+        if board == len(self.present):
+            self.present.append((set(), set()))
+        return board
+
+    def form(self) -> PublicForm:
+        order = _breadth_first(self.parents)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        parents = [-1 if self.parents[node] < 0 else int(place[self.parents[node]]) for node in order]
+        return PublicForm(
+            [self.players[node] for node in order],
+            parents,
+            [self.actions[node] for node in order],
+            [list(one) for one in self.states],
+            [Leaves(place[[node]], np.ones(1), self._payoff(node, 2)) for node in sorted(self.payoffs)],
+            deals=[Leaves(place[[node]], np.ones(1), self._payoff(node, 3)) for node in sorted(self.payoffs)],
+            scale=self.largest or None,
+            labels={(int(place[node]), state): label for (node, state), label in self.labels.items()},
+            boards=[self.boards[node] for node in order],
+            present=[(sorted(mine), sorted(theirs)) for mine, theirs in self.present],
+        )
+
+    def _payoff(self, node: int, column: int) -> FactoredPayoff:
+        """Return what a leaf pays (2) or how likely it is (3), a factor for each of player 1's states."""
+        columns = [np.array(one) for one in zip(*self.payoffs[node], strict=True)]
+        left = sp.coo_array((columns[column], (columns[0], columns[1])), shape=tuple(map(len, self.states)))
+        return FactoredPayoff(left, sp.eye_array(left.shape[1]), scale=self.largest or None)
+
+
+def _breadth_first(parents: Iterable[int]) -> list[int]:
+    """Return the order of nodes by their depth, parents first."""
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(0 if parent < 0 else depths[parent] + 1)
+    return [int(node) for node in np.argsort(depths, kind="stable")]

@@ -1,0 +1,267 @@
+"""A profile in public form: what each player does in each state at each public state, and what that is worth."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Floats, Indices
+from .errors import InvalidStrategyError
+from .game import Game, sequence_form_of
+from .public_form import PublicForm
+from .rules import TERMINAL
+from .sequence_form import SequenceForm
+from .strategy import Profile, Strategy
+
+#: Numbers of an array that are held at once: of a larger tree, subtrees are evaluated one after another.
+_HELD = 2**24
+#: A player's values at all nodes of a tree are kept where they are so many numbers at most.
+_KEPT = 2**22
+
+
+class PublicProfile:
+    """A profile of a game in public form.
+
+    Everything is computed in double precision from the behaviour, whatever found it.
+
+    Parameters
+    ----------
+    form : PublicForm
+    behaviours : callable or mapping
+        Of a node at which a player moves: an array of shape (actions, states of that player) of numbers of at least 0,
+        such as float32 probabilities or visits. They are divided by their sums over actions when they are read; where
+        they are all 0, actions are equally likely.
+    first_values : callable, optional
+        Of a player: its counterfactual values at some nodes, such as those before public chance moves. A large tree is
+        then not walked for them.
+
+    Raises
+    ------
+    InvalidStrategyError
+        When a node is read whose array has another shape or numbers that are negative or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.public_form import PublicForm
+    >>> from treeplex.seqform.public_profile import PublicProfile
+    >>> profile = PublicProfile.uniform(PublicForm.from_rules(load_game("kuhn").rules))
+    >>> round(profile.value(0), 6), round(profile.exploitability, 6)
+    (0.125, 0.458333)
+    >>> profile.values(0, 0)  # of a jack, a queen and a king
+    array([-0.875,  0.125,  1.125])
+    """
+
+    def __init__(
+        self,
+        form: PublicForm,
+        behaviours: Callable[[int], npt.NDArray[Any]] | Mapping[int, npt.NDArray[Any]],
+        first_values: Callable[[int], Mapping[int, Floats]] | None = None,
+    ) -> None:
+        self.form = form
+        self._values: dict[int, Floats] = {}
+        self._first_values = first_values
+        self._known: dict[int, Mapping[int, Floats]] = {}
+        self._read = behaviours.__getitem__ if isinstance(behaviours, Mapping) else behaviours
+
+    def __repr__(self) -> str:
+        return f"PublicProfile({self.form!r})"
+
+    @classmethod
+    def uniform(cls, form: PublicForm) -> "PublicProfile":
+        """Return the profile in which everyone plays uniformly."""
+        return cls(form, lambda node: np.ones((len(form.children[node]), len(form.states[form.players[node]]))))
+
+    @classmethod
+    def of(cls, form: PublicForm, profile: "PublicProfile | Profile") -> "PublicProfile":
+        """Return a profile in public form, whichever form it is in."""
+        if isinstance(profile, StrategiesOnDemand):
+            return profile.public
+        return profile if isinstance(profile, cls) else cls.from_profile(form, profile)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_profile(cls, form: PublicForm, profile: Profile) -> "PublicProfile":
+        """Return a profile of the form's sequence form in public form."""
+
+        def behaviour(node: int) -> Floats:
+            player = int(form.players[node])
+            places = np.array([form.sequences(player, child) for child in form.children[node].tolist()])
+            played: Floats = np.where(places >= 0, profile[player].behaviour[places], 0.0)
+            return played
+
+        return cls(form, behaviour)
+
+    def to_profile(self, game: Game | SequenceForm) -> Profile:
+        """Return it as a profile of the form's sequence form, for games that are small."""
+        form, strategies = self.form, []
+        for player, treeplex in enumerate(sequence_form_of(game).treeplexes):
+            vector = np.ones(treeplex.num_sequences)
+            for node in np.flatnonzero(form.players == player).tolist():
+                played = self.behaviour(node)
+                for number, child in enumerate(form.children[node].tolist()):
+                    places = form.sequences(player, child)
+                    vector[places[places >= 0]] = played[number, places >= 0]
+            strategies.append(Strategy(game, player, vector))
+        return Profile(strategies)
+
+    def behaviour(self, node: int) -> Floats:
+        """Return how likely each action is in each state of who moves, shape (actions, states)."""
+        form = self.form
+        player = int(form.players[node])
+        shape = (len(form.children[node]), len(form.states[player]) if player >= 0 else 0)
+        given = np.asarray(self._read(node), dtype=np.float64)
+        if player < 0 or given.shape != shape:
+            raise InvalidStrategyError(f"node {node} has behaviour of shape {given.shape}, expected {shape}")
+        total = given.sum(axis=0)
+        if not (np.isfinite(total).all() and (given >= 0.0).all()):
+            raise InvalidStrategyError(f"the behaviour at node {node} has numbers that are negative or not finite")
+        played: Floats = np.divide(given, total, out=np.full(shape, 1.0 / shape[0]), where=total > 0.0)
+        return played
+
+    def reach(self, player: int, node: int) -> Floats:
+        """Return a player's reach of a public state: its weights times what it plays on the way, by state."""
+        form = self.form
+        found = np.array(form.weights[player])
+        while node > 0:
+            parent = int(form.parents[node])
+            if form.players[parent] == player:
+                found *= self.behaviour(parent)[np.flatnonzero(form.children[parent] == node)[0]]
+            node = parent
+        return found
+
+    def arrival(self, player: int, node: int) -> Floats:
+        """Return how likely each state comes to a public state if the player goes there, own weight aside."""
+        return self.form.arrival(player, node, self.reach(1 - player, node))
+
+    def values(self, player: int, node: int) -> Floats:
+        """Return what a player is paid on average in each state, given that it is at a public state in that state.
+
+        Returns
+        -------
+        ndarray of float64, shape (number of the player's states,)
+            NaN for states that cannot be there, because the other player never is with one that goes with it.
+        """
+        return self.conditional(self.counterfactual_values(player, node), self.arrival(player, node))
+
+    @staticmethod
+    def conditional(values: Floats, arrival: Floats) -> Floats:
+        """Return counterfactual values divided by how likely states arrive; NaN where they do not."""
+        sure = arrival > 1e-13 * arrival.max(initial=0.0)
+        paid: Floats = np.divide(values, arrival, out=np.full(len(values), np.nan), where=sure)
+        return paid
+
+    def counterfactual_values(self, player: int, node: int, best: bool = False) -> Floats:
+        """Return what a player is paid in each state, times the probability of the rest of the world to be there.
+
+        Parameters
+        ----------
+        player : {0, 1}
+        node : int
+        best : bool
+            Whether the player plays its best response from there on.
+
+        Returns
+        -------
+        ndarray of float64, shape (number of the player's states,)
+        """
+        if not best and len(self.form.players) * len(self.form.states[player]) <= _KEPT:
+            kept: Floats = self._kept(player)[node]
+            return kept
+        if not best and self._first_values is not None:
+            if player not in self._known:
+                self._known[player] = self._first_values(player)
+            if node in self._known[player]:
+                return self._known[player][node]
+        inside = self.form.below(node)
+        if len(inside) > 1 and len(inside) * max(map(len, self.form.states)) > _HELD:
+            parts = [self.counterfactual_values(player, one, best) for one in self.form.children[node].tolist()]
+            return self._joined(player, node, parts, best)
+        whole: Floats = self.all_values(player, node, best)[1][0]
+        return whole
+
+    def _kept(self, player: int) -> Floats:
+        """Return a player's values at every node of a tree that is not large, found once."""
+        if player not in self._values:
+            nodes, values = self.all_values(player)
+            self._values[player] = np.empty_like(values)
+            self._values[player][nodes] = values
+        return self._values[player]
+
+    def all_values(self, player: int, node: int = 0, best: bool = False) -> tuple[Indices, Floats]:
+        """Return a public state and all below it, and the counterfactual values at each.
+
+        Returns
+        -------
+        nodes : ndarray of int, shape (k,)
+        values : ndarray of float64, shape (k, number of the player's states)
+        """
+        form, other = self.form, 1 - player
+        nodes = form.below(node)
+        place = np.full(len(form.players), -1, dtype=np.int64)
+        place[nodes] = np.arange(len(nodes))
+        reach = np.empty((len(nodes), len(form.states[other])))
+        reach[0] = self.reach(other, node)
+        inner = nodes[form.players[nodes] != TERMINAL].tolist()
+        for one in inner:
+            moved = self.behaviour(one) if form.players[one] == other else 1.0
+            reach[place[form.children[one]]] = reach[place[one]] * moved
+        values = np.zeros((len(nodes), len(form.states[player])))
+        for group in form.leaves_among(place >= 0):
+            np.add.at(values, place[group.nodes], group.gradient(player, reach[place[group.nodes]]))
+        for one in reversed(inner):
+            values[place[one]] = self._joined(player, one, values[place[form.children[one]]], best)
+        return nodes, values
+
+    def _joined(self, player: int, node: int, after: Any, best: bool) -> Floats:
+        """Return the values of a public state, given those of its children."""
+        if self.form.players[node] != player:
+            joined: Floats = np.sum(after, axis=0)
+        elif best:
+            joined = np.max(after, axis=0)
+        else:
+            joined = np.sum(self.behaviour(node) * after, axis=0)
+        return joined
+
+    def value(self, player: int) -> float:
+        """Return what a player is paid on average."""
+        return float(self.form.weights[player] @ self.counterfactual_values(player, 0))
+
+    @cached_property
+    def best_response_values(self) -> tuple[float, float]:
+        """What each player's best response to the other earns: player 0's value is between −second and first."""
+        first, second = (
+            float(weights @ self.counterfactual_values(player, 0, best=True))
+            for player, weights in enumerate(self.form.weights)
+        )
+        return first, second
+
+    @cached_property
+    def exploitability(self) -> float:
+        """Half of what both players' best responses gain."""
+        return sum(best - self.value(player) for player, best in enumerate(self.best_response_values)) / 2
+
+
+class StrategiesOnDemand(Profile):
+    """A profile in public form as strategies in sequence form, which are made when they are asked for.
+
+    Parameters
+    ----------
+    game : Game
+    public : PublicProfile
+    """
+
+    def __init__(self, game: Game, public: PublicProfile) -> None:
+        self.game, self.public = game, public
+
+    @cached_property
+    def _strategies(self) -> tuple[Strategy, ...]:  # type: ignore[override]
+        return tuple(self.public.to_profile(self.game))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __repr__(self) -> str:
+        return f"Profile(game={self.game.name!r}, num_players=2)"

@@ -1,0 +1,188 @@
+"""Registries: things by name, those of the library and those of other packages, registered alike.
+
+Another package adds things by a call, such as :func:`treeplex.register_game`, or by entry points. These are found when
+somebody asks for a name that is not known yet, or for all names.
+"""
+
+import functools
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import TreeplexError, one_line, shown
+from .grammar import Grammar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+#: What a name is made of: other characters have a meaning in the grammar.
+_NAME = re.compile(r"[A-Za-z0-9][\w+.-]*", re.ASCII)
+_PREFIX = "treeplex."
+
+
+class ExtensionWarning(UserWarning):
+    """An addition of another package that is left out, for it is broken or its name is taken."""
+
+
+class Registry(Mapping[str, T]):
+    """Things of one kind by their names, in the order in which they were registered.
+
+    Looking up a name that is known loads nothing; another name loads the entry points of that name, and listing the
+    names loads all. An entry point that cannot be loaded, or whose name is taken, is left out with one
+    :class:`ExtensionWarning` that names its package.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        What a thing is called, and the errors by which unknown and wrong ones are refused.
+    group : str
+        The group of entry points, such as ``treeplex.games``.
+    accept : callable
+        Checks what somebody wants to register; returns its name, the thing to keep, and the class that says where it
+        comes from, or else its name again.
+    """
+
+    def __init__(self, grammar: Grammar, group: str, accept: Callable[[Any], tuple[Any, T, Any]]) -> None:
+        self.grammar = grammar
+        self.group = group
+        self._accept = accept
+        self._things: dict[str, T] = {}
+        self._sources: dict[str, str] = {}
+        self._packages: dict[str, str] = {}
+        self._loaded: set[EntryPoint] = set()
+
+    def register(self, thing: Any, package: str = "", expected: str | None = None) -> None:
+        """Add a thing; what is defined anew, as in a notebook, replaces its former self.
+
+        Parameters
+        ----------
+        thing : object
+        package : str
+            Who adds it; by default the package in which it is defined.
+        expected : str, optional
+            The name that it must have.
+
+        Raises
+        ------
+        TreeplexError
+            If it is not what `accept` expects, or its name belongs to something else.
+        """
+        name, thing, origin = self._accept(thing)
+        noun, refused = self.grammar.noun, self.grammar.invalid
+        source = f"{origin.__module__}.{origin.__qualname__}" if isinstance(origin, type) else f"{package}.{origin}"
+        package = package or source.partition(".")[0]
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise refused(f"{source}: the name is {shown(name, 60)}, expected letters, digits, '-', '_', '+' and '.'")
+        if expected not in (None, name):
+            raise refused(f"{source}: the name is {name!r}, expected that of its entry point, {expected!r}")
+        if self._sources.get(name, source) != source:
+            known = f"one of {self._packages[name]} ({self._sources[name]})"
+            raise refused(f"two {noun}s are called {name!r}: {known} and one of {package} ({source}); rename one")
+        self._things[name], self._sources[name], self._packages[name] = thing, source, package
+
+    def remove(self, name: str) -> None:
+        """Take a thing out again."""
+        for table in (self._things, self._sources, self._packages):
+            table.pop(name, None)
+
+    def package(self, name: str) -> str:
+        """Return the name of the package that registered a thing."""
+        return self._packages[name]
+
+    def find(self, name: str, **said: Any) -> T:
+        """Return a thing by its name; `said` is what :meth:`Grammar.unknown_name` takes.
+
+        Raises
+        ------
+        TreeplexError
+            If there is none of that name.
+        """
+        if name in self:
+            return self._things[name]
+        raise self.grammar.unknown_name(str(name), **{"forms": self, **said})
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._things:
+            self._load(name)
+        return self._things[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(tuple(self._things))
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._things)
+
+    def _load(self, name: str | None = None) -> None:
+        """Register what the entry points of a name stand for; of all names by default."""
+        for point in _entry_points().get(self.group, ()):
+            if point in self._loaded or name not in (None, point.name):
+                continue
+            self._loaded.add(point)
+            package = "unknown" if point.dist is None else point.dist.name
+            try:
+                self.register(point.load(), package, expected=point.name)
+            except Exception as error:  # whatever somebody else's package raises
+                reason = str(error) if isinstance(error, TreeplexError) else f"{type(error).__name__}: {error}"
+                left_out = f"the {self.grammar.noun} {point.name!r} of the package {package} is left out"
+                warnings.warn(f"{left_out}: {one_line(reason, 400)}", ExtensionWarning, stacklevel=2)
+
+
+@functools.cache
+def _entry_points() -> "Mapping[str, tuple[EntryPoint, ...]]":
+    """Return the entry points of all registries, by group; to find them takes a few milliseconds."""
+    from importlib.metadata import entry_points
+
+    found = entry_points()
+    return {group: tuple(found.select(group=group)) for group in sorted(found.groups) if group.startswith(_PREFIX)}
+
+
+def extensions() -> dict[str, list[str]]:
+    """Return the names of what entry points add, by package and version; nothing is loaded."""
+    found: dict[str, list[str]] = {}
+    for point in (point for points in _entry_points().values() for point in points):
+        package = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+        found.setdefault(package, []).append(point.name)
+    return found
+
+
+def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
+    """Refuse what is not a dataclass of a kind, ready to be made.
+
+    Raises
+    ------
+    TreeplexError
+    """
+    expected = f"a dataclass that is a subclass of {base.__name__}"
+    if not isinstance(kind, type):
+        raise error(f"expected {expected}, got {shown(kind)}")
+    if not issubclass(kind, base):
+        raise error(f"{kind.__name__} is not a {base.__name__}; expected {expected}")
+    if "__dataclass_fields__" not in vars(kind):
+        raise error(f"{kind.__name__} is not a dataclass; expected @dataclass(frozen=True) above it")
+    missing = sorted(getattr(kind, "__abstractmethods__", ()))
+    if missing:
+        raise error(f"{kind.__name__} has no method {missing[0]}; expected one, as {base.__name__} describes it")
+
+
+def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any) -> None:
+    """Refuse a class without an attribute that it has to have, or with one of another type, or an empty one.
+
+    Raises
+    ------
+    TreeplexError
+    """
+    value = getattr(kind, name, None)
+    if value is None:
+        raise error(f"{kind.__name__} has no attribute {name}; expected {expected}")
+    if not isinstance(value, types) or not value:
+        raise error(f"{kind.__name__}: {name} is {shown(value)}, expected {expected}")
+
+
+def summary_of(kind: Any) -> str:
+    """Return the first line of a docstring, without its full stop."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0].removesuffix(".")

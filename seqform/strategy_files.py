@@ -1,0 +1,399 @@
+"""Files of strategies: archives and text of the library's own, and text that OpenSpiel, Gambit and others write."""
+
+import codecs
+import csv
+import io
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import Floats
+from .errors import GameFileError, InvalidStrategyError, one_line, shown
+from .interchange.encoding import decode_number, from_json, to_json
+from .interchange.files import (
+    read_archive,
+    read_bytes,
+    reason_of,
+    refusing_damaged,
+    regular_size,
+    write_archive,
+    writing_whole,
+)
+from .polytope import Treeplex, check_one_text
+from .sequence_form import SequenceForm
+
+FORMAT = "treeplex strategies"
+VERSION = 1
+#: What names of files end with.
+SUFFIXES = (".npz", ".json", ".csv")
+#: How behaviour is written and read as a table; further columns are not read.
+COLUMNS = ("player", "infoset", "action", "probability")
+#: Bytes of memory for each byte of text.
+_EXPANSION = 12
+#: How every zip archive begins, and so every .npz file.
+_ARCHIVE = b"PK"
+#: What is wrong with a file that cannot be read.
+_DAMAGED = "is not a strategy file, or a damaged one"
+#: How Gambit begins the line of an equilibrium.
+_GAMBIT = b"NE,"
+
+
+class Behaviours(NamedTuple):
+    """What a file says.
+
+    Attributes
+    ----------
+    vectors : dict of int to ndarray of float64
+        By player, the probability of each sequence's action at its infoset.
+    left_out : dict of int to int
+        By player, the number of infosets about which the file says nothing: the vectors are uniform there.
+    """
+
+    vectors: dict[int, Floats]
+    left_out: dict[int, int]
+
+
+class Entry(NamedTuple):
+    """What a text says about an infoset; a player of ``None`` follows from it."""
+
+    player: int | None
+    infoset: str
+    played: Mapping[str, Any] | Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Names:
+    """A player's infosets and actions by what texts call them."""
+
+    player: int
+    treeplex: Treeplex
+    numbers: dict[str, int]
+
+    @classmethod
+    def of(cls, player: int, treeplex: Treeplex) -> "_Names":
+        return cls(player, treeplex, {str(label): number for number, label in enumerate(treeplex.infoset_labels)})
+
+    def infoset(self, text: str) -> int:
+        """Return the number of an infoset that has the text to itself."""
+        labels = self.treeplex.infoset_labels
+        if len(self.numbers) < len(labels):
+            check_one_text(text, labels, f"player {self.player}", InvalidStrategyError)
+        if text not in self.numbers:
+            raise self.treeplex.unknown_infoset(self.player, text)
+        return self.numbers[text]
+
+    def probabilities(self, infoset: int, played: Mapping[str, Any] | Sequence[Any]) -> list[float]:
+        """Return the probabilities of an infoset's actions, in order, from ``{action: p}`` or ``[[number, p], …]``."""
+        actions, where = self.treeplex.action_labels[infoset], f"infoset {shown(self.treeplex.infoset_labels[infoset])}"
+        if not isinstance(played, Mapping):
+            return _by_number(played, len(actions), where)
+        found: dict[Hashable, float] = {}
+        named = self.treeplex.actions_by_name(infoset)
+        for name, probability in played.items():
+            if name not in named:
+                raise InvalidStrategyError(f"{where} has no action {shown(name)}, but {shown(list(map(str, actions)))}")
+            check_one_text(name, actions, where, InvalidStrategyError)
+            (action,) = named[name]
+            if action in found:
+                raise InvalidStrategyError(f"{where} has {shown(name)} beside another name of that action")
+            found[action] = _probability(probability, where)
+        return [found.get(action, 0.0) for action in actions]
+
+
+def _by_number(pairs: Any, count: int, where: str) -> list[float]:
+    """Return probabilities in the order of the numbers of all actions, as OpenSpiel's tables have them."""
+    try:
+        found = {int(number): probability for number, probability in pairs}
+    except (TypeError, ValueError):
+        found = {}
+    if len(found) != count:
+        raise InvalidStrategyError(
+            f"{where} has {shown(pairs)}, expected a mapping of actions to probabilities, or a pair of number and "
+            f"probability for each of its {count} actions"
+        )
+    return [_probability(found[number], where) for number in sorted(found)]
+
+
+def _probability(value: Any, where: str) -> float:
+    try:
+        return float(decode_number(value))
+    except (GameFileError, OverflowError):
+        raise InvalidStrategyError(f"{where} has the probability {shown(value)}, expected a number") from None
+
+
+# Reading
+
+
+def read_strategies(path: str | Path, form: SequenceForm) -> Behaviours:
+    """Read strategies in any of the formats that are told apart by their first bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        An archive (.npz) or JSON that :func:`write_strategies` wrote; JSON ``{player: {infoset: {action:
+        probability}}}``; a table (.csv) with the columns ``player``, ``infoset``, ``action`` and ``probability``; an
+        OpenSpiel table as JSON, ``{infoset: [[number of the action, probability], …]}``; or a line of Gambit's,
+        ``NE,1/3,2/3,…``, of behaviour probabilities player after player.
+    form : SequenceForm
+        Of the game that they are for.
+
+    Returns
+    -------
+    Behaviours
+        Probabilities are as the file has them: whether they sum to one is not checked.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file cannot be read, or is for another game.
+    GameTooLargeError
+        If it may take more memory than the budget for building a game.
+    """
+    with refusing_damaged(path, _DAMAGED, InvalidStrategyError, "strategies"):
+        start = _start(path)
+        try:
+            if start.startswith(_ARCHIVE):
+                return _read_archive(path, form)
+            text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
+            if start.startswith(_GAMBIT):
+                return _read_gambit(text, form)
+            return _collected(
+                _entries_of_json(text, form) if start.startswith((b"{", b"[")) else _entries_of_table(text), form
+            )
+        except InvalidStrategyError as error:
+            raise InvalidStrategyError(f"{one_line(str(path))}: {error}") from None
+
+
+def parse_json(text: str, form: SequenceForm) -> Behaviours:
+    """Return :func:`read_strategies` of a JSON text.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    try:
+        return _collected(_entries_of_json(text, form), form)
+    except (GameFileError, KeyError, TypeError, AttributeError) as error:
+        hint = "" if text.lstrip()[:1] in ("{", "[") else "; Profile.load(path, game) reads a file"
+        raise InvalidStrategyError(f"the text does not hold strategies: {one_line(str(error))}{hint}") from None
+
+
+def game_of(path: str | Path) -> str:
+    """Return the game that a file of strategies names, as the command line takes it; empty if it names none.
+
+    Raises
+    ------
+    InvalidStrategyError
+    """
+    with refusing_damaged(path, _DAMAGED, InvalidStrategyError, "strategies"):
+        start = _start(path)
+        if start.startswith(_ARCHIVE):
+            return str(read_archive(path)[0].get("game", ""))
+        content = from_json(read_bytes(path, _EXPANSION)) if start[:1] == b"{" else {}
+        return str(content.get("game", "")) if content.get("format") == FORMAT else ""
+
+
+def _start(path: str | Path) -> bytes:
+    """Return the first bytes of a file, without the blanks and the mark that text may begin with."""
+    regular_size(path)
+    with Path(path).open("rb") as file:
+        return file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()
+
+
+def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
+    """Refuse what is not a file of strategies of the game."""
+    if header["format"] != FORMAT or header["version"] != VERSION:
+        raise InvalidStrategyError(
+            f"a file of format {shown(header['format'])} version {shown(header['version'])}, "
+            f"expected {FORMAT!r} version {VERSION}, as treeplex solve --out and Profile.save write it"
+        )
+    name, found = one_line(str(header["game"])) or "unnamed", one_line(str(header["fingerprint"]))
+    if found != form.fingerprint:
+        raise InvalidStrategyError(
+            f"holds strategies of another game ({name}): its fingerprint is {found}, expected {form.fingerprint}"
+        )
+
+
+def _read_archive(path: str | Path, form: SequenceForm) -> Behaviours:
+    metadata, vectors = read_archive(path)
+    _check_header(metadata, form)
+    players = sorted(int(player) for player in metadata["players"])
+    return Behaviours({player: vectors[f"behaviour_{player}"] for player in players}, dict.fromkeys(players, 0))
+
+
+def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
+    content = from_json(text)
+    if not isinstance(content, dict | list):
+        raise GameFileError(f"it is {shown(content)}, expected an object, or a list of one object a player")
+    if isinstance(content, dict) and "format" in content:
+        _check_header(content, form)
+        content = content["strategies"]
+    if isinstance(content, list):
+        content = {str(player): each for player, each in enumerate(content)}
+    seats = [str(player) for player in range(form.num_players)]
+    whole = all(isinstance(each, dict) and key in seats for key, each in content.items())
+    for key, each in content.items():
+        if whole:
+            yield from (Entry(int(key), infoset, played) for infoset, played in each.items())
+        else:
+            yield Entry(None, key, each)
+
+
+def _entries_of_table(text: str) -> Iterator[Entry]:
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if rows.fieldnames is None or not set(COLUMNS) <= set(rows.fieldnames):
+        raise GameFileError(
+            f"its first line is {shown(text.partition(chr(10))[0])}, expected a table with the columns "
+            f"{', '.join(COLUMNS)}, JSON, an archive (.npz) or Gambit's {_GAMBIT.decode()}…"
+        )
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    for row in rows:
+        player, infoset, action, probability = (row[name] for name in COLUMNS)
+        if not (player or "").isdecimal():
+            raise GameFileError(f"player is {shown(player)}, expected a number from 0 on", rows.line_num)
+        played = found.setdefault((int(player), infoset), {})
+        if action in played:
+            raise GameFileError(f"action {shown(action)} of infoset {shown(infoset)} again", rows.line_num)
+        played[action] = probability
+    for (seat, label), shares in found.items():
+        yield Entry(seat, label, shares)
+
+
+def _collected(entries: Iterable[Entry], form: SequenceForm) -> Behaviours:
+    names = [_Names.of(player, treeplex) for player, treeplex in enumerate(form.treeplexes)]
+    vectors: dict[int, Floats] = {}
+    seen: dict[int, set[int]] = {}
+    for player, text, played in entries:
+        if player is None:
+            holders = [each for each in names if text in each.numbers]
+            if len(holders) != 1:
+                many = "several players have" if holders else "no player has"
+                raise InvalidStrategyError(f"{many} an infoset {shown(text)}")
+            whose = holders[0]
+        elif player < len(names):
+            whose = names[player]
+        else:
+            raise InvalidStrategyError(f"player is {player}, expected 0 to {len(names) - 1}")
+        infoset = whose.infoset(text)
+        if whose.player not in vectors:
+            vectors[whose.player], seen[whose.player] = whose.treeplex.uniform_behaviour(), set()
+        if infoset in seen[whose.player]:
+            raise InvalidStrategyError(f"infoset {shown(text)} of player {whose.player} stands there twice")
+        seen[whose.player].add(infoset)
+        first, last = whose.treeplex.offsets[infoset : infoset + 2].tolist()
+        vectors[whose.player][first:last] = whose.probabilities(infoset, played)
+    if not vectors:
+        raise InvalidStrategyError("holds no strategy")
+    left_out = {player: form.treeplexes[player].num_infosets - len(each) for player, each in seen.items()}
+    return Behaviours(dict(sorted(vectors.items())), dict(sorted(left_out.items())))
+
+
+def _read_gambit(text: str, form: SequenceForm) -> Behaviours:
+    """Read ``NE,…``: the probabilities of all players' actions, infosets in the order of a depth-first walk."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    numbers = lines[0].split(",")[1:]
+    sizes = [treeplex.num_sequences - 1 for treeplex in form.treeplexes]
+    if len(lines) > 1 or len(numbers) != sum(sizes):
+        raise InvalidStrategyError(
+            f"{len(lines)} lines, the first with {len(numbers)} probabilities; expected one line, of an equilibrium in "
+            f"behaviour strategies with {sum(sizes)}"
+        )
+    values = np.array([_probability(number.strip(), "Gambit's line") for number in numbers])
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    return Behaviours(
+        {player: np.append(1.0, part) for player, part in enumerate(parts)}, dict.fromkeys(range(len(parts)), 0)
+    )
+
+
+# Writing
+
+
+def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> None:
+    """Write strategies in the format that the suffix names: ``.json``, ``.csv``, or an archive, ``.npz`` or none.
+
+    Parameters
+    ----------
+    path : path-like
+    game : str
+        As the command line takes it.
+    form : SequenceForm
+    vectors : mapping of int to ndarray
+        By player, the probability of each sequence's action.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the file cannot be written, the suffix is another one, or labels read alike, so that text cannot tell them
+        apart.
+    InvalidGameError
+        If the game has no fingerprint.
+    """
+    named = one_line(str(path))
+    try:
+        suffix = Path(path).suffix.lower()
+        if suffix in ("", ".npz"):
+            header = {**_header(game, form), "players": list(vectors)}
+            write_archive(path, header, {f"behaviour_{player}": vector for player, vector in vectors.items()})
+        elif suffix in _WRITERS:
+            content = _WRITERS[suffix](game, form, vectors)
+            with writing_whole(path) as passing:
+                passing.write_text(content, encoding="utf-8", newline="")
+        else:
+            raise InvalidStrategyError(
+                f"{named} cannot be written: expected a name that ends with .npz, {' or '.join(_WRITERS)}"
+            )
+    except InvalidStrategyError:  # a ValueError too
+        raise
+    except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
+        raise InvalidStrategyError(f"{named} cannot be written: {reason_of(error)}") from None
+
+
+def _header(game: str, form: SequenceForm) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "game": game, "fingerprint": form.fingerprint}
+
+
+def format_json(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> str:
+    """Return strategies as JSON, a line an infoset; see :func:`write_strategies`."""
+    strategies = []
+    for player, vector in vectors.items():
+        lines = [f"   {to_json(infoset)}: {to_json(played)}" for infoset, played in _texts(player, form, vector)]
+        strategies.append(f'  "{player}": {{\n' + ",\n".join(lines) + "\n  }")
+    header = to_json(_header(game, form)).removesuffix("}")
+    return f'{header},\n "strategies": {{\n' + ",\n".join(strategies) + "\n }}\n"
+
+
+def format_csv(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> str:
+    """Return strategies as a table, a line an action; see :func:`write_strategies`."""
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for player, vector in vectors.items():
+        for infoset, played in _texts(player, form, vector):
+            table.writerows((player, infoset, action, repr(share)) for action, share in played.items())
+    return text.getvalue()
+
+
+_WRITERS: dict[str, Callable[[str, SequenceForm, Mapping[int, Floats]], str]] = {
+    ".json": format_json,
+    ".csv": format_csv,
+}
+
+
+def _texts(player: int, form: SequenceForm, vector: Floats) -> Iterator[tuple[str, dict[str, float]]]:
+    """Return a player's infosets and the probabilities of their actions, by what texts call them."""
+    treeplex = form.treeplexes[player]
+    _check_texts(treeplex.infoset_labels, f"player {player}")
+    for number, label in enumerate(treeplex.infoset_labels):
+        first, last = treeplex.offsets[number : number + 2].tolist()
+        actions = treeplex.action_labels[number]
+        _check_texts(actions, f"infoset {shown(label)}")
+        yield str(label), dict(zip(map(str, actions), vector[first:last].tolist(), strict=True))
+
+
+def _check_texts(labels: Sequence[Hashable], where: str) -> None:
+    if len({str(label) for label in labels}) < len(labels):
+        for label in labels:
+            check_one_text(str(label), labels, where, InvalidStrategyError)

@@ -1,0 +1,60 @@
+"""Compilation by numba, with a cache on disk that notices damage."""
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import IndexDataCacheFile
+
+
+def compiled(function: Any, cache: bool = False) -> Any:
+    """Compile, with a cache on disk if asked for one and a place for it is writable.
+
+    Only the one function that Python calls needs a cache: the others are compiled into it.
+    """
+    # No fast mathematics: neither reassociated sums nor fused multiply-adds, so that the same game gives the same
+    # iterates on every machine. It costs a few percent.
+    njit: Any = numba.njit
+    options = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+    if cache:
+        try:
+            found = njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # numba: no locator available
+            return njit(nogil=True, **options)(function)
+        if hasattr(found, "_cache"):  # not if compiling is switched off
+            found._cache._cache_file.__class__ = _CheckedCacheFile
+        return found
+    return njit(no_cpython_wrapper=True, **options)(function)
+
+
+class _CheckedCacheFile(IndexDataCacheFile):
+    """numba's cache on disk, with checksums: what is damaged, or another version's, is compiled again.
+
+    numba would raise what pickle does, at every run, and run what it can still read.
+    """
+
+    def _save_index(self, overloads: Any) -> None:
+        self._save_data(self._index_name, (self._version, self._source_stamp, overloads))
+
+    def _load_index(self) -> Any:
+        try:
+            *written_by, overloads = self._load_data(self._index_name)
+        except OSError:
+            return {}
+        return overloads if written_by == [self._version, self._source_stamp] else {}
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content: bytes = self._dump(data)  # type: ignore[no-untyped-call]
+        with self._open_for_write(self._data_path(name)) as file:  # type: ignore[no-untyped-call]
+            file.write(hashlib.sha256(content).digest() + content)
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()  # type: ignore[no-untyped-call]
+        if hashlib.sha256(content[32:]).digest() != content[:32]:
+            raise OSError(f"{name} is damaged")  # to numba as if it were not there
+        try:
+            return pickle.loads(content[32:])  # noqa: S301  # the folder is as trusted as the library; see docs
+        except Exception as error:  # by another version of numba
+            raise OSError(str(error)) from None

@@ -1,0 +1,1 @@
+"""Regret minimisation on games in public form."""

@@ -1,0 +1,175 @@
+"""The compiled loop on one game in public form: its state, its threads, and calls whose arguments have their types."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.budget import Budget, available_cores
+from ...seqform.errors import UnknownMethodError, shown
+from ...seqform.public_form import PublicForm
+from ..methods.rules import Rule
+from .layout import PublicLayout
+from .loop import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, evaluate_public, run_public
+
+#: This environment variable says how many threads walk at most; by default as many as there are cores to run on.
+THREADS_VARIABLE = "TREEPLEX_THREADS"
+#: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
+_SMALL = 200_000
+
+
+def threads_for(layout: PublicLayout) -> int:
+    """Return how many threads walk a game.
+
+    Raises
+    ------
+    UnknownMethodError
+        If the environment variable is not a whole number of at least 1.
+    """
+    asked = os.environ.get(THREADS_VARIABLE, "").strip()
+    if asked and not (asked.isascii() and asked.isdigit() and int(asked) > 0):
+        raise UnknownMethodError(f"{THREADS_VARIABLE} is {shown(asked, 40)}, expected a whole number of at least 1")
+    if sum(layout.sizes) < _SMALL or len(layout.groups) < 3:
+        return 1
+    return min(int(asked or available_cores()), available_cores())
+
+
+class PublicKernel:
+    """The compiled loop on one game.
+
+    Parameters
+    ----------
+    form : PublicForm
+    number : type
+        Of regrets and sums, float32 or float64. Certificates are in float64 always.
+    threads : int, optional
+        Walks are the same, bit for bit, for any number; by default :func:`threads_for` says.
+
+    Attributes
+    ----------
+    layout : PublicLayout
+    """
+
+    def __init__(self, form: PublicForm, number: Any = np.float32, threads: int | None = None) -> None:
+        self.layout = PublicLayout(form)
+        self.number = number
+        self._game = self.layout.arrays(number)
+        self._num_groups = len(self.layout.groups) - 1
+        wanted = threads_for(self.layout) if threads is None else threads
+        self.threads = max(1, min(wanted, self._num_groups))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the threads, which cannot be copied, and what is made anew when it is needed."""
+        return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "_doubles")}
+
+    @cached_property
+    def _rooms(self) -> list[Any]:
+        return self.layout.rooms(self.number, self.threads)
+
+    @cached_property
+    def _doubles(self) -> tuple[Any, Any]:
+        """The game, and room, in float64."""
+        if self.number is np.float64:
+            return self._game, self._rooms
+        return self.layout.arrays(np.float64), self.layout.rooms(np.float64, self.threads)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads, thread_name_prefix="treeplex")
+
+    def initial_state(self, predicting: bool = False) -> PlayArrays:
+        """Return the state before the first update.
+
+        Raises
+        ------
+        GameTooLargeError
+            If it takes more memory than the budget.
+        """
+        taken = sum(self.layout.sizes) * np.dtype(self.number).itemsize * (3 if predicting else 2)
+        Budget().require(taken, "regrets and averages of this precision")
+        return self.layout.state(self.number, predicting)
+
+    def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
+        """Do that many more iterations; the state is changed in place, and tells how many were done after Ctrl-C."""
+        numbers, begun = rule.parameters(1.0), int(state.clock[0])
+
+        def call(room: Any, what: int, player: int, first: int, last: int, done: int, count: int) -> None:
+            run_public(self._game, state, room, what, player, first, last, count, done, rule.power, numbers)
+
+        if self.threads == 1:
+            call(self._rooms[0], ITERATE, 0, 0, self._num_groups, begun, iterations)
+            return
+        stopped = Event()
+
+        def iterate() -> None:
+            for done in range(begun, begun + iterations):
+                for player in (0, 1):
+                    self._in_parts(
+                        self._rooms,
+                        lambda room, what, first, last, player=player, done=done: call(  # type: ignore[misc]
+                            room, what, player, first, last, done, 1
+                        ),
+                    )
+                state.clock[0] = done + 1
+                if stopped.is_set():
+                    return
+
+        # Not in the main thread, where Ctrl-C could end an iteration in its middle.
+        running = self._pool.submit(iterate)
+        try:
+            running.result()
+        finally:
+            stopped.set()
+            running.result()
+
+    def _in_parts(self, rooms: Sequence[Any], call: Callable[[Any, int, int, int], Any]) -> Any:
+        """Walk down the root's board, let threads take group after group, and walk up; return what the last did."""
+        call(rooms[0], DESCEND, 0, self._num_groups)
+        left = deque(range(self._num_groups))
+
+        def work(room: Any) -> None:
+            while True:
+                try:
+                    group = left.popleft()
+                except IndexError:
+                    return
+                call(room, WORK, group, group + 1)
+
+        others = [self._pool.submit(work, room) for room in rooms[1:]]
+        try:
+            work(rooms[0])
+        finally:
+            left.clear()
+            for one in others:
+                one.result()
+        return call(rooms[0], ASCEND, 0, self._num_groups)
+
+    def evaluate(self, state: PlayArrays, player: int, best: bool) -> float:
+        """Return what a player earns where both play as on average, or by a best response to that, in payoff units.
+
+        The averages are those of runs: they do the same where the game is alike, so that one board stands for others.
+        """
+        game, rooms = self._doubles
+
+        def call(room: Any, what: int, first: int, end: int) -> float:
+            value: float = evaluate_public(game, state, room, what, player, first, end, best)
+            return value
+
+        if self.threads == 1:
+            return call(rooms[0], ITERATE, 0, self._num_groups)
+        return float(self._in_parts(rooms, call))
+
+    def behaviour(self, state: PlayArrays, node: int) -> Floats:
+        """Return the average behaviour at a public state, shape (actions, states); zero where states do not come."""
+        return self.layout.behaviour(state.sums, node)
+
+    def values(self, state: PlayArrays, player: int) -> dict[int, Floats]:
+        """Return a player's counterfactual values under the averages, by node of the root's board, in payoff units."""
+        self.evaluate(state, player, best=False)
+        return self.layout.values(self._doubles[1][0].top, player)

@@ -1,0 +1,502 @@
+"""Where everything of a game in public form stands in the compiled loop's arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...seqform.arrays import Floats, Indices
+from ...seqform.card_payoff import CardPayoff
+from ...seqform.public_form import Leaves, PublicForm, Symmetry
+from ...seqform.rules import CHANCE, TERMINAL
+from .loop import (
+    BOARD_COLUMNS,
+    CARDS,
+    EXIT,
+    LEAF,
+    MOST,
+    PlayArrays,
+    PublicArrays,
+    RoomArrays,
+)
+from .loop import FULL as REGISTER
+
+#: States and leaves are filled up to so many, a register of the shorter numbers.
+FULL = int(REGISTER)
+#: Into how many groups the boards after the root's are divided, if there are as many: each is walked by one thread, and
+#: sums over groups are taken in their order, so that answers do not depend on the number of threads.
+GROUPS = 16
+#: What groups of leaves are, in the order of the lanes of a shape.
+_FOLDS, _SHOWDOWNS, _OTHERS = 0, 1, 2
+
+
+def rounded_up(count: Any) -> Any:
+    """Return the next multiple of what a register holds."""
+    return -(-count // FULL) * FULL
+
+
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """What boards have in common."""
+
+    kinds: Indices
+    firsts: Indices
+    arities: Indices
+    rows: Indices
+    entries: Indices
+    reaches: tuple[Indices, Indices]
+    #: Of each kind of leaves: their nodes and amounts.
+    leaves: tuple[tuple[Indices, Floats], ...]
+
+    @property
+    def num_rows(self) -> list[int]:
+        """How many actions each player has."""
+        return [int(self.arities[self.kinds == player].sum()) for player in (0, 1)]
+
+    @property
+    def columns(self) -> Indices:
+        """Its nodes as the loop reads them."""
+        entries = np.zeros(len(self.kinds), dtype=np.int64)
+        entries[: len(self.entries)] = self.entries
+        return np.column_stack([self.kinds, self.firsts, self.arities, self.rows, entries, *self.reaches])
+
+
+class PublicLayout:
+    """A game in public form as the compiled loop's arrays.
+
+    Parameters
+    ----------
+    form : PublicForm
+
+    Attributes
+    ----------
+    boards : ndarray of int
+        The form's boards in the order in which they stand here: each before those that follow on it.
+    orders : list of pairs of ndarray of int
+        Of each board, which of a player's states stand there one after another.
+    nodes : list of ndarray of int
+        Of each board, the form's nodes.
+    """
+
+    def __init__(self, form: PublicForm) -> None:
+        self.form = form
+        count = len(form.players)
+        self._leaf_groups = self._grouped_leaves()
+        self._cards = next((one.payoff.cards for one in form.leaves if isinstance(one.payoff, CardPayoff)), None)
+        self._order_boards()
+        self.orders: list[tuple[Indices, Indices]] = []
+        self.nodes: list[Indices] = []
+        self.shapes: list[_Shape] = []
+        self.shape_of: list[int] = []
+        self._places = np.zeros(count, dtype=np.int64)  # of each node, on its board
+        self._tables: list[Any] = []  # small numbers
+        self._above: list[Any] = []
+        self._matrices: list[list[Floats]] = []
+        known: dict[bytes, int] = {}
+        for place, board in enumerate(self.boards.tolist()):
+            self._add_board(place, board, known)
+
+    def _grouped_leaves(self) -> tuple[Indices, Floats, dict[int, list[tuple[int, float]]]]:
+        """Return the group of leaves of each node, −1 without one, and what it counts; and more groups of some."""
+        form = self.form
+        groups = np.full(len(form.players), -1)
+        amounts = np.zeros(len(form.players))
+        more: dict[int, list[tuple[int, float]]] = {}
+        for number, leaves in enumerate(form.leaves):
+            _, firsts = np.unique(leaves.nodes, return_index=True)
+            fresh = np.zeros(len(leaves.nodes), dtype=bool)
+            fresh[firsts] = groups[leaves.nodes[firsts]] < 0
+            groups[leaves.nodes[fresh]], amounts[leaves.nodes[fresh]] = number, leaves.amounts[fresh]
+            for node, amount in zip(leaves.nodes[~fresh].tolist(), leaves.amounts[~fresh].tolist(), strict=True):
+                more.setdefault(node, []).append((number, amount))
+        return groups, amounts, more
+
+    def _order_boards(self) -> None:
+        """Find which board each one follows on, and put them in the order of a walk."""
+        form = self.form
+        entries = np.flatnonzero(np.append(True, form.boards[1:] != form.boards[form.parents[1:]]))
+        parents = np.full(len(form.present), -1)
+        parents[form.boards[entries[1:]]] = form.boards[form.parents[entries[1:]]]
+        self._before = parents.tolist()
+        children: list[list[int]] = [[] for _ in form.present]
+        for board, parent in enumerate(parents.tolist()):
+            if parent >= 0:
+                children[parent].append(board)
+        order, depths = [], []
+        #: Of each board that is walked: which symmetries leave it as it is, and which make its images of it.
+        self._kept: list[list[Symmetry]] = []
+        self._images: list[list[Symmetry | None]] = []
+        #: Of each board that is not: of which one it is an image, and by which symmetry.
+        self._image_of: dict[int, tuple[int, Symmetry]] = {}
+        stack: list[tuple[int, int, list[Symmetry], list[Symmetry | None]]] = [(0, 0, list(form.symmetries), [None])]
+        while stack:
+            board, depth, kept, images = stack.pop()
+            order.append(board)
+            depths.append(depth)
+            self._kept.append(kept)
+            self._images.append(images)
+            after = []
+            for child in children[board]:
+                if child not in self._image_of:
+                    others: list[Symmetry | None] = [None]
+                    for symmetry in kept:
+                        image = int(symmetry.boards[child])
+                        if image != child and image not in self._image_of:
+                            self._image_of[image] = child, symmetry
+                            others.append(symmetry)
+                    same = [symmetry for symmetry in kept if symmetry.boards[child] == child]
+                    after.append((child, depth + 1, same, others))
+            stack += reversed(after)
+        self.boards = np.array(order)
+        self.depths = np.array(depths)
+        # Of the form's boards, where they stand here; −1 for images.
+        self.numbers = np.full(len(form.present), -1)
+        self.numbers[self.boards] = np.arange(len(order))
+        self.parents = np.where(self.boards == 0, 0, self.numbers[parents[self.boards]])
+        self.ends = np.arange(1, len(order) + 1)
+        for place in range(len(order) - 1, 0, -1):
+            self.ends[self.parents[place]] = max(self.ends[self.parents[place]], self.ends[place])
+        by_board = np.argsort(form.boards, kind="stable")
+        self._nodes_of = np.split(by_board, np.searchsorted(form.boards[by_board], np.arange(1, len(form.present))))
+
+    def _walked(self, board: int) -> tuple[Indices, Indices]:
+        """Return a board's nodes as they are walked, level by level, and its roots."""
+        form, nodes = self.form, self._nodes_of[board]
+        roots = nodes[(form.parents[nodes] < 0) | (form.boards[form.parents[nodes]] != board)]
+        level, levels = roots, [roots]
+        while True:
+            level = level[form.players[level] >= 0]
+            if not len(level):
+                return np.concatenate(levels), roots
+            level = form.after(level)
+            levels.append(level)
+
+    def _add_board(self, place: int, board: int, known: dict[bytes, int]) -> None:
+        form = self.form
+        nodes, roots = self._walked(board)
+        entries = np.zeros(1, dtype=np.int64) if place == 0 else self._places[form.parents[roots]]
+        self.nodes.append(nodes)
+        self._places[nodes] = np.arange(len(nodes))
+        groups, amounts = self._leaf_groups[0][nodes], self._leaf_groups[1][nodes]
+        of_kinds = self._kinds_of_groups[groups]
+        strengths = self._strengths(groups, of_kinds)
+        # Leaves that are paid nothing, or by several groups, have a matrix of their own.
+        several = np.isin(nodes, list(self._leaf_groups[2]))
+        of_kinds[(form.players[nodes] == TERMINAL) & ((groups < 0) | several)] = _OTHERS
+        leaves = tuple((np.flatnonzero(of_kinds == kind), amounts[of_kinds == kind]) for kind in range(3))
+        arities = np.where(form.players[nodes] >= 0, form.ends[nodes + 1] - form.ends[nodes], 0)
+        alike = [form.players[nodes], arities, entries, *(part for pair in leaves for part in pair)]
+        number = known.setdefault(b"|".join(array.tobytes() for array in alike), len(self.shapes))
+        if number == len(self.shapes):
+            self.shapes.append(self._shape(nodes, arities, entries, leaves))
+        self.shape_of.append(number)
+        present = form.present[board]
+        orders = [
+            states if strengths is None else states[np.argsort(strengths[player][states], kind="stable")]
+            for player, states in enumerate(present)
+        ]
+        self.orders.append((orders[0], orders[1]))
+        above = self.orders[int(self.parents[place])]
+        self._tables += [_short(self._table(player, orders, strengths, self._kept[place])) for player in (0, 1)]
+        self._above += [
+            _short(self._up(orders[player] if image is None else image.states[player][orders[player]], above[player]))
+            for image in self._images[place]
+            for player in (0, 1)
+        ]
+        matrices = []
+        for at in leaves[_OTHERS][0].tolist():
+            paid = [(int(groups[at]), float(amounts[at])), *self._leaf_groups[2].get(int(nodes[at]), [])]
+            matrix = np.zeros(tuple(map(len, form.states)))
+            for group, amount in paid if groups[at] >= 0 else ():
+                matrix += amount * form.leaves[group].factored.matrix.toarray()
+            matrices.append(matrix[np.ix_(*orders)])
+        self._matrices.append(matrices)
+
+    def _strengths(self, groups: Indices, of_kinds: Indices) -> Any:
+        """Return the strengths of a board's showdowns; where there are others beside, these are no showdowns."""
+        found = None
+        for group in np.unique(groups[of_kinds == _SHOWDOWNS]).tolist():
+            payoff = self.form.leaves[group].payoff
+            assert isinstance(payoff, CardPayoff)
+            assert payoff.strengths is not None
+            if found is None:
+                found = payoff.strengths
+            elif not all(np.array_equal(one, other) for one, other in zip(found, payoff.strengths, strict=True)):
+                of_kinds[groups == group] = _OTHERS
+        return found
+
+    @cached_property
+    def _kinds_of_groups(self) -> Indices:
+        """The kind of each group of leaves; nothing at last, for nodes that are in none."""
+        cards = self._cards
+        kinds = []
+        for leaves in self.form.leaves:
+            payoff = leaves.payoff
+            if not isinstance(payoff, CardPayoff) or cards is None or not self._is_whole(leaves):
+                kinds.append(_OTHERS)
+            elif all(np.array_equal(one, two) for one, two in zip(payoff.cards, cards, strict=True)):
+                kinds.append(_FOLDS if payoff.strengths is None else _SHOWDOWNS)
+            else:
+                kinds.append(_OTHERS)
+        return np.array([*kinds, -1])
+
+    def _is_whole(self, leaves: Leaves) -> bool:
+        """Whether all states that come to the leaves are alive there."""
+        payoff = leaves.payoff
+        assert isinstance(payoff, CardPayoff)
+        boards = np.unique(self.form.boards[leaves.nodes]).tolist()
+        return all(
+            np.isin(self.form.present[board][player], payoff.alive[player]).all()
+            for board in boards
+            for player in (0, 1)
+        )
+
+    def _shape(
+        self, nodes: Indices, arities: Indices, entries: Indices, leaves: tuple[tuple[Indices, Floats], ...]
+    ) -> _Shape:
+        form = self.form
+        players = form.players[nodes]
+        firsts = len(entries) + np.cumsum(arities) - arities
+        kinds = np.where(players >= 0, players, np.where(players == CHANCE, int(EXIT), int(LEAF)))
+        rows = np.zeros(len(nodes), dtype=np.int64)
+        reaches = []
+        for player in (0, 1):
+            own = np.where(players == player, arities, 0)
+            before = np.cumsum(own) - own
+            rows[players == player] = before[players == player]
+            reach = np.arange(len(nodes))
+            for node in range(len(nodes)):
+                after = slice(int(firsts[node]), int(firsts[node] + arities[node]))
+                moves = players[node] == player
+                reach[after] = len(entries) + before[node] + np.arange(arities[node]) if moves else reach[node]
+            reaches.append(reach)
+        return _Shape(kinds, firsts, arities, rows, entries, (reaches[0], reaches[1]), leaves)
+
+    def _table(self, player: int, orders: Sequence[Indices], strengths: Any, kept: Sequence[Symmetry]) -> Indices:
+        """Return what the loop knows of a player's states on a board."""
+        own, other = orders[player], orders[1 - player]
+        zeros = np.zeros(len(own), dtype=np.int64)
+        first = second = weaker = upto = zeros
+        same = np.full(len(own), rounded_up(len(other)))
+        if self._cards is not None:
+            mine, theirs = self._cards[player][own], self._cards[1 - player][other]
+            first, second = mine[:, 0], mine[:, 1]
+            numbers, found = (one.max(axis=1) * int(CARDS) + one.min(axis=1) for one in (mine, theirs))
+            _, of_mine, of_theirs = np.intersect1d(numbers, found, assume_unique=True, return_indices=True)
+            same[of_mine] = of_theirs
+        if strengths is not None:
+            ranked, strong = strengths[1 - player][other], strengths[player][own]
+            weaker, upto = (np.searchsorted(ranked, strong, side=side) for side in ("left", "right"))
+        like = own
+        for symmetry in kept:
+            like = np.minimum(like, symmetry.states[player][own])
+        return np.column_stack([first, second, weaker, upto, same, self._up(like, own)])
+
+    @staticmethod
+    def _up(states: Indices, before: Indices) -> Indices:
+        """Return where private states are among others."""
+        order = np.argsort(before, kind="stable")
+        found: Indices = order[np.searchsorted(before, states, sorter=order)]
+        return found
+
+    @cached_property
+    def counts(self) -> Indices:
+        """How many states each player has on each board, shape (num_boards, 2)."""
+        return np.array([[len(one) for one in order] for order in self.orders])
+
+    @cached_property
+    def bases(self) -> Indices:
+        """Where each player's numbers of each board begin, shape (num_boards + 1, 2)."""
+        rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
+        return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows * rounded_up(self.counts), axis=0)])
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many numbers regrets and sums have each, by player."""
+        return int(self.bases[-1, 0]), int(self.bases[-1, 1])
+
+    def arrays(self, number: Any) -> PublicArrays:
+        """Return what the compiled functions read, for rooms of such numbers."""
+        numbers = {name: getattr(self._arrays, name).astype(number) for name in ("amounts", "matrices", "weights")}
+        return self._arrays._replace(**numbers)
+
+    @cached_property
+    def _arrays(self) -> PublicArrays:
+        lanes, amounts, places = self._lanes()
+        matrices = [of_player for board in self._matrices for of_player in self._of_players(board)]
+        return PublicArrays(
+            boards=_wide(self._board_columns()),
+            shapes=_wide(self._shape_columns(places)),
+            nodes=_short(np.concatenate([shape.columns for shape in self.shapes])),
+            states=np.concatenate(self._tables),
+            above=np.concatenate(self._above),
+            lanes=_short(lanes),
+            amounts=amounts,
+            matrices=np.concatenate([np.zeros(0), *matrices]),
+            weights=self._weights,
+            layout=_wide(self._room[0]),
+            groups=_wide(self.groups),
+        )
+
+    @staticmethod
+    def _of_players(matrices: list[Floats]) -> list[Floats]:
+        """Return the matrices of a board, end to end: player 0's states by player 1's, and the other way round."""
+        return [
+            np.concatenate([np.zeros(0), *(sign * one.ravel() for one in each)])
+            for sign, each in ((1.0, matrices), (-1.0, [one.T for one in matrices]))
+        ]
+
+    def _board_columns(self) -> Indices:
+        counts, shapes = self.counts, np.array(self.shape_of)
+        entries = np.cumsum(counts.ravel()).reshape(-1, 2) - counts
+        sizes = np.array([[sum(one.size for one in board)] * 2 for board in self._matrices])
+        matrices = np.cumsum(sizes.ravel()).reshape(-1, 2) - sizes
+        images = np.cumsum([0, *(sum(counts[at]) * len(each) for at, each in enumerate(self._images))])
+        alike = [len(kept) > 0 for kept in self._kept]
+        before = [shapes, self.depths, self.parents, self.ends, images[:-1]]
+        found = np.column_stack([*before, counts, rounded_up(counts), self.bases[:-1], entries, matrices, alike])
+        last = np.zeros((1, BOARD_COLUMNS), dtype=np.int64)
+        last[0, 4] = images[-1]
+        return np.concatenate([found, last])
+
+    @cached_property
+    def _weights(self) -> Floats:
+        weights = np.zeros((2, int(rounded_up(self.counts[0]).max())))
+        for player, order in enumerate(self.orders[0]):
+            weights[player, : len(order)] = self.form.weights[player][order]
+        return weights
+
+    def _shape_columns(self, lanes: Indices) -> Indices:
+        sizes = np.array([len(shape.kinds) for shape in self.shapes])
+        roots = [len(shape.entries) for shape in self.shapes]
+        return np.column_stack([np.cumsum(sizes) - sizes, roots, sizes, lanes])
+
+    def _lanes(self) -> tuple[Indices, Floats, Indices]:
+        """Return the leaves of all shapes, what they pay each player, and where those of each shape are."""
+        lanes: list[Indices] = []
+        amounts: list[Floats] = []
+        places = np.zeros((len(self.shapes), 6), dtype=np.int64)
+        end = 0
+        for at, shape in enumerate(self.shapes):
+            for kind, (here, paid) in enumerate(shape.leaves):
+                count = len(here)
+                more = 0 if kind == _OTHERS else int(rounded_up(count)) - count
+                last = np.full(more, len(shape.kinds)), np.zeros(more), np.zeros(more)
+                rows = here, shape.reaches[0][here], shape.reaches[1][here]
+                lanes.append(np.column_stack([np.append(*pair) for pair in zip(rows, last, strict=True)]))
+                # A comparison is from each player's own side.
+                own = np.append(paid, np.zeros(more))
+                amounts.append(np.stack([own, own if kind == _SHOWDOWNS else -own]))
+                places[at, kind], places[at, 3 + kind] = end, count if kind == _OTHERS else (count + more) // FULL
+                end += count + more
+        return np.concatenate(lanes), np.concatenate(amounts, axis=1), places
+
+    @cached_property
+    def _room(self) -> tuple[Indices, int, int]:
+        """Where the parts of a room begin at each depth, how long the top is, and how long the rest."""
+        depths = int(self.depths.max()) + 1
+        needed = np.zeros((depths, 2), dtype=np.int64)
+        widths = rounded_up(self.counts)
+        for board, depth in enumerate(self.depths.tolist()):
+            shape = self.shapes[self.shape_of[board]]
+            rows = np.array(shape.num_rows)
+            wide = widths[board]
+            own = [((rows + len(shape.entries)) * wide).max(), (len(shape.kinds) + 1) * wide.max()]
+            needed[depth] = np.maximum(needed[depth], own)
+        layout = np.zeros_like(needed)
+        layout[0] = np.cumsum(needed[0]) - needed[0]
+        layout[1:] = (np.cumsum(needed[1:]) - needed[1:].ravel()).reshape(-1, 2)
+        return layout, int(needed[0].sum()), int(needed[1:].sum())
+
+    @cached_property
+    def groups(self) -> Indices:
+        """Where the groups begin into which the boards after the root's are divided, and where the last one ends."""
+        firsts = np.flatnonzero(self.depths == 1)
+        if not len(firsts):
+            return np.array([1])
+        weights = self.ends[firsts] - firsts
+        number = min(GROUPS, len(firsts))
+        group = (np.cumsum(weights) - weights) * number // weights.sum()
+        begins = firsts[np.append(True, np.diff(group) > 0)]
+        return np.append(begins, len(self.boards))
+
+    def rooms(self, number: Any, threads: int = 1) -> list[RoomArrays]:
+        """Return room for so many threads to walk in; that of the root's board, and of groups, is shared."""
+        _, top, rest = self._room
+        widest = int(rounded_up(self.counts).max()) + FULL
+        longest = int(MOST) * FULL
+        lanes = sum(len(nodes) + FULL for shape in self.shapes for nodes, _ in shape.leaves)
+        span = len(self.shapes[self.shape_of[0]].kinds) * int(rounded_up(self.counts[0]).max())
+        shared = np.zeros(top, dtype=number), np.zeros((len(self.groups) - 1, span), dtype=number)
+        return [
+            RoomArrays(
+                top=shared[0],
+                room=np.zeros(rest, dtype=number),
+                found=shared[1],
+                turned=np.zeros(widest * longest, dtype=number),
+                paid=np.zeros(widest * longest, dtype=number),
+                sums=np.zeros(int(CARDS) * longest, dtype=number),
+                starts=np.zeros((2, lanes), dtype=np.uint64),
+            )
+            for _ in range(threads)
+        ]
+
+    def state(self, number: Any, predicting: bool = False) -> PlayArrays:
+        """Return regrets and sums of zero."""
+        regrets, sums, forecast = (tuple(np.zeros(size, dtype=number) for size in self.sizes) for _ in range(3))
+        if not predicting:
+            forecast = (np.zeros(0, dtype=number), np.zeros(0, dtype=number))
+        return PlayArrays(np.zeros(1, dtype=np.int64), regrets, forecast if predicting else regrets, forecast, sums)
+
+    def behaviour(self, sums: Sequence[Any], node: int) -> Floats:
+        """Return what sums of reaches say of a player's behaviour at a node, shape (actions, states).
+
+        States that do not come there have zeros.
+        """
+        form, player = self.form, int(self.form.players[node])
+        walked, states = self._source(int(form.boards[node]), player)
+        board = int(self.numbers[walked])
+        place = int(self._places[node])
+        if walked != form.boards[node]:
+            place = int(np.flatnonzero(self._walked(int(form.boards[node]))[0] == node)[0])
+        shape = self.shapes[self.shape_of[board]]
+        arity, wide = int(shape.arities[place]), int(rounded_up(self.counts[board, player]))
+        first = int(self.bases[board, player]) + int(shape.rows[place]) * wide
+        here = sums[player][first : first + arity * wide].reshape(arity, wide)[:, : self.counts[board, player]]
+        here = here.astype(np.float64)
+        totals = here.sum(axis=0)
+        found = np.zeros((arity, len(form.states[player])))
+        shares = np.where(totals > 0.0, here / np.where(totals > 0.0, totals, 1.0), 1.0 / arity)
+        found[:, states[self.orders[board][player]]] = shares
+        return found
+
+    def values(self, top: Any, player: int) -> dict[int, Floats]:
+        """Return what a walk has left of a player's values at the nodes of the root's board, by the form's nodes."""
+        wide, begin, order = int(rounded_up(self.counts[0, player])), int(self._room[0][0, 1]), self.orders[0][player]
+        found = {}
+        for place, node in enumerate(self.nodes[0].tolist()):
+            values = np.zeros(len(self.form.states[player]))
+            values[order] = top[begin + place * wide :][: len(order)]
+            found[node] = values
+        return found
+
+    def _source(self, board: int, player: int) -> tuple[int, Indices]:
+        """Return which board is walked in place of one, and what a player's states there become on it."""
+        states = np.arange(len(self.form.states[player]))
+        while self.numbers[board] < 0:
+            at = board
+            while at not in self._image_of:
+                at = self._before[at]
+            symmetry = self._image_of[at][1]
+            board, states = int(symmetry.inverse.boards[board]), states[symmetry.states[player]]
+        return board, states
+
+
+def _wide(values: Any) -> Any:
+    return np.ascontiguousarray(values, dtype=np.uint64)
+
+
+def _short(values: Any) -> Any:
+    return np.ascontiguousarray(values, dtype=np.uint32)

@@ -1,0 +1,598 @@
+"""The compiled loop on a game in public form.
+
+An update of a player walks down the boards (what public chance has shown), writing the other player's reaches of every
+public state, one number a private state; pays all leaves of a board; and walks up again with values, and with regrets,
+of which behaviour is formed anew each time. So a game takes two numbers for each action and private state, regrets and
+sums of reaches, and a walk the room of one board at each depth.
+
+Private states stand one after another, filled up to whole registers; on boards of showdowns by strength. At leaves they
+are turned round, a register holding one state at neighbouring leaves: a sweep over the hands then pays as many leaves
+as it has lanes, and nothing in it depends on their numbers. The functions take arrays, change them in place and check
+nothing. Descriptions of arrays are copied at each call, and make compiling slow, so that there are few arrays with many
+columns.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compilation import compiled
+from ..regret.registers import in_rows, larger, load, side_by_side, spread, store, where_positive, width
+
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+#: Kinds of nodes; below these are the players.
+EXIT, LEAF = np.uint64(2), np.uint64(3)
+#: How many cards there may be, each with a row of sums.
+CARDS = np.uint64(64)
+#: Lanes of leaves come by so many, a register of the shorter numbers; and registers that one sweep pays at most.
+FULL, MOST = np.uint64(8), np.uint64(3)
+#: What a call does: whole iterations, or a part of one update.
+ITERATE, DESCEND, WORK, ASCEND = 0, 1, 2, 3
+
+#: Columns of boards. Those of two players are neighbours.
+SHAPE, DEPTH, PARENT, END, IMAGES, COUNT, WIDE, BASE, TABLE, MATRIX = (
+    np.uint64(i) for i in (0, 1, 2, 3, 4, 5, 7, 9, 11, 13)
+)
+ALIKE = np.uint64(15)
+BOARD_COLUMNS = 16
+#: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds, showdowns
+#: and other leaves begin among the lanes, and how many registers, or leaves, there are of each.
+NODES, ROOTS, SIZE, LANES, REGISTERS = (np.uint64(i) for i in (0, 1, 2, 3, 6))
+SHAPE_COLUMNS = 9
+#: Columns of nodes: a player or ``EXIT`` or ``LEAF``; the first child, and how many there are; how many actions of the
+#: same player stand before its own; of a root, the exit on the board before; and in which row each player's reach is.
+KIND, CHILD, ARITY, ROW, ENTRY, REACH = (np.uint64(i) for i in (0, 1, 2, 3, 4, 5))
+NODE_COLUMNS = 7
+#: Columns of private states: two cards; how many of the other player's are weaker, and how many are not stronger; which
+#: of them is the very same, if any; and which of one's own stands for it, where several are alike.
+FIRST, SECOND, WEAKER, UPTO, SAME, LIKE = (np.uint64(i) for i in range(6))
+STATE_COLUMNS = 6
+#: Columns of lanes: the leaf, and in which row each player's reach of it is.
+LANE_NODE, LANE_REACH = ZERO, ONE
+LANE_COLUMNS = 3
+
+
+class PublicArrays(NamedTuple):
+    """A game in public form.
+
+    Attributes
+    ----------
+    boards : ndarray of uint64, shape (num_boards + 1, BOARD_COLUMNS)
+        Each before those that follow on it. ``END`` is behind the last of these, ``IMAGES`` where its images begin,
+        ``COUNT`` and ``WIDE`` how many private states there are, and filled up, ``BASE`` where regrets begin,
+        ``TABLE`` where private states stand in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
+        whether some private states are alike.
+    shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
+        What boards have in common: how their nodes hang together.
+    nodes : ndarray of uint32, shape (num_nodes of all shapes, NODE_COLUMNS)
+        Roots first, parents before their children, and children next to each other.
+    states : ndarray of uint32, shape (num_states of all boards, STATE_COLUMNS)
+    above : ndarray of uint32
+        For the images of each board, which private state of the board before each one is: player 0's, then player 1's.
+    lanes : ndarray of uint32, shape (num_lanes, LANE_COLUMNS)
+        Leaves that are paid in one sweep side by side, filled up to whole registers by leaves behind the last.
+    amounts : ndarray of float, shape (2, num_lanes)
+        What a leaf pays each player.
+    matrices : ndarray of float
+        What leaves that are neither folds nor showdowns pay, for each board and player its own states by the other's.
+    weights : ndarray of float, shape (2, width)
+        The reaches at the root.
+    layout : ndarray of uint64, shape (num_depths, 2)
+        Where reaches and values begin in a room.
+    groups : ndarray of uint64
+        Of the boards after the root's: where each group begins, which is walked by one thread, and the last one ends.
+    """
+
+    boards: Any
+    shapes: Any
+    nodes: Any
+    states: Any
+    above: Any
+    lanes: Any
+    amounts: Any
+    matrices: Any
+    weights: Any
+    layout: Any
+    groups: Any
+
+
+class RoomArrays(NamedTuple):
+    """Room for a walk: of the root's board, of others, of what groups find, and of leaves side by side."""
+
+    top: Any
+    room: Any
+    found: Any  # shape (num_groups, length): values at the root's exits
+    turned: Any
+    paid: Any
+    sums: Any
+    starts: Any  # shape (2, num_lanes): where rows of reaches and of values begin
+
+
+class PlayArrays(NamedTuple):
+    """What iterations change; all but the clock are pairs of arrays, one a player."""
+
+    clock: Any  # iterations done
+    regrets: Any
+    play: Any  # what behaviour is formed of: the regrets themselves, or the forecast
+    forecast: Any
+    sums: Any
+
+
+@compiled
+def _enter(game: Any, board: Any, player: Any, before: Any, here: Any) -> None:
+    """Write a player's reaches of a board's roots, whose exits are on the board before."""
+    boards, shapes, nodes, above = game.boards, game.shapes, game.nodes, game.above
+    wide, count, depth = boards[board, WIDE + player], boards[board, COUNT + player], boards[board, DEPTH]
+    target = game.layout[depth, 0]
+    if depth == ZERO:
+        for h in range(wide):
+            here[target + h] = game.weights[player, h]
+        return
+    parent, shape = boards[board, PARENT], boards[board, SHAPE]
+    begin, beyond = shapes[shape, NODES], shapes[boards[parent, SHAPE], NODES]
+    up, rows = boards[board, IMAGES], game.layout[depth - ONE, 0]
+    if player == ONE:
+        up += boards[board, COUNT]
+    for root in range(shapes[shape, ROOTS]):
+        gone = beyond + np.uint64(nodes[begin + root, ENTRY])
+        source = rows + np.uint64(nodes[gone, REACH + player]) * boards[parent, WIDE + player]
+        for h in range(count):
+            here[target + h] = before[source + np.uint64(above[up + h])]
+        for h in range(count, wide):
+            here[target + h] = 0.0
+        target += wide
+
+
+@compiled
+def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any) -> None:
+    """Write a player's reaches on a board, where it plays as its regrets want it; add them to ``decay`` times sums."""
+    boards, nodes = game.boards, game.nodes
+    shape = boards[board, SHAPE]
+    begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
+    wide, base = boards[board, WIDE + player], boards[board, BASE + player]
+    reaches = game.layout[boards[board, DEPTH], 0]
+    real, lanes = here.dtype.type, width(here)
+    zeros, ones, decays = spread(real(0.0)), spread(real(1.0)), spread(real(decay))
+    for node in range(begin, begin + game.shapes[shape, SIZE]):
+        if nodes[node, KIND] == player:
+            arity, row = np.uint64(nodes[node, ARITY]), np.uint64(nodes[node, ROW])
+            first = base + row * wide
+            source = reaches + np.uint64(nodes[node, REACH + player]) * wide
+            target = reaches + (roots + row) * wide
+            uniform = spread(real(1.0) / real(arity))
+            for h in range(ZERO, wide, lanes):
+                totals = larger(load(regrets, first + h), zeros)
+                for action in range(ONE, arity):
+                    totals = totals + larger(load(regrets, first + action * wide + h), zeros)
+                reach = load(here, source + h)
+                shares, uniforms = reach / where_positive(totals, totals, ones), reach * uniform
+                for action in range(arity):
+                    there = action * wide + h
+                    reach = larger(load(regrets, first + there), zeros) * shares
+                    reach = where_positive(totals, reach, uniforms)
+                    store(here, target + there, reach)
+                    store(sums, first + there, load(sums, first + there) * decays + reach)
+
+
+@compiled
+def _share(sums: Any, first: Any, wide: Any, arity: Any, action: Any) -> Any:
+    """Return how likely an action is on average, by sums of reaches of any precision."""
+    total = 0.0
+    for other in range(arity):
+        total += np.float64(sums[first + other * wide])
+    return np.float64(sums[first + action * wide]) / total if total > 0.0 else 1.0 / np.float64(arity)
+
+
+@compiled
+def _play_average(game: Any, board: Any, player: Any, sums: Any, here: Any) -> None:
+    """Write a player's reaches on a board, where it plays as on average."""
+    boards, nodes = game.boards, game.nodes
+    shape = boards[board, SHAPE]
+    begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
+    wide, base = boards[board, WIDE + player], boards[board, BASE + player]
+    reaches = game.layout[boards[board, DEPTH], 0]
+    for node in range(begin, begin + game.shapes[shape, SIZE]):
+        if nodes[node, KIND] == player:
+            arity, row = np.uint64(nodes[node, ARITY]), np.uint64(nodes[node, ROW])
+            source = reaches + np.uint64(nodes[node, REACH + player]) * wide
+            target = reaches + (roots + row) * wide
+            for action in range(arity):
+                for h in range(wide):
+                    share = _share(sums, base + row * wide + h, wide, arity, action)
+                    here[target + action * wide + h] = here[source + h] * share
+
+
+def _sweeps(registers: int) -> Any:
+    """Return the function that pays so many registers of leaves, one, two or three."""
+    count = np.uint64(registers)
+
+    @compiled
+    def read(source: Any, place: Any) -> Any:
+        lanes = width(source)
+        one = two = three = load(source, place)
+        if count > 1:
+            two = load(source, place + lanes)
+        if count > 2:
+            three = load(source, place + TWO * lanes)
+        return one, two, three
+
+    @compiled
+    def write(target: Any, place: Any, numbers: Any) -> None:
+        lanes = width(target)
+        store(target, place, numbers[0])
+        if count > 1:
+            store(target, place + lanes, numbers[1])
+        if count > 2:
+            store(target, place + TWO * lanes, numbers[2])
+
+    @compiled
+    def plus(left: Any, right: Any) -> Any:
+        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
+
+    @compiled
+    def minus(left: Any, right: Any) -> Any:
+        return left[0] - right[0], left[1] - right[1], left[2] - right[2]
+
+    @compiled
+    def clear(sums: Any) -> Any:
+        zeros = spread(sums.dtype.type(0.0))
+        for place in range(ZERO, CARDS * count * width(sums), width(sums)):
+            store(sums, place, zeros)
+        return zeros, zeros, zeros
+
+    @compiled
+    def add(turned: Any, hand: Any, sums: Any, states: Any, place: Any, totals: Any) -> Any:
+        """Add the reaches of a hand to the sums of its cards and to the totals."""
+        step = count * width(turned)
+        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
+        reach = read(turned, hand * step)
+        write(sums, first, plus(read(sums, first), reach))
+        write(sums, second, plus(read(sums, second), reach))
+        return plus(totals, reach)
+
+    @compiled
+    def apart(sums: Any, states: Any, place: Any, totals: Any) -> Any:
+        """Return what hands that share no card with one sum up to."""
+        step = count * width(sums)
+        first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
+        return minus(minus(totals, read(sums, first)), read(sums, second))
+
+    @compiled
+    def turn(here: Any, room: Any, lane: Any, h: Any) -> None:
+        """Turn round the reaches of as many hands, from one on, as a register holds."""
+        lanes = width(here)
+        step = count * lanes
+        for at in range(ZERO, step, lanes):
+            side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
+
+    @compiled
+    def turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any) -> None:
+        """Write what as many hands are paid into their leaves' rows of values."""
+        lanes = width(here)
+        step = count * lanes
+        for at in range(ZERO, step, lanes):
+            in_rows(room.paid, h * step + at, step, amounts, here, room.starts[1], lane + at, h)
+
+    @compiled
+    def pay(
+        states: Any, mine: Any, own: Any, wide: Any, theirs: Any, other: Any, here: Any, room: Any, amounts: Any,
+        lane: Any, showdown: Any,
+    ) -> None:  # fmt: skip
+        """Pay leaves from a lane on; ``mine`` states, filled up to ``wide``, stand from ``own`` on, the other's too."""
+        turned, paid, sums, lanes = room.turned, room.paid, room.sums, width(here)
+        step = count * lanes
+        j, h = ZERO, ZERO
+        totals = clear(sums)
+        nothing = totals
+        while h < mine:  # upwards: what is weaker, or all there is
+            limit = np.uint64(states[own + h, WEAKER]) if showdown else theirs
+            while j < limit:
+                if j % lanes == ZERO:
+                    turn(here, room, lane, j)
+                totals = add(turned, j, sums, states, other + j, totals)
+                j += ONE
+            found = apart(sums, states, own + h, totals)
+            if not showdown:
+                same = np.uint64(states[own + h, SAME])
+                found = plus(found, read(turned, same * step) if same < theirs else nothing)
+            write(paid, h * step, found)
+            h += ONE
+        if showdown:
+            j = (j + lanes - ONE) // lanes * lanes
+            while j < theirs:
+                turn(here, room, lane, j)
+                j += lanes
+            totals = clear(sums)
+            j = theirs
+        while h < wide:
+            write(paid, h * step, nothing)
+            h += ONE
+        while h > ZERO:  # downwards, less what is stronger
+            h -= ONE
+            if showdown and h < mine:
+                limit = np.uint64(states[own + h, UPTO])
+                while j > limit:
+                    j -= ONE
+                    totals = add(turned, j, sums, states, other + j, totals)
+                write(paid, h * step, minus(read(paid, h * step), apart(sums, states, own + h, totals)))
+            if h % lanes == ZERO:
+                turn_back(here, room, lane, h, amounts)
+
+    return pay
+
+
+_pay_1, _pay_2, _pay_3 = (_sweeps(registers) for registers in (1, 2, 3))
+
+
+@compiled
+def _pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> None:
+    """Write what a player is paid at a board's leaves."""
+    boards, shapes, states, lanes = game.boards, game.shapes, game.states, width(here)
+    other, shape = ONE - player, boards[board, SHAPE]
+    wide, their_wide = boards[board, WIDE + player], boards[board, WIDE + other]
+    mine, theirs = boards[board, COUNT + player], boards[board, COUNT + other]
+    own, others = boards[board, TABLE + player], boards[board, TABLE + other]
+    reaches, values = game.layout[boards[board, DEPTH], 0], game.layout[boards[board, DEPTH], 1]
+    starts, amounts = room.starts, game.amounts[player]
+    for kind in range(TWO):
+        lane = shapes[shape, LANES + kind]
+        end = lane + shapes[shape, REGISTERS + kind] * FULL
+        for place in range(lane, end):
+            starts[0, place] = reaches + np.uint64(game.lanes[place, LANE_REACH + other]) * their_wide
+            starts[1, place] = values + np.uint64(game.lanes[place, LANE_NODE]) * wide
+        while lane < end:
+            left = min((end - lane) // lanes, MOST)
+            if left == MOST:
+                _pay_3(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+            elif left == TWO:
+                _pay_2(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+            else:
+                _pay_1(states, mine, own, wide, theirs, others, here, room, amounts, lane, kind == ONE)
+            lane += left * lanes
+    begin, matrix = shapes[shape, LANES + TWO], boards[board, MATRIX + player]
+    for lane in range(begin, begin + shapes[shape, REGISTERS + TWO]):
+        source = reaches + np.uint64(game.lanes[lane, LANE_REACH + other]) * their_wide
+        target = values + np.uint64(game.lanes[lane, LANE_NODE]) * wide
+        for h in range(wide):
+            total = here.dtype.type(0.0)
+            if h < mine:
+                for j in range(theirs):
+                    total += game.matrices[matrix + j] * here[source + j]
+                matrix += theirs
+            here[target + h] = total
+
+
+@compiled
+def _open(game: Any, board: Any, player: Any, here: Any) -> None:
+    """Let values at a board's exits be zero, to be added to."""
+    shape, wide = game.boards[board, SHAPE], game.boards[board, WIDE + player]
+    begin, values = game.shapes[shape, NODES], game.layout[game.boards[board, DEPTH], 1]
+    for place in range(game.shapes[shape, SIZE]):
+        if game.nodes[begin + place, KIND] == EXIT:
+            for h in range(wide):
+                here[values + place * wide + h] = 0.0
+
+
+@compiled
+def _learn(game: Any, board: Any, player: Any, state: Any, here: Any, rule: Any) -> None:
+    """Walk up a board: values of its nodes to a player, whose regrets are updated.
+
+    ``rule`` has the discounts of positive and negative regrets, their floor, and what a forecast counts.
+    """
+    boards, nodes = game.boards, game.nodes
+    regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
+    shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
+    begin, place = game.shapes[shape, NODES], game.shapes[shape, SIZE]
+    values = game.layout[boards[board, DEPTH], 1]
+    real, lanes = here.dtype.type, width(here)
+    zeros, ones = spread(real(0.0)), spread(real(1.0))
+    positives, negatives, floors = spread(real(rule[0])), spread(real(rule[1])), spread(real(rule[2]))
+    predictions, predicted = spread(real(rule[3])), len(forecast) > 0
+    while place > ZERO:
+        place -= ONE
+        kind = nodes[begin + place, KIND]
+        if kind >= EXIT:
+            continue
+        arity, above = np.uint64(nodes[begin + place, ARITY]), values + place * wide
+        below = values + np.uint64(nodes[begin + place, CHILD]) * wide
+        if kind != player:
+            for h in range(ZERO, wide, lanes):
+                total = load(here, below + h)
+                for action in range(ONE, arity):
+                    total = total + load(here, below + action * wide + h)
+                store(here, above + h, total)
+            continue
+        first = base + np.uint64(nodes[begin + place, ROW]) * wide
+        uniform = spread(real(1.0) / real(arity))
+        for h in range(ZERO, wide, lanes):
+            totals, plain, value = zeros, zeros, zeros
+            for action in range(arity):
+                there = action * wide + h
+                weight, paid = larger(load(play, first + there), zeros), load(here, below + there)
+                totals, plain, value = totals + weight, plain + paid, value + weight * paid
+            value = where_positive(totals, value / where_positive(totals, totals, ones), plain * uniform)
+            store(here, above + h, value)
+            for action in range(arity):
+                there = action * wide + h
+                gained = load(here, below + there) - value
+                regret = load(regrets, first + there)
+                regret = larger(regret * where_positive(regret, positives, negatives) + gained, floors)
+                store(regrets, first + there, regret)
+                if predicted:
+                    store(forecast, first + there, regret + predictions * gained)
+
+
+@compiled
+def _value(game: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) -> None:
+    """Walk up a board: values of its nodes to a player who plays as on average or, with ``best``, a best response."""
+    boards, nodes = game.boards, game.nodes
+    shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
+    begin, place = game.shapes[shape, NODES], game.shapes[shape, SIZE]
+    values = game.layout[boards[board, DEPTH], 1]
+    while place > ZERO:
+        place -= ONE
+        kind = nodes[begin + place, KIND]
+        if kind >= EXIT:
+            continue
+        arity, above = np.uint64(nodes[begin + place, ARITY]), values + place * wide
+        below = values + np.uint64(nodes[begin + place, CHILD]) * wide
+        first = base + np.uint64(nodes[begin + place, ROW]) * wide
+        for h in range(wide):
+            value = here[below + h]
+            if kind == player and not best:
+                value *= _share(sums, first + h, wide, arity, ZERO)
+            for action in range(ONE, arity):
+                paid = here[below + action * wide + h]
+                if kind != player:
+                    value += paid
+                elif best:
+                    value = max(value, paid)
+                else:
+                    value += paid * _share(sums, first + h, wide, arity, action)
+            here[above + h] = value
+
+
+@compiled
+def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: Any) -> None:
+    """Add values of a board's roots to those of the exits before, which begin at an offset, image by image."""
+    boards, shapes = game.boards, game.shapes
+    shape, parent = boards[board, SHAPE], boards[board, PARENT]
+    wide, count = boards[board, WIDE + player], boards[board, COUNT + player]
+    begin, values = shapes[shape, NODES], game.layout[boards[board, DEPTH], 1]
+    up, end = boards[board, IMAGES], boards[board + ONE, IMAGES]
+    if player == ONE:
+        up += boards[board, COUNT]
+    while up < end:
+        for root in range(shapes[shape, ROOTS]):
+            source = values + root * wide
+            target = offset + np.uint64(game.nodes[begin + root, ENTRY]) * boards[parent, WIDE + player]
+            for h in range(count):
+                before[target + np.uint64(game.above[up + h])] += here[source + h]
+        up += boards[board, COUNT] + boards[board, COUNT + ONE]
+
+
+@compiled
+def _down(game: Any, board: Any, player: Any, state: Any, decay: Any, before: Any, here: Any, room: Any) -> None:
+    """Walk down a board: reaches of the other player, and what leaves pay; without a decay those of its average."""
+    other = ONE - player
+    _enter(game, board, other, before, here)
+    if decay is None:  # what is None, here and below, is not compiled
+        _play_average(game, board, other, state.sums[other], here)
+    else:
+        _play(game, board, other, state.play[other], here, state.sums[other], decay)
+    _open(game, board, player, here)
+    _pay_leaves(game, board, player, here, room)
+
+
+@compiled
+def _equal(game: Any, board: Any, player: Any, here: Any) -> None:
+    """Give private states that are alike the same values at leaves and exits, to the last digit.
+
+    They would differ by round-off, which could make them play differently where actions are equally good. But boards
+    that are images of each other are walked once, as if what is alike did the same.
+    """
+    boards, nodes, states = game.boards, game.nodes, game.states
+    shape, wide, own = boards[board, SHAPE], boards[board, WIDE + player], boards[board, TABLE + player]
+    begin, values = game.shapes[shape, NODES], game.layout[boards[board, DEPTH], 1]
+    for place in range(game.shapes[shape, SIZE]):
+        if nodes[begin + place, KIND] >= EXIT:
+            row = values + place * wide
+            for h in range(boards[board, COUNT + player]):
+                here[row + h] = here[row + np.uint64(states[own + h, LIKE])]
+
+
+@compiled
+def _up(game: Any, board: Any, player: Any, state: Any, rule: Any, here: Any, best: Any) -> None:
+    """Walk up a board, learning by a rule if there is one."""
+    if game.boards[board, ALIKE] != ZERO:
+        _equal(game, board, player, here)
+    if rule is None:
+        _value(game, board, player, state.sums[player], here, best)
+    else:
+        _learn(game, board, player, state, here, rule)
+
+
+@compiled
+def _walk(
+    game: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any, what: Any, group: Any, last: Any, best: Any
+) -> None:
+    """Walk down the root's board, down and up all boards of groups, and up the root's board again, or do a part."""
+    boards, groups, layout, found = game.boards, game.groups, game.layout, room.found
+    board, here = groups[group], room.room
+    if what in (ITERATE, DESCEND):
+        board, here = ZERO, room.top
+    end = groups[last]
+    if what == DESCEND:
+        end = ONE
+    if what == ASCEND:
+        end = ZERO
+    while board < end:
+        _down(game, board, player, state, decay, room.top if boards[board, DEPTH] == ONE else here, here, room)
+        # Up again from all boards that end here.
+        done, after, board = board, board + ONE, board + ONE
+        if done == ZERO:
+            board, here = groups[group], room.room
+            continue
+        while boards[done, END] == after:
+            _up(game, done, player, state, rule, here, best)
+            parent = boards[done, PARENT]
+            if parent == ZERO:
+                while done >= groups[group + ONE]:
+                    group += ONE
+                if done == groups[group]:
+                    for place in range(np.uint64(found.shape[1])):
+                        found[group, place] = 0.0
+                _leave(game, done, player, here, found[group], ZERO)
+                break
+            _leave(game, done, player, here, here, layout[boards[parent, DEPTH], 1])
+            done = parent
+    if what in (ITERATE, ASCEND):
+        # What groups found is added up in their order, whoever walked them.
+        shape, wide, values = boards[0, SHAPE], boards[0, WIDE + player], layout[0, 1]
+        for each in range(np.uint64(len(groups)) - ONE):
+            for place in range(game.shapes[shape, SIZE]):
+                if game.nodes[game.shapes[shape, NODES] + place, KIND] == EXIT:
+                    for h in range(place * wide, place * wide + wide):
+                        room.top[values + h] += found[each, h]
+        _up(game, ZERO, player, state, rule, room.top, best)
+
+
+def run_public(
+    game: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any,
+    schedule: Any, numbers: Any,
+) -> None:  # fmt: skip
+    """Do ``iterations`` more after ``begun``, or with ``what`` a part of one update, of groups ``first`` to ``last``.
+
+    The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
+    ``numbers`` are those of a :class:`~treeplex.solvers.methods.rules.Rule`; players take turns. What is averaged are
+    the plans that the other player answers: those of player 0 from the second on, those of player 1 from the first.
+    """
+    rule = numbers.copy()
+    for t in range(begun + 1, begun + iterations + 1):
+        if schedule:
+            done = max(np.float64(t - 1), 1.0)
+            rule[0] = (1.0 + numbers[5] / done) / (1.0 + done ** -numbers[0])
+            rule[1] = 1.0 / (1.0 + done ** -numbers[1])
+        for turn in range(TWO):
+            actor = turn if what == ITERATE else np.uint64(player)
+            count = np.float64(t) + np.float64(actor)
+            decay = ((count - 1.0) / count) ** numbers[4]
+            _walk(game, actor, state, rule, decay, room, what, np.uint64(first), np.uint64(last), False)
+            if what != ITERATE:
+                break
+        if what == ITERATE:
+            state.clock[0] = t
+
+
+def evaluate_public(game: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, best: Any) -> Any:
+    """Return what a player earns where both play as on average, or by a best response; or do a part of that."""
+    own = np.uint64(player)
+    _walk(game, own, state, None, None, room, what, np.uint64(first), np.uint64(last), best)
+    value, at = 0.0, game.layout[0, 1]
+    for h in range(game.boards[0, WIDE + own]):
+        value += game.weights[own, h] * room.top[at + h]
+    return value
+
+
+run_public = compiled(run_public, cache=True)
+evaluate_public = compiled(evaluate_public, cache=True)

@@ -1,0 +1,753 @@
+"""Solutions as pages: the question, the answer, its proof, prices, strategies, and what would change it."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ..models.constraints import LinearConstraint, functional_bound
+from ..models.games import families
+from ..models.games.holdem import SolvedSpot
+from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
+from ..models.games.holdem.spot import HoldemGame
+from ..models.games.transit_occupancy import transit_rules
+from ..models.games.transit_pictures import draw_occupancy
+from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
+from ..models.saddle import SAFETY
+from ..seqform.arrays import Floats
+from ..seqform.errors import TreeplexError
+from ..seqform.functional import Functional
+from ..seqform.game import Game
+from ..seqform.interchange.drawing import MAX_NODES, draw
+from ..seqform.interchange.page import (
+    Content,
+    Page,
+    bullets,
+    callout,
+    code,
+    code_block,
+    columns,
+    element,
+    emphasis,
+    facts,
+    figure,
+    footer,
+    heading,
+    prose,
+    reading,
+    share,
+    slider,
+    table,
+)
+from ..seqform.rationals import fraction_text
+from ..seqform.strategy import Strategy, strategy_rows
+from .methods import find_method
+from .parametric.frontier import Frontier, restricted_nash_frontier
+from .parametric.sensitivity import parametric_value
+from .parametric.trade_off import TradeOff
+from .solution import SHOWN_DIGITS, Solution
+from .solve import solve_part
+from .status import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Games of at most so many sequences are solved for other values of p, ε or a bound too, unless it is asked for.
+SMALL = 400
+#: Numbers that a slider holds at most, and values of a bound for which it has a strategy.
+_NUMBERS, _KNOTS = 60_000, 60
+#: Prices below this part of the largest payoff are round-off.
+_NOTHING = 1e-9
+
+
+def solution_page(
+    solution: Solution,
+    again: str = "",
+    explore: bool | None = None,
+    moved: tuple[str, float, float] | None = None,
+) -> Page:
+    """Return the page of a solution; see :meth:`Solution.report <treeplex.Solution.report>`.
+
+    A slider moves the bound that `moved` names between the two numbers there, instead of those that bind.
+    """
+    problem, game = solution.problem, solution.problem.game
+    if isinstance(game, HoldemGame) and solution.infeasibility is None:
+        return _spot_page(solution, SolvedSpot(game.spot, solution.profile), again, explore, moved)
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · {problem.name} · {solution.method.name}", problem.in_words()),
+        verdict(_said(solution), solution.status, solution.message),
+        *certificate_blocks(solution),
+        heading("Strategies" if solution.infeasibility is None else "The strategies that come nearest"),
+        *strategy_blocks(_asked(solution), model=problem.model),
+        *game_blocks(game, [*_asked(solution), *([] if problem.model is None else [problem.model])]),
+        *_prices(solution),
+        *_changes(solution, explore, moved),
+    ]
+    blocks += _ending(solution, again)
+    return Page(f"{problem.name} on {game.spec}", tuple(blocks))
+
+
+def _ending(solution: Solution, again: str) -> Iterator[Content]:
+    """Return how it converged and was found, and what to type and to cite."""
+    if len(solution.history) > 1:
+        caption = "How the error that is proven at each check fell."
+        yield from (heading("Convergence"), figure(lambda: solution.figure("convergence"), caption))
+    yield from _how(solution)
+    yield from origin(again or _python(solution), solution.problem.game.citation)
+
+
+def _spot_page(
+    solution: Solution,
+    solved: SolvedSpot,
+    again: str,
+    explore: bool | None,
+    moved: tuple[str, float, float] | None,
+) -> Page:
+    """Return the page of a solved spot of hold'em: what both earn, and a browser through betting and cards."""
+    problem = solution.problem
+    lost = (
+        f" The best reply gains {number(solution.exploitability)} chips on average, "
+        f"{100 * solution.exploitability / solved.spot.pot:.3g}% of the pot."
+    )
+    said: list[Content] = [*earned(solved), *([] if problem.constraints else [lost])]
+    if solution.player is not None:
+        said = [*_said(solution)]
+    blocks: list[Content] = [
+        *opening(f"{problem.game.spec} · {problem.name} · {solution.method.name}", title_of(solved)),
+        prose(problem.in_words()),
+        verdict(said, solution.status, solution.message),
+        *browser_blocks(solved),
+        *certificate_blocks(solution),
+        prose(
+            f"Here player 0 is out of position, player 1 in position, and payoffs are EVs less half of the pot, "
+            f"{number(solved.spot.pot / 2)}: so they add up to 0.",
+            cls="dim",
+        ),
+        *_prices(solution),
+        *_changes(solution, explore, moved),
+        *_ending(solution, again),
+    ]
+    return framed(Page(f"{problem.name} on {problem.game.spec}", tuple(blocks)))
+
+
+def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, message: str, again: str) -> Page:
+    """Return the page of the restricted Nash responses for all p."""
+    game, player = problem.game, problem.player
+    question = (
+        f"Which strategy of player {player} earns most if player {1 - player} {problem.followed} with probability p, "
+        "and otherwise plays as well as it can, for every p?"
+    )
+    ends = [0.0, *frontier.breakpoints.tolist(), 1.0]
+    rows = zip(ends[:-1], ends[1:], frontier.gains.tolist(), frontier.exploitabilities.tolist(), strict=True)
+    count = len(frontier.strategies)
+    best = f"{count:,} strategies are best, each for a range of p" if count > 1 else "One strategy is best for all p"
+    if not frontier.whole:
+        best = f"{count:,} strategies, evenly spaced in what they may lose"
+    (least, most), (safest, riskiest) = (
+        (number(numbers[0]), number(numbers[-1])) for numbers in (frontier.gains, frontier.exploitabilities)
+    )
+    whom = "the worst of these opponents" if problem.constraints else "the model"
+    said = f"{best}. Against {whom} they gain from {least} to {most} more than the value of the game."
+    risked = f" To others they may lose from {safest} to {riskiest} of it."
+    proof = (
+        "at each p where the strategy changes, a strategy of the other player proves it, and between them it follows "
+        "because the optimum is convex in p. What strategies gain and may lose was computed from them by best replies, "
+        "not read from the solver."
+        if frontier.whole
+        else "each of these proves a line above which no strategy gains, by multipliers and a strategy of the other "
+        "player. What they gain is proven by their certificates, and what they may lose by best replies."
+    )
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · frontier", question),
+        verdict((said, risked), status, message),
+        heading("The strategies"),
+        slider_block(_frontier(problem, frontier, 0.5)),
+        table(
+            ("p from", "to", "gain against the model", "may be lost"),
+            [tuple(map(number, row)) for row in rows],
+            caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p for each",
+            words=(),
+            more="--json has all",
+        ),
+        heading("Why this can be believed"),
+        prose(f"For no p does any strategy do better by more than {_error(frontier.gap)}: {proof}"),
+        *origin(again, game.citation),
+    ]
+    return Page(f"frontier on {game.spec}", tuple(blocks))
+
+
+# What every page has
+
+
+def opening(kicker: str, question: str) -> Iterator[Content]:
+    """Return the question of a page, below a line that says what it is about."""
+    yield prose(kicker, cls="kicker")
+    yield heading(question, 1)
+
+
+def verdict(said: Iterable[Content], status: str, message: str, colour: str = "") -> Element:
+    """Return the answer in a box, with how the computation ended."""
+    colour = colour or _COLOUR.get(status, "warn")
+    ended = prose(emphasis(str(status).replace("_", " "), colour), f": {message}" if message else None, cls="dim")
+    return callout(prose(*said), ended, cls=colour)
+
+
+# Numbers
+
+
+def number(value: Any, exact: Fraction | None = None) -> str:
+    """Return a number in six digits, after the fraction that it is where that is known.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from treeplex.solvers.reports import number
+    >>> number(-1 / 18), number(-1e-17), number(0.5, Fraction(1, 2))
+    ('−0.0555556', '0', '1/2 = 0.5')
+    """
+    rounded = 0.0 if abs(float(value)) < 1e-12 else float(value)
+    text = f"{rounded:.6g}"
+    if exact is not None and exact.denominator > 1:
+        text = f"{fraction_text(exact, SHOWN_DIGITS)} = {text}"
+    return text.replace("-", "−")
+
+
+def _error(value: float) -> str:
+    return "0" if value <= 0.0 else f"{value:.2g}".replace("-", "−")
+
+
+# The answer
+
+_COLOUR: Mapping[str, str] = {
+    Status.OPTIMAL: "good",
+    Status.CONVERGED: "good",
+    Status.INFEASIBLE: "bad",
+    Status.UNBOUNDED: "bad",
+    Status.UNCERTIFIED: "bad",
+}
+
+
+def _said(solution: Solution) -> Iterator[Content]:
+    """Return the answer in a sentence or two."""
+    problem, exact, player = solution.problem, solution.exact, solution.player
+    if solution.infeasibility is not None:
+        conflict = solution.infeasibility.conflict
+        yield "There is no such strategy: "
+        yield emphasis(", ".join(conflict) or "the constraints")
+        yield " excludes every strategy." if len(conflict) == 1 else " exclude each other."
+        return
+    if player is None:
+        value = solution.value
+        if isinstance(value, tuple):
+            paid = ", ".join(f"player {who} {number(one)}" for who, one in enumerate(value))
+            yield f"With these strategies the players are paid, on average in a game: {paid}."
+            return
+        yield "With these strategies player 0 is paid "
+        yield emphasis(number(value, exact.value if exact else None))
+        yield " on average in a game, and player 1 the opposite."
+        return
+    if solution.opponent_value is not None:
+        yield f"Player {player} earns "
+        yield emphasis(number(solution.opponent_value))
+        yield " on average in a game against the model"
+        if solution.gain is not None and solution.game_value is not None:
+            gain = number(solution.gain, exact.gain if exact else None)
+            yield f", {gain} more than the value of the game, {number(solution.game_value)}"
+        yield ". "
+    elif solution.objective is not None:
+        yield "The objective is "
+        yield emphasis(number(solution.objective, exact.objective if exact else None))
+        yield ". "
+    if solution.exploitability <= _NOTHING * problem.game.sequence_form.payoff_scale:
+        yield f"It can lose nothing of the value of the game, whatever player {1 - player} does."
+    else:
+        yield f"Against the worst that player {1 - player} can do, it loses "
+        yield emphasis(number(solution.exploitability))
+        yield " of the value of the game."
+
+
+# The certificate
+
+
+def certificate_blocks(solution: Solution) -> Iterator[Content]:
+    """Say what is proven, from what, and what it would take to be wrong."""
+    yield heading("Why this can be believed")
+    certificate, problem, player = solution.certificate, solution.problem, solution.player
+    lower, upper, game = solution.lower, solution.upper, problem.game
+    infeasibility = solution.infeasibility
+    rows: dict[str, Content] = {}
+    if infeasibility is not None:
+        yield prose(
+            f"The constraints were given weights such that every strategy of player {infeasibility.player} "
+            f"breaks them by at least {number(infeasibility.proven)} in sum. That is checked for all strategies at "
+            "once, by one best reply."
+            + " Leave out any one of the constraints named above, and the others named can be met together."
+            * bool(infeasibility.conflict)
+        )
+        rows["least sum of violations"] = number(infeasibility.least_violation)
+        rows["least largest violation"] = number(infeasibility.largest_violation)
+    elif certificate.steps:
+        yield prose(
+            f"The strategy is decided in {len(certificate.steps):,} steps, each with what came before it as it is. For "
+            "every step an upper bound on what any plan could earn in it was computed. This proves each step, and not "
+            "that the whole is the best there is: another first step might leave better ones."
+        )
+        rows["largest gap of a step"] = _error(max(step.gap for step in certificate.steps))
+    elif player is None and not certificate.violations:
+        if lower is not None and upper is not None and game.num_players == 2:
+            yield prose(
+                f"The best reply to each of the two strategies was computed. Player 0's strategy earns at least "
+                f"{number(lower)} whatever player 1 does, and against player 1's strategy nobody earns more than "
+                f"{number(upper)}. So the value of the game lies between the two, and each player could gain at most "
+                f"{_error(upper - lower)} by playing differently."
+            )
+        else:
+            yield prose(
+                "The best reply of each player to the strategies of the others was computed. The gains that these "
+                f"replies bring, averaged over players, are {_error(solution.exploitability)}."
+            )
+    elif lower is not None and upper is not None:
+        whom = "what player 0 is paid" if player is None else "the objective"
+        yield prose(
+            f"At the optimum {whom} is between {number(lower)} and {number(upper)}. One end is what these strategies "
+            "reach, by the best reply to them. The other follows from the other side: a strategy of the other player"
+            f"{' and the prices below bound' if solution.multipliers else ' bounds'}, by one more best reply, what any "
+            "strategy could reach. (This is weak duality: whatever they are, they give a valid bound; good ones give a "
+            "tight one.)"
+        )
+        if certificate.violation > _NOTHING * problem.unit:
+            yield prose(
+                f"Constraints are missed by up to {_error(certificate.violation)}, by round-off or because the method "
+                "stopped; the bounds may be off by what is missed times the prices."
+                if problem.penalty is None
+                else "Constraints may be broken here, at the price that was set: what is paid is part of the bounds."
+            )
+    if lower is not None and upper is not None and infeasibility is None:
+        rows["proven bounds"] = f"{number(lower)} to {number(upper)}"
+        rows["gap"] = _error(upper - lower)
+    if certificate.violations and infeasibility is None:
+        rows["largest violation of a constraint"] = _error(certificate.violation)
+    if infeasibility is None:
+        aside = ", with the constraints left aside" if player is None and problem.constraints else ""
+        rows["exploitability"] = _error(solution.exploitability) + aside
+    rows["tolerance"] = _error(solution.tolerance)
+    if solution.safety_bound is not None:
+        rows["loss is at most"] = f"{number(solution.safety_bound)}, by p, the gain and the gap"
+    yield facts(rows)
+    arithmetic = (
+        "in fractions, so that there is no round-off"
+        if solution.exact
+        else "in floats, each with a round-off of about 1e−16 of the payoffs"
+    )
+    yield prose(
+        "What it takes to be wrong: the rules of the game differ from those that were meant, or the computation of a "
+        f"best reply is wrong: sums and maxima over the game, {arithmetic}. Nothing that the solver says of itself is "
+        "believed; a solver that fails gives wide bounds, not wrong ones. ",
+        code("treeplex evaluate"),
+        " judges strategies in a file, of any origin, by best replies too.",
+    )
+
+
+# Prices
+
+
+def _prices(solution: Solution) -> Iterator[Content]:
+    """Say what loosening each constraint is worth."""
+    problem = solution.problem
+    constraints, prices = problem.constraints, solution.multipliers
+    if solution.infeasibility is not None or not (prices or constraints):
+        return
+    yield heading("What the constraints cost")
+    owner = {constraint.name: constraint.player for constraint in constraints}
+    nothing = _NOTHING * problem.unit
+    unit = "in payoff per game" if problem.name != "style" else "in units of the objective"
+    if len(prices) <= 6:
+        said: list[Content] = []
+        for name, price in prices.items():
+            what = "allowing one unit more of loss" if name == SAFETY else f"loosening “{name}” by one unit"
+            whom = f" to player {owner[name]}" if name in owner else ""
+            said.append(
+                f"For small changes {what} is worth {number(price)}{whom}, {unit}."
+                if price > nothing
+                else f"{what[0].upper()}{what[1:]} changes nothing: it does not bind."
+            )
+        yield bullets(said)
+        if any(isinstance(each, LinearConstraint) and each.fixed for each in constraints):
+            yield prose(
+                "A bound on how often an action is taken at an infoset is loosened in units of how often the player "
+                "plays to the infoset."
+            )
+    else:
+        binding = sum(price > nothing for price in prices.values())
+        yield prose(
+            f"{binding:,} of {len(prices):,} constraints bind. A price is what loosening the constraint by one unit is "
+            f"worth to the player whose constraint it is, {unit}, for small changes."
+        )
+    violations = solution.certificate.violations
+    if constraints:
+        rows = (
+            (each.name, str(each.player), number(prices.get(each.name, 0.0)), _error(violations.get(each.name, 0.0)))
+            for each in constraints
+        )
+        caption = "Constraints, their prices, and by how much they are violated"
+        yield table(("constraint", "player", "price", "violation"), rows, caption=caption, more="--json has all")
+
+
+# What would change it
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """Answers for every value of a number.
+
+    Attributes
+    ----------
+    name, words : str
+        Of the number, and what is said of it.
+    stops : sequence of float
+        Rising; twice the same where the answer jumps.
+    columns : mapping of str to sequence of float
+        What is shown, by name; linear between stops.
+    strategies : sequence of Strategy
+        One a stop, if they are known.
+    start : float
+    picture : callable
+        Makes a figure.
+    panes : sequence of int
+        Which of its axes are over the number.
+    rest : str or None
+        What strategies elsewhere on the page are for, such as ``p = 0.5``; ``None`` if there are none.
+    """
+
+    name: str
+    words: str
+    stops: Sequence[float]
+    columns: Mapping[str, Sequence[float]]
+    strategies: Sequence[Strategy]
+    start: float
+    picture: "Callable[[], Figure]"
+    panes: Sequence[int]
+    rest: str | None = None
+
+
+def _changes(solution: Solution, explore: bool | None, moved: tuple[str, float, float] | None) -> Iterator[Content]:
+    problem = solution.problem
+    sequences = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
+    small = sequences <= SMALL if explore is None else explore
+    if solution.infeasibility is not None or not (small or moved) or solution.status is Status.INTERRUPTED:
+        return
+    found = list(_explored(solution) if moved is None else _moved(solution, *moved))
+    if not found:
+        return
+    yield heading("What would change the answer")
+    for each in found:
+        yield slider_block(each)
+
+
+def _explored(solution: Solution) -> Iterator[Exploration]:
+    problem: Any = solution.problem
+    if isinstance(problem, RestrictedNash):
+        value = None if problem.game_value is None else float(problem.game_value)
+        frontier = restricted_nash_frontier(problem.game, problem.opponent, value)
+        p = float(problem.p)
+        yield dataclasses.replace(_frontier(problem, frontier, p), rest=f"p = {number(p)}")
+    elif isinstance(problem, EpsilonSafeResponse | EpsilonSafeStyle) and not isinstance(problem, BestNash):
+        yield from _moved(solution, SAFETY, 0.0, max(2.0 * float(problem.epsilon), 0.1 * problem.unit))
+    elif isinstance(problem, ConstrainedNash):
+        dearest = sorted(solution.multipliers.items(), key=lambda each: -each[1])
+        bounds = _bounds(problem)
+        for name, price in dearest[:2]:
+            if price > _NOTHING * problem.unit and name in bounds:
+                room = max(abs(bounds[name]), 0.1)
+                yield from _moved(solution, name, bounds[name] - room, bounds[name] + room)
+
+
+def _bounds(problem: Any) -> dict[str, float]:
+    """Return the bounds that are numbers, by constraint."""
+    return {each.name: float(each.bound) for each in problem.constraints if isinstance(each, LinearConstraint)}
+
+
+def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Exploration:
+    ends = [0.0, *frontier.breakpoints.tolist(), 1.0]
+    piece = int(np.searchsorted(frontier.breakpoints, start, side="right"))
+    count = len(frontier.strategies)
+    if not frontier.whole:
+        losses, gains = frontier.exploitabilities.tolist(), frontier.gains.tolist()
+        return Exploration(
+            "what may be lost",
+            f"The {count:,} strategies from the safest to the one that earns most; between two of them the strategy is "
+            "a mixture of both, and a straight line no better than the best by more than the gap.",
+            losses,
+            {"gain": gains},
+            frontier.strategies,
+            losses[min(piece, count - 1)],
+            frontier.figure,
+            (0,),
+        )
+    twice = [each for each in range(count) for _ in range(2)]
+    return Exploration(
+        "p",
+        f"For p = {number(start)} and all others from {number(ends[piece])} to {number(ends[piece + 1])} the same "
+        f"strategy is best. From 0 to 1 there {f'are {count:,} strategies' if count > 1 else 'is one strategy'}, each "
+        "best in a range of its own; this is exact, not a grid.",
+        [end for piece in range(count) for end in ends[piece : piece + 2]],
+        {
+            "gain against the model": frontier.gains[twice].tolist(),
+            "may be lost": frontier.exploitabilities[twice].tolist(),
+        },
+        [frontier.strategies[each] for each in twice],
+        start,
+        frontier.figure,
+        (1,),
+    )
+
+
+def _moved(solution: Solution, name: str, low: float, high: float) -> Iterator[Exploration]:
+    """Explore the bound of a constraint, if it can be moved."""
+    problem: Any = solution.problem
+    bound = float(problem.epsilon) if name == SAFETY else _bounds(problem).get(name, low)
+    start = min(high, max(low, bound))
+    try:
+        function = parametric_value(problem, name, low, high)
+        knots = function.knots.tolist()
+        strategies: list[Strategy] = []
+        owner = next((each.player for each in problem.constraints if each.name == name), problem.player or 0)
+        if len(knots) <= _KNOTS:
+            strategies = [solve_part(problem.with_bound(name, knot), "highs-simplex").profile[owner] for knot in knots]
+    except TreeplexError:  # of this bound there is nothing more to say
+        return
+    piece = min(int(np.searchsorted(function.breakpoints, start, side="right")), len(function.prices) - 1)
+    called = "ε" if name == SAFETY else name
+    whom = "the objective" if problem.player is not None else "what player 0 is paid"
+    yield Exploration(
+        called,
+        f"While the bound of {called} is between {number(knots[piece])} and {number(knots[piece + 1])}, {whom} changes "
+        f"by {number(function.slopes[piece])} with each unit of it. The function below is exact, with all its "
+        "kinks, not a grid." + " Between two of them the strategy is a mixture of those at the two." * bool(strategies),
+        knots,
+        {"objective" if problem.player is not None else "paid to player 0": function.values.tolist()},
+        strategies,
+        start,
+        function.figure,
+        (0, 1),
+        f"{called} = {number(bound)}",
+    )
+
+
+def traded(
+    game: Game, functional: Functional, curve: TradeOff, start: float, picture: "Callable[[], Figure]"
+) -> Element:
+    """Return what every value of a functional costs at least, and a strategy that costs no more, by a slider."""
+    strategies: list[Strategy] = []
+    knots = curve.knots.tolist()
+    try:
+        if len(knots) <= _KNOTS:
+            for knot in knots:
+                ends = [functional_bound(functional, **{side: knot}, name=side) for side in ("at_least", "at_most")]
+                found = solve_part(ConstrainedNash(game, ends), "highs-simplex")
+                strategies.append(found.profile[functional.player])
+    except TreeplexError:  # at an end that is known but for round-off
+        strategies = []
+    return slider_block(
+        Exploration(
+            curve.description,
+            f"What each value of it costs at least, exactly. From {number(curve.free[0])} to {number(curve.free[1])} "
+            "it costs nothing.",
+            knots,
+            {"least loss": curve.losses.tolist()},
+            strategies,
+            start,
+            picture,
+            (0,),
+            "the answer",
+        )
+    )
+
+
+def slider_block(found: Exploration) -> Element:
+    """Return the numbers and the strategy that follow a value."""
+    series: list[Floats] = [np.asarray(column) for column in found.columns.values()]
+    shown: dict[str, Content] = {
+        name: reading(place, _between(found.stops, column, found.start), digits=6)
+        for place, (name, column) in enumerate(found.columns.items())
+    }
+    content: list[Element] = [facts(shown)]
+    if found.strategies:
+        treeplex = found.strategies[0].treeplex
+        plans = np.array([each.plan for each in found.strategies])
+        reaches = np.array([treeplex.reach(plan) for plan in plans])
+        if (plans.shape[1] + reaches.shape[1]) * len(plans) <= _NUMBERS:
+            first = len(series)
+            series += [*plans.T, *reaches.T]
+
+            def cell(infoset: int, sequence: int) -> Element:
+                above, below = (
+                    _between(found.stops, numbers, found.start) for numbers in (plans[:, sequence], reaches[:, infoset])
+                )
+                now = above / below if below > 1e-9 else None
+                made = reading(first + sequence, now, over=first + plans.shape[1] + infoset)
+                made_cell = share(now or 0.0)
+                made_cell.text = None
+                made_cell.append(made)
+                return made_cell
+
+            player = found.strategies[0].player
+            content.append(_strategy_table(found.strategies[0], f"Player {player}’s strategy", cell))
+    picture = figure(found.picture, follows=dict.fromkeys(found.panes, found.start))
+    still = "The slider moves what is in this frame; strategies and pictures elsewhere on this page are those for "
+    return slider(
+        found.name,
+        found.stops,
+        [each.tolist() for each in series],
+        found.start,
+        prose(found.words),
+        columns(element("div", *content), picture),
+        *([] if found.rest is None else [prose(f"{still}{found.rest}.", cls="dim")]),
+    )
+
+
+def _between(stops: Sequence[float], numbers: Any, value: float) -> float:
+    """Return what a slider shows at a value: of a jump the right side."""
+    last = min(max(1, int(np.searchsorted(np.asarray(stops), value, side="right"))), len(stops) - 1)
+    low, high = stops[last - 1], stops[last]
+    part = min(1.0, (value - low) / (high - low)) if high > low else 1.0
+    return float((1.0 - part) * numbers[last - 1] + part * numbers[last])
+
+
+# Strategies
+
+
+def _asked(solution: Solution) -> list[Strategy]:
+    """Return the strategies that were asked for."""
+    return list(solution.profile) if solution.player is None else [solution.strategy]
+
+
+def strategy_blocks(strategies: Sequence[Strategy], more: str = "", model: Strategy | None = None) -> Iterator[Content]:
+    """Return strategies as tables, a model of the opponent after them: how often each action is taken where."""
+    more = more or "--out FILE writes them all, and treeplex show FILE prints them"
+    shown = [(each, f"Player {each.player}") for each in strategies]
+    if model is not None:
+        shown.append((model, f"The model of player {model.player}"))
+    room = 700_000 // max(1, len(shown))
+    yield prose("Reach is the player’s own probability of playing to the infoset.", cls="dim")
+    yield columns(*(_strategy_table(each, caption, more=more, room=room) for each, caption in shown))
+
+
+def _strategy_table(
+    strategy: Strategy, caption: str, cell: Any = None, *, more: str = "", room: int = 300_000
+) -> Element:
+    """Return a table of a strategy; see :func:`~treeplex.seqform.strategy.strategy_rows`."""
+    headings, rows, words, total = strategy_rows(strategy, cell)
+    return table(headings, rows, caption=caption, words=words, more=more, room=room, total=total)
+
+
+def game_blocks(game: Game, strategies: Sequence[Strategy]) -> Iterator[Content]:
+    """Return a picture of what strategies do in a game, if there is one: a small tree, or a map."""
+    for picture in _PICTURES:
+        try:
+            drawn = picture(game, strategies)
+        except TreeplexError:  # too large to be read, or another game
+            continue
+        yield heading("The game")
+        yield drawn
+        return
+
+
+def _tree(game: Game, strategies: Sequence[Strategy]) -> Element:
+    caption = (
+        "The game with these strategies: edges are as thick as they are likely, and dotted where an action is never "
+        "taken; dashed arcs join what a player cannot tell apart; leaves show payoffs."
+    )
+    game.tree_to_draw(MAX_NODES)
+    shares = {strategy.player: strategy.to_dict() for strategy in strategies}
+    return figure(lambda: draw(game, strategies=shares), caption, wide=True)
+
+
+def _patrol(game: Game, strategies: Sequence[Strategy]) -> Element:
+    transit_rules(game)
+    names = {f"player {strategy.player}": strategy for strategy in strategies}
+    caption = "Where the players are, at several times: darker where it is likelier. The base is framed."
+    return figure(lambda: draw_occupancy(game, names), caption, wide=True, paper=True)
+
+
+#: Kinds of pictures, the first of which that a game has is shown; others raise.
+_PICTURES: tuple[Callable[[Game, Sequence[Strategy]], Element], ...] = (_tree, _patrol)
+
+
+# How it was found
+
+
+def _how(solution: Solution) -> Iterator[Content]:
+    game, method = solution.problem.game, solution.method
+    form = game.sequence_form
+    usual = {each.name: each.default for each in dataclasses.fields(method)}
+    options = {name: getattr(method, name) for name in usual}
+    chosen = ", ".join(
+        f"{name} {value}" for name, value in options.items() if value != usual[name] and value is not None
+    )
+    sequences = " and ".join(f"{treeplex.num_sequences:,}" for treeplex in form.treeplexes)
+    leaves = "" if form.num_leaves is None else f", {form.num_leaves:,} leaves"
+    yield heading("How it was found")
+    yield facts(
+        {
+            "method": f"{method.name}{f' with {chosen}' if chosen else ''}",
+            "iterations": f"{solution.iterations:,}",
+            "seconds": f"{solution.seconds:.3g} solving, {solution.build_seconds:.3g} building",
+            "game": f"{sequences} sequences{leaves}",
+        }
+    )
+
+
+def origin(again: str, *citations: str) -> Iterator[Content]:
+    """Return what makes a page again, and its footer."""
+    yield heading("Make it again")
+    yield code_block(again)
+    yield footer(*citations)
+
+
+def _python(solution: Solution) -> str:
+    """Return Python that poses and solves the problem again; what has no text is left to be filled in."""
+    problem, method = solution.problem, solution.method
+    kind, names, lines = type(problem).__name__, {"load_game", "solve", type(problem).__name__}, []
+    game = problem.game
+    known = game.spec.partition(":")[0] in {family.name for family in families()} or game.spec.startswith("openspiel:")
+    lines.append(f'game = load_game("{game.spec}")' if known else "game = ...  # the game, as it was made")
+    arguments = ["game"]
+    for each in dataclasses.fields(problem):  # type: ignore[arg-type]
+        value = getattr(problem, each.name)
+        if each.name in ("game", "game_value", "slack") or not each.init or value is each.default or value is None:
+            continue
+        if isinstance(value, Strategy):
+            names.add("Strategy")
+            uniform = np.array_equal(value.behaviour, Strategy.uniform(game, value.player).behaviour)
+            made = f"uniform(game, {value.player})" if uniform else f'load("FILE", game, {value.player})'
+            lines.append(f"{each.name} = Strategy.{made}{'' if uniform else '  # as it was given'}")
+        elif not isinstance(value, Real | str):
+            lines.append(f"{each.name} = ...  # as it was given")
+        else:
+            arguments.append(f"{each.name}={repr(str(value)) if isinstance(value, Fraction) else repr(value)}")
+            continue
+        arguments.append(each.name if not each.kw_only else f"{each.name}={each.name}")
+    if method == find_method(method.name):
+        how = f'"{method.name}"'
+    else:
+        how = repr(method)
+        names.add(type(method).__name__)
+    limits = f", tol={solution.tolerance!r}"
+    if solution.status is Status.ITERATION_LIMIT:
+        limits += f", max_iterations={solution.iterations}"
+    public = sorted(names)
+    return "\n".join(
+        [
+            f"from treeplex import {', '.join(public)}",
+            "",
+            *lines,
+            f"solution = solve({kind}({', '.join(arguments)}), {how}{limits})",
+            'solution.report().save("report.html")',
+        ]
+    )

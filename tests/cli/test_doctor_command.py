@@ -1,0 +1,39 @@
+"""``treeplex doctor``."""
+
+import json
+
+import pytest
+
+from treeplex.cli import doctor, main
+
+
+def test_everything_works_here(capsys):
+    assert main(["doctor", "--json", "-"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert all(test["passed"] for test in record["tests"])
+    assert len(record["tests"]) == 5
+    assert record["memory"] > 0
+
+
+def test_what_fails_is_said(capsys, monkeypatch):
+    def broken():
+        raise ImportError("no such library")
+
+    monkeypatch.setattr(doctor, "_TESTS", {"broken": broken, "wrong": lambda: 1.0, "right": lambda: 0.0})
+    assert main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.startswith("broken")]
+    assert "FAILED" in line
+    assert "no such library" in line
+    assert [line.split()[1] for line in lines if line.startswith(("wrong", "right"))] == ["FAILED", "passed"]
+
+
+def test_without_a_command_help_is_shown(capsys):
+    assert main([]) == 0
+    assert "doctor" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["docter"], ["doctor", "kuhn"]])
+def test_mistakes_are_one_line(words, capsys):
+    assert main(words) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,390 @@
+"""Spots of hold'em on the command line: what is told before they are solved, and after."""
+
+import json
+
+import pytest
+
+from treeplex import load_game
+from treeplex.cli import main
+
+phevaluator = pytest.importorskip("phevaluator")
+
+RIVER = """\
+board = "Td9d6hQc2s"
+pot = 200
+stack = 900
+[ranges]
+oop = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
+ip = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
+[bets]
+bet = "60%, e, a"
+raise = "2.5x"
+"""
+TOY = """\
+board = "QcJc9c3d2d"
+pot = 100
+stack = 100
+[ranges]
+oop = "AcKc, 8h7h"
+ip = "QdQh"
+[bets]
+bet = "100%"
+raise = "a"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "river.toml").write_text(RIVER, encoding="utf-8")
+    (tmp_path / "toy.toml").write_text(TOY, encoding="utf-8")
+    flop = RIVER.replace("Td9d6hQc2s", "Td9d6h").replace('"60%, e, a"', '"33%, 75%, e, a"')
+    (tmp_path / "flop.toml").write_text(flop.replace('"2.5x"', '"2.5x, 60%, a"'), encoding="utf-8")
+
+
+def json_of(capsys, *arguments):
+    assert main([*arguments, "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys, *arguments):
+    assert main([*arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    return line.removeprefix("error: ")
+
+
+# info
+
+
+def test_info_tells_sizes_and_betting_before_anything_is_built(capsys):
+    record = json_of(capsys, "info", "river.toml")
+    assert (record["game"], record["hands"], record["nodes"], record["leaves"]) == ("river.toml", [167, 246], 10, 17)
+    assert record["bytes"] == 8 * 5369
+    (part,) = record["tree"]
+    assert (part["street"], part["pot"], part["stack"]) == ("river", 200, 900)
+    assert list(part["actions"]) == list(part["actions"]["check"]) == ["check", "bet 120", "all-in"]
+    assert part["actions"]["bet 120"]["raise 300"]["all-in"] == {"fold": "fold", "call": "showdown"}
+
+
+def test_info_shows_the_tree_to_people(capsys):
+    assert main(["info", "toy.toml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == [
+        "spot            toy.toml",
+        "board           QcJc9c3d2d",
+        "pot             100, 100 behind",
+        "hands           2 oop and 1 ip (2 and 1 by weight)",
+    ]
+    assert (
+        lines[-7:]
+        == [
+            "  oop check",
+            "    ip check → showdown",
+            "    ip all-in",
+            "      oop fold",
+            "      oop call → showdown",
+            "  oop all-in",
+            "    ip fold",
+            "    ip call → showdown",
+        ][-7:]
+    )
+
+
+def test_info_of_a_flop_builds_nothing(capsys, monkeypatch):
+    monkeypatch.setattr("treeplex.models.games.holdem.spot._Tree", None)
+    monkeypatch.setenv("TREEPLEX_MEMORY", "1GB")
+    record = json_of(capsys, "info", "flop.toml")
+    assert record["nodes"] == 2_131_940
+    assert record["bytes"] == 8_443_885_680
+
+
+def test_a_flop_beyond_the_memory_is_refused_with_what_would_save_most(capsys):
+    line = refused(capsys, "solve", "flop.toml", "--memory", "1GB")
+    assert "flop.toml has 2,131,940 decision nodes" in line
+    assert line.count("% less)") == 3
+
+
+# solve
+
+
+def test_a_river_is_solved_to_the_numbers_on_record(capsys):
+    record = json_of(capsys, "solve", "river.toml", "--tol", "0.01%", "--hands", "QsQh,AdKd")
+    assert record["status"] == "converged"
+    assert record["method"] == "dcfr"
+    assert record["ev"] == pytest.approx([92.7738, 107.2262], abs=0.02)
+    assert sum(record["ev"]) == pytest.approx(200.0, abs=1e-9)
+    assert record["ev"][0] == pytest.approx(record["value"] + 100.0, abs=1e-9)
+    assert record["equity"] == pytest.approx([0.516174, 1 - 0.516174], abs=1e-6)
+    assert record["exploitability"] <= 0.02
+    assert record["exploitability_percent"] == pytest.approx(record["exploitability"] / 2, abs=1e-12)
+    assert record["tolerance"] == pytest.approx(0.02)
+    assert record["root"] == pytest.approx({"check": 0.688864, "bet 120": 0.311136, "all-in": 0.0}, abs=0.02)
+    assert (record["hands"], record["nodes"], record["bytes"]) == ([167, 246], 10, 8 * 5369)
+    assert list(record["by_hand"]) == ["QsQh", "AdKd"]
+    queens = record["by_hand"]["QsQh"]
+    assert queens["ip"]["strategy"] is None
+    assert sum(queens["oop"]["strategy"].values()) == pytest.approx(1.0)
+    assert record["by_hand"]["AdKd"]["ip"] is None
+
+
+def test_the_nuts_and_air_earn_what_is_worked_out_by_hand(capsys):
+    record = json_of(capsys, "solve", "toy.toml", "--method", "highs", "--hands", "AcKc, 8h7h, QdQh")
+    assert record["status"] == "optimal"
+    assert record["ev"] == pytest.approx([75.0, 25.0], abs=1e-9)
+    hands = record["by_hand"]
+    assert hands["AcKc"]["oop"]["ev"] == pytest.approx(150.0, abs=1e-9)
+    assert hands["8h7h"]["oop"]["ev"] == pytest.approx(0.0, abs=1e-9)
+    assert hands["AcKc"]["oop"]["strategy"] == pytest.approx({"check": 0.0, "all-in": 1.0}, abs=1e-9)
+    assert hands["8h7h"]["oop"]["strategy"] == pytest.approx({"check": 0.5, "all-in": 0.5}, abs=1e-9)
+    assert hands["QdQh"]["oop"] is None
+    assert record["root"] == pytest.approx({"check": 0.25, "all-in": 0.75}, abs=1e-9)
+
+
+def test_people_see_ev_equity_exploitability_and_frequencies(capsys):
+    assert main(["solve", "toy.toml", "--tol", "0.1%", "--hands", "8h7h"]) == 0
+    out = capsys.readouterr().out
+    for text in ("exploitability", "% of the pot; at most the tolerance of 0.1%", "equity", "oop at first", "8h7h oop"):
+        assert text in out
+
+
+# A node, a chart, a page and the file
+
+
+def test_a_node_is_shown_by_its_line(capsys):
+    assert main(["solve", "toy.toml", "--method", "highs", "--at", "all-in"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("ip after all-in, board Qc Jc 9c 3d 2d, pot 200")
+    assert lines[start + 1] == "fold 0.5000, call 0.5000"
+    assert lines[start + 4].split()[:6] == ["hand", "class", "reach", "weight", "ev", "equity"]
+    numbers = ["1.0000", "1.0000", "0.00", "0.3333", "0.5000", "0.5000", "0.00", "0.00"]
+    assert lines[start + 5].split() == ["QhQd", "QQ", *numbers]
+    record = json_of(capsys, "solve", "toy.toml", "--method", "highs", "--at", "all-in")
+    assert record["at"]["averages"]["fold"] == pytest.approx(0.5)
+    assert [row["hand"] for row in record["at"]["hands"]["oop"]] == ["AcKc", "8h7h"]
+    assert "at" not in json_of(capsys, "solve", "toy.toml")
+
+
+def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    files = ["--out", "a.npz", "--chart", "a.png", "--html", "a.html"]
+    first = json_of(capsys, "solve", "toy.toml", "--tol", "0.01%", *files)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "Out of position earns" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    again = json_of(capsys, "show", "a.npz", "--at", "check", "--hands", "QQ")
+    assert again["ev"] == pytest.approx(first["ev"], abs=1e-4)
+    assert again["exploitability"] == pytest.approx(first["exploitability"], abs=1e-4)
+    assert again["certificate"]["method"] == "dcfr"
+    assert again["at"]["mover"] == "ip"
+    assert list(again["by_hand"]) == ["QhQd"]
+    assert main(["show", "a.npz", "--at", "all-in", "--html", "b.html", "--chart", "b.svg"]) == 0
+    assert "computed again" in (printed := capsys.readouterr().out)
+    assert "ip after all-in" in printed
+    assert (tmp_path / "b.html").exists()
+    assert (tmp_path / "b.svg").exists()
+    started = json_of(capsys, "solve", "toy.toml", "--tol", "0.02%", "--start", "a.npz")
+    assert started["iterations"] < first["iterations"]
+    other = (tmp_path / "toy.toml").read_text().replace("pot = 100", "pot = 90")
+    (tmp_path / "other.toml").write_text(other)
+    assert refused(capsys, "solve", "other.toml", "--start", "a.npz").startswith(
+        "a.npz is of the spot QcJc9c3d2d, expected "
+    )
+    judged = json_of(capsys, "evaluate", "toy.toml", "--strategy", "a.npz")
+    assert judged["exploitability"] == pytest.approx(first["exploitability"], abs=1e-4)
+    reply = json_of(capsys, "solve", "toy.toml", "--problem", "best-response", "--opponent", "a.npz", "--player", "1")
+    assert reply["opponent_value"] == pytest.approx(first["ev"][1] - 50.0, abs=2 * first["exploitability"] + 1e-3)
+
+
+def test_a_line_is_shown_by_the_next_card(tmp_path, capsys):
+    turn = TOY.replace("QcJc9c3d2d", "QcJc9c3d").replace('"100%"', '"100%"')
+    (tmp_path / "turn.toml").write_text(turn)
+    arguments = ["solve", "turn.toml", "--tol", "2%", "--at", "check, check, deal *"]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (start,) = [place for place, line in enumerate(lines) if line.startswith("oop after check, check by the next card")]
+    assert lines[start + 1].split()[:3] == ["card", "weight", "oop"]
+    assert lines[start + 2].startswith("all   1.0000")
+    record = json_of(capsys, *arguments)
+    assert [row["card"] for row in record["at"]["cards"]][:3] == ["all", "As", "Ah"]
+
+
+def test_other_problems_take_spots(capsys):
+    record = json_of(
+        capsys, "solve", "toy.toml", "--problem", "rnr", "--opponent", "uniform", "--p", "0.5", "--player", "0"
+    )
+    assert record["problem"] == "rnr"
+    assert record["gain"] >= 0.0
+    assert sum(record["ev"]) == pytest.approx(100.0)
+
+
+def test_a_run_goes_on_from_its_checkpoint(capsys):
+    arguments = ["solve", "river.toml", "--tol", "0"]
+    first = json_of(capsys, *arguments, "--max-iterations", "40", "--checkpoint", "run.ck")
+    assert first["iterations"] == 40
+    again = json_of(capsys, *arguments, "--max-iterations", "80", "--resume", "run.ck")
+    whole = json_of(capsys, *arguments, "--max-iterations", "80")
+    assert (again["ev"], again["root"]) == (whole["ev"], whole["root"])
+
+
+@pytest.mark.slow
+def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
+    (tmp_path / "sweep.toml").write_text('command = "solve"\ngame = "toy.toml"\n[grid]\ntol = ["1%", "0.1%"]\n')
+    assert main(["sweep", "sweep.toml", "--out", "found"]) == 0
+    rows = (tmp_path / "found" / "results.csv").read_text().splitlines()
+    assert len(rows) == 3
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("solve kuhn --tol 1%",
+         ("--tol 1%: per cent are of the pot of a spot, and GAME is kuhn; expected a number of at least 0, such as "
+         "1e-4")),
+        ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        ("solve toy.toml --tol -1%",
+         "invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4 (see treeplex solve --help)"),
+        ("solve toy.toml --hands AsKx", ("--hands: range at character 1, 'AsKx': expected AA, 66+, QQ-22, AKs, AKo, "
+         "AK, A2s+, A5s-A2s, AsKh or random")),
+        ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
+        ("solve toy.toml --hands AcKc,77", "--hands: '77': it is in neither range, expected hands of oop or ip"),
+        ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
+        ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        ("solve toy.toml --at bet",
+         "--at: there is no 'bet' at the root; expected check or all-in"),
+        ("solve toy.toml --at check,*", "--at: no card is dealt after check; expected check or all-in"),
+        ("solve toy.toml --chart a.txt", "--chart a.txt: expected a file name that ends with .svg, .png or .pdf"),
+        ("solve toy.toml --chart a.png --at check,*",
+         "--chart a.png: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"),
+        ("solve toy.toml --chart a.png --plot a.png", "--plot and --chart name the same file, a.png"),
+        ("show nash --game kuhn --at p",
+         "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
+        ("show nope.npz --at p", "--at: nope.npz: no such file"),
+        ("info toy.toml --infosets",
+         "--infosets: toy.toml has one for each hand at 4 nodes; treeplex solve --hands shows what hands do"),
+        ("info toy.tml", ("toy.tml: the suffix is '.tml' (did you mean .toml?); expected one of .efg, .graphml, .json, "
+         ".npz, .toml")),
+        ("info toy.toml:pot=3", "toy.toml: a game in a file takes no parameters, received pot=3"),
+        ("info nowhere.toml", "nowhere.toml: no such file"),
+    ],
+    ids=lambda one: one[:30],
+)  # fmt: skip
+def test_what_is_typed_wrong_is_told_in_a_line(arguments, message, capsys):
+    assert refused(capsys, *arguments.split(" ")) == message
+
+
+def test_a_spot_is_loaded_again_by_its_path():
+    game = load_game("toy.toml")
+    assert load_game(game.spec).fingerprint == game.fingerprint
+    assert game.parameters == {"board": "QcJc9c3d2d", "pot": 100, "stack": 100}
+
+
+# Locks
+
+LOCK = 'ip at "all-in": fold 60%'
+
+
+def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
+    (record,) = [json_of(capsys, "solve", "toy.toml", "--lock", LOCK)]
+    assert record["locks"] == [LOCK]
+    assert (record["problem"], record["question"], record["status"]) == ("constrained", "nash", "optimal")
+    assert record["ev"] == pytest.approx([80.0, 20.0], abs=1e-6)
+    assert record["unlocked_ev"] == pytest.approx([75.0, 25.0], abs=1e-6)
+    assert record["lock_gain"] == [pytest.approx(5.0, abs=1e-6), None]
+    assert record["lock_risk"] == [pytest.approx(25.0, abs=1e-6), None]
+    assert sum(record["multipliers"].values()) == pytest.approx(50.0, abs=1e-6)  # chips for each unit of folds
+    assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to them; 75.0000 without locks" in printed
+    assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
+
+
+def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):
+    table = '[[locks]]\nseat = "ip"\nat = "all-in"\nstrategy = { fold = 0.6, call = 0.4 }\n'
+    (tmp_path / "locked.toml").write_text(TOY + table, encoding="utf-8")
+    both = json_of(capsys, "solve", "locked.toml", "--lock", "oop at root: bet <= 30%")
+    assert len(both["locks"]) == 2
+    # Of nuts that bet 60% of the time each bet brings 40 more than a check.
+    assert both["ev"] == pytest.approx([62.0, 38.0], abs=1e-6)
+    assert both["lock_gain"] == pytest.approx([-13.0, 13.0], abs=1e-6)
+    safe = json_of(
+        capsys, "solve", "locked.toml", "--problem", "epsilon-safe", "--opponent", "locks", "--epsilon", "10"
+    )
+    assert (safe["lock_gain"][0], safe["lock_risk"][0]) == pytest.approx((2.0, 10.0), abs=1e-6)
+    unlocked = json_of(capsys, "solve", "toy.toml")
+    assert [unlocked[name] for name in ("locks", "lock_gain", "lock_risk", "unlocked_ev")] == [None] * 4
+
+
+def test_commands_that_leave_out_locks_say_so(capsys, tmp_path):
+    path = tmp_path / "locked.toml"
+    path.write_text(TOY + "[[locks]]\ntext = 'ip at \"all-in\": call 40%'\n", encoding="utf-8")
+    note = f"note: the locks of {path} are left out; treeplex solve keeps to them\n"
+    assert main(["evaluate", str(path), "--strategy", "uniform", "--json", "-"]) == 0
+    assert capsys.readouterr().err == note
+    assert main(["solve", str(path), "--json", "-"]) == 0
+    assert "are left out" not in capsys.readouterr().err
+
+
+def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
+    record = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--frontier", "--html", "curve.html")
+    points = record["frontier"]
+    assert len(points) == 20
+    assert [one["exploitability"] for one in points] == pytest.approx([25.0 / 19.0 * k for k in range(20)], abs=1e-5)
+    assert [one["gain"] for one in points] == pytest.approx([5.0 / 19.0 * k for k in range(20)], abs=1e-5)
+    page = (tmp_path / "curve.html").read_text(encoding="utf-8")
+    assert "20 strategies, evenly spaced in what they may lose" in page
+    assert "if player 1 keeps to" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kuhn", "--lock", LOCK], f"--lock {LOCK}: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        (["toy.toml", "--lock", 'ip at "bet 5": fold 1'], "there is no 'bet 5' at the root; expected check or all-in"),
+        (
+            ["toy.toml", "--lock", LOCK, "--problem", "style", "--maximise", "bet"],
+            "has locks, which style does not take; expected --problem nash or constrained, or --opponent locks",
+        ),
+        (
+            ["toy.toml", "--lock", LOCK, "--problem", "best-response", "--opponent", "locks", "--player", "1"],
+            "--opponent locks: toy.toml has locks of player 1 alone",
+        ),
+        (["toy.toml", "--problem", "rnr", "--opponent", "locks", "--p", "1"], "toy.toml has no locks; --lock gives"),
+        (
+            ["toy.toml", "--lock", LOCK, "--lock", "oop at root: bet <= 30%", "--frontier"],
+            "--opponent locks: toy.toml has locks of player 0 too, and a response keeps to none; expected locks of one",
+        ),
+    ],
+)
+def test_what_locks_do_not_go_with_is_refused(capsys, arguments, message):
+    assert message in refused(capsys, "solve", *arguments)
+
+
+def test_what_a_response_may_lose_is_held_against_no_tolerance(capsys):
+    assert main(["solve", "toy.toml", "--problem", "best-response", "--opponent", "uniform", "--player", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "exploitability  25 chips, 25% of the pot\n" in printed
+    assert "gap" in printed
+    assert "above the tolerance" not in printed
+
+
+def test_constraints_and_styles_name_the_lines_of_a_spot(capsys):
+    record = json_of(capsys, "solve", "toy.toml", "--problem", "constrained", "--constrain", "bet <= 0.3")
+    assert record["ev"] == pytest.approx([60.0, 40.0], abs=1e-6)
+    assert record["multipliers"] == pytest.approx({"bet <= 0.3": 100.0 / 3.0}, abs=1e-6)
+    assert main(["style", "toy.toml", "--target", '"all-in, fold" <= 0.1', "--player", "1", "--json", "-"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["least_loss"] == pytest.approx(20.0, abs=1e-6)  # the nuts win 190, air gives up: 95 of 75
+
+
+def test_a_spot_is_solved_without_its_sequence_form(capsys, monkeypatch):
+    """Which a flop has no memory for: sizes are counted on the public form."""
+    expected = load_game("toy.toml").sequence_form.treeplexes
+    monkeypatch.setattr("treeplex.models.games.holdem.spot.HoldemGame._form", None)
+    record = json_of(capsys, "solve", "toy.toml", "--tol", "0.1%", "--hands", "AcKc")
+    assert record["status"] == "converged"
+    assert record["sizes"]["sequences"] == [treeplex.num_sequences for treeplex in expected]
+    assert record["sizes"]["infosets"] == [treeplex.num_infosets for treeplex in expected]
+    assert main(["solve", "toy.toml", "--tol", "0.1%"]) == 0
+    capsys.readouterr()

@@ -1,0 +1,156 @@
+"""``treeplex show``, ``evaluate`` and ``compare``."""
+
+import json
+
+import pytest
+
+from treeplex import Nash, Profile, exploitability, load_game, solve, worst_case
+from treeplex.cli import main
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture(scope="module")
+def kuhn():
+    return load_game("kuhn")
+
+
+@pytest.fixture(scope="module")
+def solved(kuhn, tmp_path_factory):
+    path = tmp_path_factory.mktemp("strategies") / "solved.npz"
+    solve(Nash(kuhn)).profile.save(path)
+    return str(path)
+
+
+def json_of(capsys, *arguments, status=0):
+    capsys.readouterr()
+    assert main([*arguments, "--json", "-"]) == status
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    return json.loads(shown.out)
+
+
+def refusal(capsys, *arguments):
+    capsys.readouterr()
+    assert main(list(arguments)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    return shown.err
+
+
+def test_show_prints_every_infoset(capsys, solved, kuhn):
+    assert main(["show", solved]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for strategy in Profile.load(solved, kuhn):
+        for infoset, played in strategy.to_dict().items():
+            (line,) = [line.split() for line in lines if line.startswith(f"{infoset} ")]
+            assert line[2:] == [f"{share:.4f}" for share in played.values()]
+
+
+def test_show_draws(capsys, solved, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "shown.svg"
+    assert main(["show", solved, "--infoset", "K*", "--against", "uniform", "--plot", str(picture)]) == 0
+    assert "picture in" in capsys.readouterr().out
+    drawn = picture.read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml")
+    assert "thin and pale: uniform" in drawn
+    assert "expected a file name that ends with .svg" in refusal(capsys, "show", solved, "--plot", "shown.txt")
+
+
+def test_show_in_json_is_of_those_that_match(capsys, solved, kuhn):
+    record = json_of(capsys, "show", solved, "--player", "1", "--infoset", "K*", "--against", "uniform")
+    assert record["game"] == "kuhn"
+    assert [row["infoset"] for row in record["infosets"]] == ["K_p", "K_b"]
+    for row in record["infosets"]:
+        assert row["player"] == 1
+        assert row["actions"] == Profile.load(solved, kuhn)[1][row["infoset"]]
+        assert row["against"] == {"p": 0.5, "b": 0.5}
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_show_converts(capsys, solved, suffix, tmp_path, kuhn):
+    assert main(["show", solved, "--out", str(tmp_path / f"same.{suffix}")]) == 0
+    for one, other in zip(Profile.load(solved, kuhn), Profile.load(tmp_path / f"same.{suffix}", kuhn), strict=True):
+        assert one.behaviour.tolist() == other.behaviour.tolist()
+
+
+def test_evaluate_gives_what_best_responses_give(capsys, solved, kuhn):
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", solved)
+    assert record["value"] == pytest.approx(-1 / 18)
+    assert record["lower"] - 1e-12 <= -1 / 18 <= record["upper"] + 1e-12
+    assert record["exploitability"] == pytest.approx(0, abs=1e-9)
+    uniform = Profile.uniform(kuhn)
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--tol", "0.1", status=1)
+    assert record["exploitability"] == exploitability(kuhn, uniform)
+    assert record["lower"] == worst_case(kuhn, uniform[0])
+    assert record["upper"] == -worst_case(kuhn, uniform[1])
+    assert record["passed"] is False
+
+
+def test_evaluate_judges_one_strategy_against_the_value_of_the_game(capsys, tmp_path, kuhn):
+    (tmp_path / "one.json").write_text('{"1": {"K_b": {"b": 1}, "J_b": {"p": 1}}}')
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", str(tmp_path / "one.json"))
+    strategy = Profile.from_dict(kuhn, {1: {"K_b": {"b": 1}, "J_b": {"p": 1}}})[1]
+    assert record["players"] == [1]
+    assert record["left_out"] == [4]
+    assert record["lower"] is None
+    assert record["upper"] == -worst_case(kuhn, strategy)
+    assert record["exploitability"] == pytest.approx(record["upper"] + 1 / 18)
+
+
+def test_evaluate_takes_a_file_for_each_player(capsys, tmp_path, kuhn):
+    for strategy in Profile.uniform(kuhn):
+        strategy.save(tmp_path / f"{strategy.player}.csv")
+    files = [part for player in (1, 0) for part in ("--strategy", str(tmp_path / f"{player}.csv"))]
+    assert json_of(capsys, "evaluate", "kuhn", *files)["value"] == pytest.approx(0.125)
+
+
+def test_evaluate_judges_more_players_and_payoffs_that_are_no_zero_sum(capsys):
+    record = json_of(capsys, "evaluate", "kuhn:players=3", "--strategy", "uniform")
+    assert len(record["payoffs"]) == 3
+    assert record["lower"] is None
+    assert record["exploitability"] == pytest.approx(record["nash_conv"] / 3)
+
+
+def test_evaluate_says_which_constraints_are_broken(capsys, solved):
+    texts = ["0/J_:b <= 0.1 as bluff", "0/K_pb:b >= 1 as call"]
+    arguments = [part for text in texts for part in ("--constrain", text)]
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", *arguments)
+    assert record["violations"] == {"bluff": pytest.approx(0.4), "call": pytest.approx(0.25)}
+    assert main(["evaluate", "kuhn", "--strategy", solved, "--constrain", texts[1], "--tol", "1e-6"]) == 0
+    assert "violation of call" in capsys.readouterr().out
+
+
+def test_compare_says_where_and_what_it_costs(capsys, solved, kuhn):
+    record = json_of(capsys, "compare", solved, "uniform")
+    assert record["payoffs"]["bb"] == pytest.approx(0.125)
+    assert record["payoffs"]["aa"] == pytest.approx(-1 / 18)
+    assert record["exploitability"]["b"] == exploitability(kuhn, Profile.uniform(kuhn))
+    same = json_of(capsys, "compare", solved, solved)
+    assert [row["largest_plan_difference"] for row in same["players"]] == [0.0, 0.0]
+    assert [row["at"] for row in same["players"]] == [None, None]
+    assert main(["compare", solved, "uniform"]) == 0
+    assert "against B" in capsys.readouterr().out
+
+
+def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
+    table = str(tmp_path / "table.csv")
+    Profile.load(solved, kuhn).save(table)
+    assert "does not name its game; give it, --game GAME" in refusal(capsys, "show", table)
+    assert "no infoset of kuhn matches" in refusal(capsys, "show", solved, "--infoset", "Z*")
+    assert "--player 2" in refusal(capsys, "show", solved, "--player", "2")
+    assert "ends with .npz, .json or .csv" in refusal(capsys, "show", solved, "--out", "x.txt")
+    assert "name the same file" in refusal(capsys, "show", solved, "--out", solved)
+    assert "no such file" in refusal(capsys, "show", str(tmp_path / "none.npz"))
+    assert "no such file" in refusal(capsys, "evaluate", "kuhn", "--strategy", str(tmp_path / "none.txt"))
+    assert "of another game" in refusal(capsys, "evaluate", "leduc", "--strategy", solved)
+    assert "missing option '--strategy'" in refusal(capsys, "evaluate", "kuhn")
+    twice = refusal(capsys, "evaluate", "kuhn", "--strategy", solved, "--strategy", table)
+    assert "another file holds a strategy of player 0 too" in twice
+    assert "did you mean uniform?" in refusal(capsys, "evaluate", "kuhn", "--strategy", "unifrom")
+    assert main(["show", table, "--game", "kuhn"]) == 0

@@ -1,0 +1,159 @@
+"""Files written whole or not at all: what a kill, a full disk and other writers leave of them."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treeplex
+from treeplex.seqform.interchange.files import check_writable, write_archive, write_bytes, writing_whole
+
+WRITER = """
+import sys, time
+import treeplex
+from treeplex.seqform.interchange.files import writing_whole
+with writing_whole(sys.argv[1]) as passing:
+    passing.write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def writer(path: Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def hidden(folder: Path) -> list[str]:
+    return [name for name in names(folder) if name.startswith(".")]
+
+
+def test_a_file_is_replaced_once_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    with writing_whole(path) as passing:
+        passing.write_text("new")
+        assert path.read_text() == "old"
+        assert passing.suffix == ".json"
+    assert (path.read_text(), path.stat().st_mode & 0o777, hidden(tmp_path)) == ("new", 0o640, [])
+
+
+def test_whatever_goes_wrong_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError), writing_whole(path) as passing:
+        passing.write_text("ne" * 10_000 + "\udc80", encoding="utf-8")
+    assert (path.read_text(), hidden(tmp_path)) == ("old", [])
+
+
+@pytest.mark.parametrize("write", [lambda path: write_bytes(path, b"1"), check_writable], ids=["write", "look"])
+def test_what_is_left_of_a_killed_writer_is_removed_by_the_next_one(write: Any, tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text("old")
+    process = writer(path)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert path.read_text() == "old"
+    assert len(hidden(tmp_path)) == 1
+    write(tmp_path / "another.json")
+    assert (hidden(tmp_path), path.read_text()) == ([], "old")
+
+
+def test_a_file_that_somebody_else_writes_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    with writer(path) as process:
+        (name,) = hidden(tmp_path)
+        write_bytes(path, b"1")
+        assert hidden(tmp_path) == [name]
+        process.kill()
+
+
+@pytest.mark.parametrize("name", [".answer.json", ".answer.treeplex-0123.json", "answer.treeplex-01234567.json"])
+def test_files_of_others_are_left_alone(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine")
+    write_bytes(tmp_path / "answer.json", b"1")
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_link_among_what_is_left_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / ".a.treeplex-01234567.json").symlink_to(tmp_path / "precious")
+    write_bytes(tmp_path / "answer.json", b"1")
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["numbers.npz", "Zahlen für später.npz", "\U0001f0a1" * 50 + ".npz", "n" * 255])
+def test_names_of_any_kind_and_length(name: str, tmp_path: Path) -> None:
+    write_archive(tmp_path / name, {}, {"one": np.ones(1)})
+    assert names(tmp_path) == [name]
+
+
+def test_a_full_disk_leaves_the_old_archive(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "numbers.npz"
+    write_archive(path, {}, {"one": np.ones(1)})
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_archive(path, {}, {"many": np.random.default_rng(1).random(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (path.read_bytes(), names(tmp_path)) == (before, ["numbers.npz"])
+
+
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    check_writable(tmp_path / "old")
+    check_writable(tmp_path / "new")
+    for wrong in (tmp_path, tmp_path / "none" / "new", tmp_path / "old" / "new", tmp_path / ("n" * 256)):
+        with pytest.raises(OSError, match=r"directory|name too long"):
+            check_writable(wrong)
+    with pytest.raises(ValueError, match="null"):
+        check_writable("a\0b")
+    assert names(tmp_path) == ["old"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything")
+def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "old").chmod(0o444)
+    with pytest.raises(PermissionError):
+        write_bytes(tmp_path / "old", b"new")
+
+
+def writes_directly(call: ast.Call) -> bool:
+    """Whether a call writes to a file that is not a passing one."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    receiver = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    if name in ("write_text", "write_bytes") and receiver:
+        return receiver != "passing"
+    modes = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    wrote = name == "open" and any(set(mode) <= set("wxabt+") and set(mode) & set("wxa") for mode in modes)
+    # A sweep adds a line to its results, synchronised, as each comes.
+    appended = ("self.path / _RESULTS", "(self.path / _RESULTS)")
+    return wrote and not receiver.startswith(("passing", "Path(os.devnull)", "self._own", "place", *appended))
+
+
+def test_every_file_is_written_whole() -> None:
+    """Files that the library writes all go through one function."""
+    found = []
+    library = Path(treeplex.__file__).parent
+    for folder in ("cli", "models", "seqform", "solvers", "validation"):
+        for path in (library / folder).rglob("*.py"):
+            calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+            found += [f"{path.name}:{call.lineno}" for call in calls if writes_directly(call)]
+    assert found == []

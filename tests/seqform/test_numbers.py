@@ -1,0 +1,70 @@
+"""Numbers in texts that are too large or too small for a float: refused wherever they are read."""
+
+import json
+
+import pytest
+
+from treeplex import InvalidGameError, load_game
+from treeplex.models.constraints import parse_constraint
+from treeplex.models.preferences import parse_preference
+from treeplex.seqform.checks import check_exact_number
+from treeplex.seqform.errors import InvalidConstraintError, InvalidPreferenceError, TreeplexError
+from treeplex.seqform.interchange.efg_reader import parse_efg
+from treeplex.seqform.interchange.encoding import decode, decode_number, from_json
+from treeplex.seqform.interchange.graphml import parse_graphml
+from treeplex.seqform.interchange.node_link import parse_json
+from treeplex.solvers.methods import find_method
+from treeplex.solvers.opponents.strategies import opponent_strategy
+
+SMALL = ["1e-400", "-1e-324", "1E-999999999", "0.000000000000000000001e-9999", "1/1" + "0" * 400]
+LARGE = ["1e400", "-1e309", "1e999999999", "1" + "0" * 400 + "/3"]
+LEAF = '{"nodes": [{"id": 0, "payoffs": %s}], "edges": []}'
+GRAPHML = (
+    '<graphml><key id="p" for="node" attr.name="payoffs" attr.type="string"/><graph><node id="0"><data key="p">%s'
+    "</data></node></graph></graphml>"
+)
+EFG = 'EFG 2 R "" { "A" } t "" 1 "" { %s }'
+#: By what reads a number: how the number is read, and what is raised.
+READERS = {
+    "JSON, exact": lambda text: parse_json(LEAF % json.dumps([text])),
+    "JSON, payoffs as text": lambda text: parse_json(LEAF % json.dumps(f"({text}, 0)")),
+    "GraphML": lambda text: parse_graphml(GRAPHML % text),
+    "efg": lambda text: parse_efg(EFG % text),
+    "game": lambda text: load_game(f"rps:paper={text}"),
+    "method": lambda text: find_method(f"dcfr:alpha={text}"),
+    "opponent": lambda text: opponent_strategy(f"mixture:{text}*nash+1*uniform", load_game("rps"), 0),
+    "constraint": lambda text: parse_constraint(f"0/J_:b <= {text}", load_game("kuhn")),
+    "preference": lambda text: parse_preference(f"raise:{text}"),
+    "parameter": lambda text: check_exact_number(text, "epsilon", InvalidGameError),
+}
+
+
+@pytest.mark.parametrize("text", SMALL + LARGE)
+@pytest.mark.parametrize("reader", READERS)
+def test_numbers_that_no_float_holds_are_refused(reader: str, text: str) -> None:
+    with pytest.raises(TreeplexError) as caught:
+        READERS[reader](text)
+    said = str(caught.value)
+    assert said.isprintable()
+    assert len(said) < 500
+
+
+@pytest.mark.parametrize("text", ["1e-400", "[-0.01e-323]", '{"a": 1e-999}'])
+def test_floats_of_json_are_not_made_zero(text: str) -> None:
+    with pytest.raises(InvalidGameError, match="a number is too small for a float"):
+        from_json(text)
+
+
+def test_zero_and_the_smallest_floats_are_read() -> None:
+    assert from_json("[0.0, -0e-999, 5e-324]") == [0.0, 0.0, 5e-324]
+    assert float(decode_number("5e-324")) == 5e-324
+    assert load_game("rps:paper=0e-999999999").rules.paper == 0
+    assert decode({"decimal": "1e-400"}) != 0  # a label, not a number to compute with
+
+
+@pytest.mark.parametrize("text", ["1e-400", "1e400", "1e-999999999"])
+def test_bounds_and_degrees_say_what_is_wrong(text: str) -> None:
+    with pytest.raises(InvalidConstraintError, match="too large or too small"):
+        parse_constraint(f"0/J_:b >= {text}", load_game("kuhn"))
+    with pytest.raises(InvalidPreferenceError, match="expected a degree"):
+        parse_preference(f"raise:{text}")

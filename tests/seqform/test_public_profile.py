@@ -1,0 +1,105 @@
+"""Profiles in public form, against the sequence form."""
+
+import numpy as np
+import pytest
+
+from treeplex import Profile, Strategy, UnsupportedProblemError, expected_payoffs, exploitability, load_game
+from treeplex.seqform import InvalidStrategyError, best_response_values, public_profile
+from treeplex.seqform.public_form import PublicForm
+from treeplex.seqform.public_profile import PublicProfile
+
+GAMES = ["kuhn", "kuhn:cards=7", "leduc", "leduc:ranks=6,suits=1", "liars_dice:sides=3"]
+
+
+def drawn(form, seed=0):
+    """Return a profile drawn at random, and the sequence form."""
+    known, generator = form.sequence_form(), np.random.default_rng(seed)
+    plans = [one.behaviour(generator.random(one.num_sequences) ** 2) for one in known.treeplexes]
+    return Profile([Strategy(known, player, plan) for player, plan in enumerate(plans)]), known
+
+
+def holdem(board="Td9d6hQc2s", stack=60):
+    pytest.importorskip("phevaluator")
+    from treeplex.models.games.holdem import HoldemSpot
+    from treeplex.models.games.holdem.bets import Betting
+
+    return HoldemSpot(board, ["AdKd:0.5, 8h7h, QQ", "JJ, AhTh, 6s5s:0.25"], 40, stack, Betting("50%", "a")).public_form
+
+
+@pytest.fixture(params=[*GAMES, "river", "turn"])
+def form(request):
+    if request.param == "river":
+        return holdem()
+    if request.param == "turn":
+        return holdem("Td9d6hQc", 20)
+    return PublicForm.from_rules(load_game(request.param).rules)
+
+
+def test_it_is_worth_what_the_sequence_form_says(form):
+    profile, known = drawn(form)
+    public = PublicProfile.from_profile(form, profile)
+    for one, other in zip(public.to_profile(known), profile, strict=True):
+        assert one.plan == pytest.approx(other.plan, abs=1e-12)
+    scale = form.payoff_scale
+    assert [public.value(0), public.value(1)] == pytest.approx(expected_payoffs(known, profile), abs=1e-12 * scale)
+    assert public.best_response_values == pytest.approx(best_response_values(known, profile), abs=1e-12 * scale)
+    assert public.exploitability == pytest.approx(exploitability(known, profile), abs=1e-12 * scale)
+
+
+def test_states_are_paid_what_histories_say(form):
+    """At every node, weighing what states are paid by how likely they arrive gives the same for both players."""
+    public = PublicProfile.from_profile(form, drawn(form, 1)[0])
+    for node in form.decisions.tolist():
+        likely = [public.reach(player, node) * public.arrival(player, node) for player in (0, 1)]
+        assert likely[0].sum() == pytest.approx(likely[1].sum(), abs=1e-13)
+        paid = [np.nansum(likely[player] * public.values(player, node)) for player in (0, 1)]
+        assert paid[0] == pytest.approx(-paid[1], abs=1e-12 * form.payoff_scale)
+    root = public.reach(0, 0) * public.arrival(0, 0)
+    assert root.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_trees_too_large_for_one_array_are_taken_in_parts(form, monkeypatch):
+    public = PublicProfile.from_profile(form, drawn(form, 2)[0])
+    whole = [public.counterfactual_values(player, 0, best) for player in (0, 1) for best in (False, True)]
+    monkeypatch.setattr(public_profile, "_HELD", 300)
+    monkeypatch.setattr(public_profile, "_KEPT", 0)
+    parts = [public.counterfactual_values(player, 0, best) for player in (0, 1) for best in (False, True)]
+    for one, other in zip(whole, parts, strict=True):
+        assert one == pytest.approx(other, abs=1e-12 * form.payoff_scale)
+
+
+def test_an_arrival_counts_the_cards_that_are_not_there():
+    """Kuhn poker by hand: a king meets a jack or a queen, each with probability 1/6 of the deal."""
+    form = PublicForm.from_rules(load_game("kuhn").rules)
+    checks = {"J": 0.0, "Q": 0.5, "K": 1.0}
+    first = np.array([checks[card] for card in form.states[0]])
+    public = PublicProfile(form, {0: np.array([first, 1.0 - first])})
+    expected = {"J": 1.5 / 6, "Q": 1.0 / 6, "K": 0.5 / 6}
+    arrival = dict(zip(form.states[1], public.arrival(1, int(form.children[0][0])), strict=True))
+    assert arrival == pytest.approx(expected)
+
+
+def test_float32_and_visits_are_divided_by_their_sums():
+    form = PublicForm.from_rules(load_game("kuhn").rules)
+    visits = {node: np.array([[3, 0, 1], [1, 0, 1]], dtype=np.float32) for node in form.decisions.tolist()}
+    assert PublicProfile(form, visits).behaviour(0).tolist() == [[0.75, 0.5, 0.5], [0.25, 0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones((3, 3)), r"node 0 has behaviour of shape \(3, 3\), expected \(2, 3\)"),
+        (-np.ones((2, 3)), "negative or not finite"),
+        (np.full((2, 3), np.nan), "negative or not finite"),
+    ],
+)
+def test_what_is_no_behaviour_is_refused(array, message):
+    form = PublicForm.from_rules(load_game("kuhn").rules)
+    with pytest.raises(InvalidStrategyError, match=message):
+        PublicProfile(form, lambda _: array).behaviour(0)
+
+
+def test_arrivals_need_to_know_what_is_dealt():
+    form = PublicForm([0, -2, -2], [-1, 0, 0], ["", "a", "b"], [["K"], ["Q"]], [])
+    with pytest.raises(UnsupportedProblemError, match="how likely pairs of states are"):
+        PublicProfile.uniform(form).values(0, 0)

@@ -1,0 +1,51 @@
+"""The cache of compiled loops on disk: what is damaged in it is compiled again."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+from treeplex.solvers.compilation import compiled
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "emptied": lambda content: b"",
+    "cut off": lambda content: content[: len(content) // 2],
+    "one bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+    "overwritten": lambda content: b"\x80\x04." * (len(content) // 3),
+}
+
+
+def loaded(path: Path) -> Any:
+    """Return the function of a file, as a new process would have it."""
+    spec = importlib.util.spec_from_file_location("doubling", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return compiled(module.double, cache=True)
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_cache_is_compiled_again(
+    damage: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "doubling.py"
+    path.write_text("def double(number):\n    return 2 * number\n")
+    assert loaded(path)(21) == 42
+    (file,) = (tmp_path / "cache").rglob(f"*.{suffix}")
+    whole = file.read_bytes()
+    again = loaded(path)
+    assert again(21) == 42
+    assert sum(again.stats.cache_hits.values()) == 1
+    file.write_bytes(DAMAGES[damage](whole))
+    healing = loaded(path)
+    assert healing(21) == 42
+    assert not healing.stats.cache_hits
+    healed = loaded(path)
+    assert healed(21) == 42
+    assert sum(healed.stats.cache_hits.values()) == 1

@@ -1,0 +1,295 @@
+"""Other packages add games, problems, methods and suites, by calls and by entry points."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import treeplex
+from treeplex import (
+    TERMINAL,
+    HiGHS,
+    InvalidGameError,
+    Nash,
+    TreeplexError,
+    UnknownMethodError,
+    load_game,
+    register_game,
+    register_method,
+    register_problem,
+    solve,
+)
+from treeplex.cli import main
+from treeplex.models.games import GAMES, Family
+from treeplex.models.problems import PROBLEMS, Feature, SaddleProblem
+from treeplex.seqform import registry
+from treeplex.seqform.registry import ExtensionWarning
+from treeplex.solvers import Method, Outcome, OutcomeSamplingMCCFR, Status
+from treeplex.solvers.methods import METHODS
+
+TEMPLATE = Path(__file__).parents[1] / "examples" / "treeplex-extension"
+
+
+def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
+    """Write what an installed package's entry points are found by."""
+    info = folder / f"{name.replace('-', '_')}-0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n", encoding="utf-8")
+    lines = [
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+        for group, points in groups.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with a folder of packages in front."""
+    paths = [str(folder), str(TEMPLATE), str(Path(treeplex.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "COLUMNS": "150"}
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=250, check=False, env=environment
+    )
+
+
+def test_the_template_passes_its_own_tests(tmp_path: Path) -> None:
+    project = tomllib.loads((TEMPLATE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    install(tmp_path, project["name"], project["entry-points"])
+    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path), "-W", "error")
+    ran = run(tmp_path, "-m", "pytest", *options, str(TEMPLATE / "tests"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "passed" in ran.stdout
+
+
+def test_a_broken_package_is_one_line_and_breaks_no_command(tmp_path: Path) -> None:
+    install(
+        tmp_path,
+        "broken-package",
+        {"treeplex.games": {"lost": "no_such_module:GAME"}, "treeplex.methods": {"cfr": "json:loads"}},
+    )
+    shown = run(tmp_path, "-m", "treeplex", "games")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("kuhn")
+    assert shown.stderr == (
+        "note: the game 'lost' of the package broken-package is left out: ModuleNotFoundError: No module named "
+        "'no_such_module'\n"
+    )
+
+
+@pytest.fixture
+def entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Return a function that installs entry points, found until the test ends."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for each in (GAMES, PROBLEMS, METHODS):
+        for table in ("_things", "_sources", "_packages", "_loaded"):
+            monkeypatch.setattr(each, table, getattr(each, table).copy())
+
+    def add(name: str, groups: dict[str, dict[str, str]], code: str = "") -> None:
+        install(tmp_path, name, groups)
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        registry._entry_points.cache_clear()
+
+    yield add
+    registry._entry_points.cache_clear()
+
+
+GUESS = """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Guess:
+    name = "guess"
+    num_players = 2
+    def initial_state(self): return ()
+    def player(self, state): return -2 if len(state) == 2 else len(state)
+    def actions(self, state): return "ab"
+    def child(self, state, action): return (*state, action)
+    def infoset(self, state): return "start"
+    def payoffs(self, state): return (1, -1) if state[0] == state[1] else (-1, 1)
+class Renamed(Guess): pass
+"""
+
+
+def test_entry_points_are_loaded_when_they_are_asked_for(entry_points) -> None:
+    entry_points("alpha", {"treeplex.games": {"guess": "alpha:Guess"}}, GUESS)
+    load_game("kuhn")
+    assert "alpha" not in sys.modules
+    assert solve(Nash(load_game("guess"))).value == pytest.approx(0, abs=1e-9)
+    assert GAMES.package("guess") == "alpha"
+    assert list(GAMES)[-1] == "guess"
+
+
+def test_of_two_packages_with_one_name_the_second_is_left_out(entry_points) -> None:
+    entry_points("beta", {"treeplex.games": {"guess": "beta:Guess"}}, GUESS)
+    entry_points("gamma", {"treeplex.games": {"guess": "gamma:Guess"}}, GUESS)
+    expected = (
+        r"the game 'guess' of the package (beta|gamma) is left out: two games are called 'guess': one of (beta|gamma) "
+        r"\((beta|gamma)\.Guess\) and one of (beta|gamma) \((beta|gamma)\.Guess\); rename one"
+    )
+    with pytest.warns(ExtensionWarning, match=expected):
+        assert load_game("guess").name == "guess"
+
+
+@pytest.mark.parametrize(
+    ("point", "reason"),
+    [
+        ("kuhn = delta:Guess", "delta.Guess: the name is 'guess', expected that of its entry point, 'kuhn'"),
+        ("x = delta:Missing", "AttributeError: module 'delta' has no attribute 'Missing'"),
+        ("x = delta:dataclass", "expected a Family, or a frozen dataclass of rules, got <function dataclass"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_point_is_said(entry_points, point: str, reason: str) -> None:
+    name, _, value = point.partition(" = ")
+    entry_points("delta", {"treeplex.games": {name: value}}, GUESS)
+    with pytest.warns(ExtensionWarning) as caught:
+        assert len(GAMES) == 13
+    sys.modules.pop("delta", None)
+    assert str(caught[0].message).startswith(f"the game {name!r} of the package delta is left out: {reason}")
+
+
+# Calls
+
+
+NO_RULES = dataclass(type("Mine", (), {"name": "mine"}))
+
+
+class Rules:
+    num_players = 2
+
+    def initial_state(self):
+        return 0
+
+    def player(self, state):
+        return TERMINAL if state else 0
+
+    def actions(self, state):
+        return "ab"
+
+    def child(self, state, action):
+        return 1
+
+    def infoset(self, state):
+        return "start"
+
+    def payoffs(self, state):
+        return 0, 0
+
+
+def game(**attributes):
+    return dataclass(frozen=True)(type("Mine", (Rules,), {"name": "mine", "__annotations__": {}, **attributes}))
+
+
+def method(**attributes):
+    told = {"name": "mine", "serves": frozenset({Feature.PROGRAM}), "backend": "json", **attributes}
+    told = {name: value for name, value in told.items() if value is not ...}
+    return dataclass(frozen=True)(type("Mine", (Method,), {"__annotations__": {}, **told}))
+
+
+def problem(**attributes):
+    told = {"name": "mine", "saddle": None, "__annotations__": {}, **attributes}
+    told = {name: value for name, value in told.items() if value is not ...}
+    return dataclass(frozen=True, eq=False)(type("Mine", (SaddleProblem,), told))
+
+
+@pytest.mark.parametrize(
+    ("register", "thing", "message"),
+    [
+        (register_game, game(name=None), "Mine has no attribute name; expected the name of the game in texts"),
+        (register_game, game(name=3), "Mine: name is 3, expected the name of the game in texts"),
+        (register_game, game(name="a:b"), "the name is 'a:b', expected letters, digits"),
+        (register_game, Rules, "expected a Family, or a frozen dataclass of rules, got <class"),
+        (register_game, NO_RULES, "Mine does not have the rules of a game: it has no"),
+        (register_game, game(name="kuhn"), r"'kuhn': one of treeplex \(treeplex.models.games.kuhn.Kuhn\) and one"),
+        (register_method, "mine", "expected a dataclass that is a subclass of Method, got 'mine'"),
+        (register_method, Rules, "Rules is not a Method; expected a dataclass that is a subclass of Method"),
+        (register_method, type("Mine", (Method,), {}), r"Mine is not a dataclass; expected @dataclass\(frozen=True\)"),
+        (register_method, method(name=...), "Mine has no attribute name; expected what --method calls it"),
+        (register_method, method(serves=...), "Mine has no attribute serves; expected the features that it has, such"),
+        (register_method, method(serves={"program"}), "Mine: serves is {'program'}, expected the features that it has"),
+        (register_method, method(backend=...), "Mine has no attribute backend; expected a method backend"),
+        (register_method, method(name="cfr"), "two methods are called 'cfr': one of treeplex"),
+        (register_method, method(__annotations__={"step": float}), "Mine: the hyper-parameter step has no default"),
+        (register_problem, problem(name=...), "Mine has no attribute name; expected what --problem calls it"),
+        (register_problem, problem(saddle=...), "Mine has no method saddle; expected one, as Problem describes it"),
+        (register_problem, Nash(load_game("rps")), "expected a dataclass that is a subclass of Problem, got Nash"),
+        (register_problem, problem(__annotations__={"game": object, "far": int}), "Mine: the field far has no default"),
+    ],
+)  # fmt: skip
+def test_registering_says_what_is_missing(register, thing, message: str) -> None:
+    with pytest.raises(TreeplexError, match=message) as caught:
+        register(thing)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_method_that_is_not_registered_is_checked_when_it_is_used() -> None:
+    with pytest.raises(UnknownMethodError, match="Mine has no attribute serves"):
+        solve(Nash(load_game("rps")), method(serves=...)())
+
+
+def test_what_is_defined_anew_replaces_its_former_self(entry_points) -> None:
+    first, second = game(), game()
+    assert register_game(first) is first
+    assert register_game(second) is second
+    assert type(load_game("mine").rules) is second
+    family = Family(second, summary="in a family")
+    assert register_game(family) is family
+    assert GAMES["mine"].summary == "in a family"
+    GAMES.remove("mine")
+    with pytest.raises(TreeplexError, match="unknown game 'mine'"):
+        load_game("mine")
+
+
+def test_a_preset_of_a_method_has_its_own_name(entry_points) -> None:
+    @register_method
+    @dataclass(frozen=True)
+    class Named(Method):
+        size: int = field(default=1)
+        serves = frozenset({Feature.PROGRAM})
+
+        @property
+        def name(self):
+            return "named" if self.size == 1 else f"named-{self.size}"
+
+        def backend(self, problem, options):
+            plans = solve(problem).profile.plans
+            return Outcome(plans, Status.OPTIMAL, "borrowed", 1, 0.0, 0.0)
+
+    register_method(partial(Named, size=2))
+    assert solve(Nash(load_game("kuhn")), "named-2").method == Named(size=2)
+    assert METHODS["highs-pdlp"].keywords == {"algorithm": "pdlp"}
+    assert METHODS["highs"] is HiGHS
+
+
+def test_commands_take_every_method_that_serves_them(entry_points, capsys) -> None:
+    @dataclass(frozen=True)
+    class Simplex(HiGHS):
+        name = "my-simplex"
+
+    @dataclass(frozen=True)
+    class Walks(OutcomeSamplingMCCFR):
+        name = "my-walks"
+
+    for each in (Simplex, Walks):
+        register_method(each)
+    try:
+        style = ["style", "kuhn", "--target", "b@first >= 0.4"]
+        assert main([*style, "--method", "my-simplex"]) == 0
+        assert main(["sample", "kuhn", "--method", "my-walks", "--max-iterations", "5"]) == 0
+        capsys.readouterr()
+        assert main([*style, "--method", "my-walks"]) == 2
+        assert "--method my-walks is not for style; expected one of highs, " in capsys.readouterr().err
+        assert main(["sample", "kuhn", "--method", "my-simplex", "--max-iterations", "5"]) == 2
+        assert "expected one of es-mccfr, os-mccfr, es-pref-cfr, my-walks" in capsys.readouterr().err
+    finally:
+        for name in ("my-simplex", "my-walks"):
+            METHODS.remove(name)
+
+
+def test_a_chance_node_without_its_method_is_refused() -> None:
+    rules = game(player=lambda self, state: -1)()
+    with pytest.raises(InvalidGameError, match="has a chance node, and no method chance_outcomes; expected one"):
+        treeplex.Game("mine", rules=rules).sequence_form  # noqa: B018

@@ -1,0 +1,738 @@
+"""Sweeps: many settings of a function or a command, over joblib's backends; each result is kept as it comes.
+
+A folder of results holds ``results.jsonl``, a line for each setting that is done, and ``strategies/KEY.npz``. The
+process that sweeps is the only one that writes there; workers return what they found.
+"""
+
+import contextlib
+import csv
+import functools
+import io
+import json
+import math
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+
+from joblib import Parallel, delayed, parallel_config, register_parallel_backend
+
+from ..seqform.checks import check_choice, check_whole
+from ..seqform.errors import (
+    GameFileError,
+    SolverError,
+    TreeplexError,
+    UnsupportedProblemError,
+    needing,
+    one_line,
+    shown,
+)
+from ..seqform.interchange.encoding import from_json, json_ready
+from ..seqform.interchange.files import read_bytes, reason_of, writing_whole
+from ..seqform.interchange.pictures import write_picture
+from ..solvers import Solution, Status
+from .sweep_page import draw, report
+from .sweep_settings import Setting, as_text, expand, flat, keys_of, label_of, varied_names
+from .table import Column, Findings, Row, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from ..seqform.interchange.page import Page
+
+if sys.platform != "win32":
+    import fcntl
+
+T = TypeVar("T")
+
+#: Where settings are computed, by name: processes here, a Dask cluster, Ray.
+BACKENDS = ("processes", "dask", "ray")
+_RESULTS, _STRATEGIES, _SUFFIXES = "results.jsonl", "strategies", (".npz", ".jsonl")
+#: What of a result is shown in a line, where it is there.
+_HEADLINE = ("status", "objective", "value", "exploitability", "gap", "gain", "passed")
+
+
+# Calls
+
+
+def calls(
+    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int | None = None, *, ordered: bool = True
+) -> Iterator[T]:
+    """Yield what a function returns for each of many arguments.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that other processes can import it.
+    arguments : iterable of tuple
+    jobs : int, optional
+        How many at once; −1 for one a core, or all of a cluster. By default what ``joblib.parallel_config`` says, and
+        without it one call after the other in this process.
+    ordered : bool
+        Whether in the order of the arguments, or as they come.
+    """
+    how: dict[str, Any] = (
+        {"return_as": "generator"} if ordered else {"return_as": "generator_unordered", "batch_size": 1}
+    )
+    yield from Parallel(n_jobs=jobs, **how)(delayed(_call)(function, each) for each in arguments)
+
+
+def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
+    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        _follow_parent()
+    return function(*arguments)
+
+
+@functools.cache
+def _follow_parent() -> None:
+    """End this process soon after the one that started it: one that is killed cannot say so."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def workers(backend: str | None, address: str | None = None, jobs: int | None = None) -> Iterator[int | None]:
+    """Let joblib call functions in the block by a backend, and yield how many at once.
+
+    Parameters
+    ----------
+    backend : str or None
+        One of :data:`BACKENDS`; what ``joblib.parallel_config`` says by default.
+    address : str, optional
+        Of Dask's scheduler, or of a Ray cluster; by default a new one on this machine.
+    jobs : int, optional
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If there is no such backend, or it has no address.
+    MissingExtraError
+        If it is not installed.
+    SolverError
+        If nobody answers at the address.
+    """
+    if backend is not None:
+        check_choice(backend, "backend", UnsupportedProblemError, BACKENDS)
+    if address is not None and backend not in ("dask", "ray"):
+        raise UnsupportedProblemError(f"address is {shown(address)}, and backend is not dask or ray; leave it out")
+    if jobs is not None and jobs != -1:
+        check_whole(jobs, "jobs", UnsupportedProblemError, "[1, inf)")
+    if backend is None:
+        yield jobs
+    elif backend == "processes":
+        # The threads of linear algebra in each process: several processes share the cores already.
+        with parallel_config("loky", n_jobs=jobs or -1, inner_max_num_threads=1):
+            yield jobs or -1
+    else:
+        with (_dask if backend == "dask" else _ray)(address, jobs), parallel_config(backend, n_jobs=jobs or -1):
+            yield jobs or -1
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, jobs: int | None) -> Iterator[None]:
+    with needing("the backend dask needs distributed", "dask"):
+        from distributed import Client, LocalCluster
+
+    with contextlib.ExitStack() as stack:
+        count = None if jobs in (None, -1) else jobs
+        where = address or stack.enter_context(
+            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+        )
+        try:
+            stack.enter_context(Client(where, timeout=10))
+        except (OSError, ValueError) as error:
+            raise SolverError(f"no Dask scheduler answers at {address}: {one_line(str(error))}") from None
+        yield
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, jobs: int | None) -> Iterator[None]:
+    with needing("the backend ray needs ray", "ray"):
+        import ray
+        from ray.util.joblib.ray_backend import RayBackend
+
+    class StreamingBackend(RayBackend):  # type: ignore[misc]
+        """Ray's backend: it calls back as each result comes, so that a generator can return it."""
+
+        supports_return_generator = True
+
+    register_parallel_backend("ray", StreamingBackend)
+    begun = not ray.is_initialized()
+    if begun:
+        count = {} if address or jobs in (None, -1) else {"num_cpus": jobs}
+        try:
+            ray.init(address, include_dashboard=None if address else False, log_to_driver=False, **count)
+        except (ConnectionError, ValueError) as error:
+            raise SolverError(f"no Ray cluster answers at {address}: {one_line(str(error))}") from None
+    try:
+        yield
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+# What is found
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a setting came to.
+
+    Parameters
+    ----------
+    result : mapping of str
+        Numbers and words, ready for JSON.
+    strategies : bytes, optional
+        A file of strategies.
+    suffix : str
+        What its name ends with.
+    """
+
+    result: Mapping[str, Any]
+    strategies: bytes | None = field(default=None, repr=False)
+    suffix: str = ".npz"
+
+
+@dataclass(frozen=True)
+class SweepRow(Row):
+    """A setting and its result.
+
+    Attributes
+    ----------
+    number : int
+        Of the setting, from 1.
+    key : str
+        What it is kept by.
+    setting : dict
+    result : dict or None
+        ``None`` if the setting failed.
+    strategies : str or None
+        The file of its strategies in the folder.
+    seconds : float
+    failure : str
+        The message of a setting that failed.
+    """
+
+    number: Annotated[int, Column("")]
+    label: Annotated[str, Column("setting")]
+    headline: Annotated[str, Column("result", missing="no result")]
+    seconds: Annotated[float, Column("seconds", ".2f")]
+    key: str = ""
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+    strategies: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain numbers and strings."""
+        names = ("key", "setting", "seconds", "strategies", "result")
+        plain = {name: getattr(self, name) for name in names} | {"passed": self.passed, "failure": self.failure}
+        return json_ready(plain)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Findings):
+    """What a sweep found.
+
+    Attributes
+    ----------
+    run : str
+        What was run.
+    settings : tuple of dict
+        All of them; those that are not done have no row.
+    rows : tuple of SweepRow
+        In the order of the settings.
+    seconds : float
+    interrupted : bool
+    """
+
+    run: str
+    settings: tuple[Setting, ...]
+    rows: tuple[SweepRow, ...]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def varied(self) -> list[str]:
+        """The names of the settings that differ."""
+        return varied_names(self.settings)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The settings that are the same in all."""
+        varied = self.varied
+        return {name: value for name, value in self.settings[0].items() if name not in varied}
+
+    @property
+    def passed(self) -> bool:
+        """Whether every setting has a result."""
+        return len(self.rows) == len(self.settings) and not self.failed_rows
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one line."""
+        failed = f", {len(self.failed_rows):,} failed" if self.failed_rows else ""
+        ended = "interrupted after" if self.interrupted else "in"
+        done = len(self.rows) - len(self.failed_rows)
+        took = sum(row.seconds for row in self.rows)
+        return (
+            f"{done:,} of {counted(len(self.settings), 'setting')} done{failed}, {ended} {self.seconds:.1f} s; "
+            f"they took {took:.1f} s one by one"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain numbers and strings, ready for JSON."""
+        from .. import __version__
+
+        return {
+            "schema": 1,
+            "version": __version__,
+            "run": self.run,
+            "fixed": json_ready(self.fixed),
+            "varied": self.varied,
+            "settings": len(self.settings),
+            "rows": [row.to_dict() for row in self.rows],
+            "passed": self.passed,
+            "interrupted": self.interrupted,
+            "seconds": self.seconds,
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a flat row for each setting: its values, then the numbers and words of its result by dotted names."""
+        found = []
+        for row in self.rows:
+            columns = {
+                name: as_text(value) if isinstance(value, list | tuple) else value
+                for name, value in row.setting.items()
+            }
+            found.append(
+                {**flat(row.result or {}), **columns, "failure": row.failure or None, "strategies": row.strategies}
+            )
+        names = dict.fromkeys([*(name for row in self.rows for name in row.setting), "failure", "strategies"])
+        names |= dict.fromkeys(name for record in found for name, value in record.items() if value is not None)
+        return [{name: json_ready(record.get(name)) for name in names} for record in found]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return :meth:`records` as a data frame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        with needing("a DataFrame needs pandas", "frames"):
+            import pandas as pd
+        return pd.DataFrame(self.records())
+
+    def to_csv(self) -> str:
+        """Return :meth:`records` as comma-separated values below a line of names; what was not computed is empty."""
+        stream = io.StringIO()
+        records = self.records()
+        writer = csv.DictWriter(stream, list(records[0]) if records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return stream.getvalue()
+
+    @property
+    def title(self) -> str:
+        """What was run, in a few words: those of the settings that are the same in all."""
+        fixed = dict(self.fixed)
+        words = [as_text(fixed.pop(name)) for name in ("command", "game", "problem") if name in fixed]
+        words += [f"{name} {as_text(value)}" for name, value in fixed.items()]
+        return ", ".join([" ".join(words[:2]), *words[2:]]) if words else self.run.rpartition(".")[2]
+
+    def figure(self, x: str | None = None, y: str | None = None) -> "Figure":
+        """Draw a result against a setting that varies, a line for each combination of the others.
+
+        Parameters
+        ----------
+        x : str, optional
+            The setting; by default the first that is a number.
+        y : str, optional
+            The result, by its name in :meth:`records`; by default the objective.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        UnsupportedProblemError
+            If there is no such setting or result, or there are more than twelve lines.
+        """
+        return draw(self.records(), self.varied, self.title, x, y)
+
+    def plot(self, path: str | PathLike[str], x: str | None = None, y: str | None = None) -> None:
+        """Write :meth:`figure` to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix."""
+        write_picture(lambda: self.figure(x, y), Path(path))
+
+    def report(self, x: str | None = None, y: str | None = None, command: str = "") -> "Page":
+        """Return a report: what was run, :meth:`figure`, every result, and what failed.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            As :meth:`figure` takes them.
+        command : str
+            The command that makes it again.
+        """
+        failures = [(row.label.strip(), row.failure) for row in self.failed_rows if isinstance(row, SweepRow)]
+        return report(
+            self.records(),
+            self.varied,
+            self.fixed,
+            title=self.title,
+            summary=self.summary,
+            failures=failures,
+            command=command,
+            x=x,
+            y=y,
+        )
+
+
+# The folder
+
+
+def read_results(path: str | PathLike[str]) -> tuple[list[dict[str, Any]], int]:
+    """Return the lines of a file of results, and where the last whole one ends.
+
+    Raises
+    ------
+    GameFileError
+        If it cannot be read, or a line is not a result.
+    """
+    content = read_bytes(path)
+    end = content.rfind(b"\n") + 1
+    entries = []
+    for number, line in enumerate(content[:end].split(b"\n")[:-1], 1):
+        try:
+            entry = from_json(line)
+            texts = entry["key"], entry["failure"], entry["strategies"] or ""
+            sound = (
+                re.fullmatch("[0-9a-f]{16}", entry["key"])
+                and all(isinstance(text, str) for text in texts)
+                and isinstance(entry["result"], dict | type(None))
+            )
+            if not sound or entry["strategies"] not in (None, *(_file_of(entry["key"], each) for each in _SUFFIXES)):
+                raise ValueError("its values are not of their types")
+            entries.append(entry | {"seconds": float(entry["seconds"])})
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            named, reason = one_line(str(path)), one_line(f"{type(error).__name__}: {error}", 200)
+            raise GameFileError(f"{named}, line {number}: it is not a result: {reason}") from None
+    return entries, end
+
+
+def _file_of(key: str, suffix: str) -> str:
+    return f"{_STRATEGIES}/{key}{suffix}"
+
+
+class Folder:
+    """The results of a sweep on disk, by the keys of settings.
+
+    Parameters
+    ----------
+    path : path-like or None
+        Made if it is not there; ``None`` keeps nothing.
+
+    Raises
+    ------
+    GameFileError
+        If it cannot be written, what is there is damaged, or another sweep writes there.
+    """
+
+    def __init__(self, path: str | PathLike[str] | None) -> None:
+        self.path = None if path is None else Path(path)
+        self.kept: dict[str, dict[str, Any]] = {}
+        self._file: Any = None
+
+    def __enter__(self) -> Self:
+        if self.path is None:
+            return self
+        try:
+            (self.path / _STRATEGIES).mkdir(parents=True, exist_ok=True)
+            self._file = (self.path / _RESULTS).open("ab")
+        except (OSError, ValueError) as error:
+            raise GameFileError(f"{one_line(str(self.path))}: it cannot be written: {reason_of(error)}") from None
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _lock(self) -> None:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise GameFileError(f"{one_line(str(self.path))}: another sweep is writing there") from None
+            except OSError:  # not every file system has locks
+                pass
+
+    def _read(self) -> None:
+        """Read the lines of settings that are done; one that a kill cut off is removed."""
+        assert self.path is not None
+        entries, end = read_results(self.path / _RESULTS)
+        self._file.truncate(end)
+        self.kept = {
+            entry["key"]: entry
+            for entry in entries
+            if entry["strategies"] is None or (self.path / entry["strategies"]).is_file()
+        }
+
+    def keep(self, key: str, setting: Setting, found: "Computed") -> dict[str, Any]:
+        """Keep a result: the strategies first, then the line that names them, each whole or not at all.
+
+        Raises
+        ------
+        GameFileError
+            If it cannot be written.
+        """
+        entry: dict[str, Any] = {"key": key, "setting": json_ready(setting), "seconds": found.seconds}
+        entry |= {"failure": found.failure, "strategies": None, "result": found.result}
+        if self.path is not None:
+            try:
+                if found.strategies is not None:
+                    entry["strategies"] = _file_of(key, found.suffix)
+                    with writing_whole(self.path / entry["strategies"]) as passing:
+                        passing.write_bytes(found.strategies)
+                self._append(json.dumps(entry, allow_nan=False).encode() + b"\n")
+            except OSError as error:
+                raise GameFileError(f"{one_line(str(self.path))}: it cannot be written: {reason_of(error)}") from None
+        self.kept[key] = entry
+        return entry
+
+    def _append(self, line: bytes) -> None:
+        end = os.fstat(self._file.fileno()).st_size
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:  # a full disk
+            self._file.truncate(end)
+            raise
+
+
+# The sweep
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a worker returns for the setting of a number."""
+
+    number: int
+    result: Mapping[str, Any] | None
+    failure: str
+    seconds: float
+    strategies: bytes | None = None
+    suffix: str = ".npz"
+
+
+def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Computed:
+    """Run a setting in a worker; what goes wrong is a result too."""
+    begun = time.perf_counter()
+    try:
+        found = _found(run(**setting))
+    except Exception as error:
+        kind = "" if isinstance(error, TreeplexError) else f"{type(error).__name__}: "
+        return Computed(number, None, one_line(f"{kind}{error}", 1000) or "failed", time.perf_counter() - begun)
+    return Computed(number, json_ready(found.result), "", time.perf_counter() - begun, found.strategies, found.suffix)
+
+
+def _found(result: Any) -> Found:
+    """Return what a function returned as a result."""
+    if isinstance(result, Found):
+        return result
+    if isinstance(result, Solution):
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "strategies.npz"
+            result.profile.save(file)
+            return Found(result.to_dict(), file.read_bytes())
+    if not isinstance(result, Mapping):
+        raise UnsupportedProblemError(f"the function returned {shown(result, 60)}, expected a dict or a Solution")
+    return Found(result)
+
+
+def sweep(
+    run: Callable[..., Any],
+    out: str | PathLike[str] | None = None,
+    *,
+    fixed: Setting | None = None,
+    grid: Mapping[str, Any] | None = None,
+    settings: Sequence[Setting] | None = None,
+    backend: str | None = None,
+    address: str | None = None,
+    jobs: int | None = None,
+    retry: bool = False,
+    on_row: Callable[[SweepRow], None] | None = None,
+) -> Sweep:
+    """Run a function for many settings, and keep each result as it comes.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a setting by keywords, and returns a dict of numbers and words or a :class:`~treeplex.Solution`, whose
+        strategies are then kept too. :func:`treeplex.cli.application.run_command` runs a command.
+    out : path-like, optional
+        A folder for the results. What is there already is not computed again.
+    fixed : mapping of str, optional
+        What is the same in all settings.
+    grid : mapping of str to values, optional
+        All combinations of these: a list of values each, or ``{"from": 0, "to": 1, "steps": 11}``, with
+        ``"scale": "log"`` in equal ratios.
+    settings : sequence of mapping, optional
+        A list of settings; with `grid` each is combined with all of it.
+    backend : {"processes", "dask", "ray"}, optional
+        Where they are computed. By default as ``joblib.parallel_config`` says, and without it here, one by one.
+    address : str, optional
+        Of Dask's scheduler or of a Ray cluster; by default one is started on this machine.
+    jobs : int, optional
+        How many at once; −1, and the default with a backend, is one for each core.
+    retry : bool
+        Whether settings that failed before are tried again.
+    on_row : callable, optional
+        Called with each :class:`SweepRow`: first with those that are there, then as they come.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If settings are not what they should be.
+    GameFileError
+        If the folder cannot be written, or is damaged.
+    SolverError
+        If workers ended. What is done is kept.
+
+    Notes
+    -----
+    A result is kept by its setting, the contents of files that the setting names, what was run, and the version of the
+    library. It is computed again if one of these changes, and not if the function's own code does: name another folder
+    then. A setting that fails is kept with its message.
+
+    Examples
+    --------
+    >>> from treeplex import CFR, Nash, load_game, solve, sweep
+    >>> def run(game, iterations):
+    ...     return solve(Nash(load_game(game)), CFR(), tol=0, max_iterations=iterations)
+    >>> found = sweep(run, fixed={"game": "kuhn"}, grid={"iterations": [10, 100, 1000]})
+    >>> [row.result["iterations"] for row in found.rows], found.passed
+    ([10, 100, 1000], True)
+    """
+    begun = time.perf_counter()
+    chosen = tuple(expand(fixed, grid, settings))
+    if not callable(run):
+        raise UnsupportedProblemError(
+            f"run is {shown(run, 60)}, expected a function; for a command treeplex.cli.application.run_command"
+        )
+    name = name_of(run)
+    keys, varied = keys_of(name, chosen), varied_names(chosen)
+    labels = [label_of(one, varied) or "all fixed" for one in chosen]
+    width = max(map(len, labels))
+    rows: dict[str, SweepRow] = {}
+
+    def row(number: int, entry: Mapping[str, Any]) -> SweepRow:
+        result = entry["result"]
+        return SweepRow(
+            number + 1,
+            f"{labels[number]:<{width}}",
+            _headline(result or {}),
+            entry["seconds"],
+            entry["key"],
+            chosen[number],
+            result,
+            entry["strategies"],
+            failure=entry["failure"],
+        )
+
+    def done(number: int, entry: Mapping[str, Any]) -> None:
+        rows[keys[number]] = row(number, entry)
+        if on_row is not None:
+            on_row(rows[keys[number]])
+
+    with Folder(out) as folder:
+        left: dict[str, int] = {}
+        for number, key in enumerate(keys):
+            entry = folder.kept.get(key)
+            if entry is not None and not (retry and entry["failure"]):
+                if key not in rows:
+                    done(number, entry)
+            else:
+                left.setdefault(key, number)
+        if left:
+            with workers(backend, address, 1 if backend == "processes" and len(left) == 1 else jobs) as count:
+                tasks = ((run, number, chosen[number]) for number in left.values())
+                for found in _as_they_come(tasks, count, len(left)):
+                    done(found.number, folder.keep(keys[found.number], chosen[found.number], found))
+        ordered = tuple(row(number, folder.kept[key]) for number, key in enumerate(keys))
+    return Sweep(name, chosen, ordered, time.perf_counter() - begun)
+
+
+def name_of(run: Any) -> str:
+    """Return what a function is called, as results are kept by it."""
+    named: Any = run if isinstance(run, FunctionType | BuiltinFunctionType) else type(run)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _as_they_come(tasks: Iterable[tuple[Any, ...]], jobs: int | None, count: int) -> Iterator[Computed]:
+    """Yield what workers compute; what ends all of them is one error."""
+    done = 0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*tasks which were still being processed")
+        warnings.filterwarnings("ignore", message=".*A worker stopped while some jobs")
+        try:
+            for found in calls(_computed, tasks, jobs, ordered=False):
+                yield found
+                done += 1
+        except (TreeplexError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise SolverError(
+                f"the workers ended with {count - done:,} settings left: {type(error).__name__}: "
+                f"{one_line(str(error), 200)}; what is done is kept"
+            ) from error
+
+
+def _headline(result: Mapping[str, Any]) -> str:
+    """Return what is most worth showing of a result."""
+    parts = []
+    for name in _HEADLINE:
+        value = result.get(name)
+        if isinstance(value, str) and name == "status":
+            parts.append(value)
+        elif isinstance(value, bool):
+            parts.append(f"{name} {as_text(value)}")
+        elif isinstance(value, int | float) and math.isfinite(value):
+            parts.append(f"{name} {value + 0.0:.6g}")
+    if not parts:
+        parts = [f"{name} {value:.6g}" for name, value in flat(result).items() if isinstance(value, int | float)][:3]
+    return ", ".join(parts[:4])
