@@ -150,6 +150,7 @@ def test_ctrl_c_ends_what_never_comes_back_to_python():
     assert (process.returncode, error) == (130, "error: interrupted\n")
 
 
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="started with SIGINT ignored")
 def test_an_interrupt_that_python_drops_comes_again() -> None:
     """Exceptions in a weak reference's callback are reported, and go no further."""
 

@@ -8,11 +8,15 @@ CHANCE, TERMINAL = -1, -2
 
 
 class RandomPublicGame:
-    """A random public tree after a random deal; cards that come later block some of the private states."""
+    """A random public tree after a random deal; cards that come later block some of the private states.
+
+    Payoffs are whole numbers, so that some actions are equally good, unless ``ties`` says otherwise.
+    """
 
     num_players = 2
 
-    def __init__(self, seed):
+    def __init__(self, seed, ties=True):
+        self.ties = ties
         self.random = np.random.default_rng(seed)
         counts = self.random.integers(2, 5, size=2)
         self.deals = [(i, j) for i in range(counts[0]) for j in range(counts[1]) if self.random.random() < 0.8] or [
@@ -73,5 +77,6 @@ class RandomPublicGame:
 
     def payoffs(self, state):
         if state not in self.paid:
-            self.paid[state] = float(np.random.default_rng(abs(hash(state)) % 2**32).integers(-9, 10))
+            random = np.random.default_rng(abs(hash(state)) % 2**32)
+            self.paid[state] = float(random.integers(-9, 10)) if self.ties else float(random.uniform(-9.0, 9.0))
         return self.paid[state], -self.paid[state]
