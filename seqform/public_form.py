@@ -18,6 +18,7 @@ from .factored import FactoredPayoff
 from .fingerprint import digest_of
 from .histories import walk
 from .polytope import Treeplex
+from .public_payoff import PublicPayoff
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
@@ -44,6 +45,10 @@ class Leaves:
     def factored(self) -> FactoredPayoff:
         """U in factors."""
         return self.payoff if isinstance(self.payoff, FactoredPayoff) else self.payoff.factored
+
+    def part(self, leaves: slice) -> "Leaves":
+        """Return some of the leaves."""
+        return replace(self, nodes=self.nodes[leaves], amounts=self.amounts[leaves])
 
     def gradient(self, player: int, reach: Floats) -> Floats:
         """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
@@ -96,10 +101,6 @@ def is_any_card(step: str) -> bool:
     [True, True, True, False]
     """
     return step.strip().removeprefix("deal").strip() in ("*", "any")
-
-
-#: Entries of a matrix: rows, columns and values.
-_Entries = tuple[Indices, Indices, Floats]
 
 
 class PublicForm(ReadOnly):
@@ -500,7 +501,7 @@ class PublicForm(ReadOnly):
         return Treeplex(np.concatenate(parents or none), np.concatenate(counts or none), labels, actions)
 
     def sequence_form(self) -> SequenceForm:
-        """Return the game in sequence form, its payoffs in factors: a few non-zeros for each state at each leaf.
+        """Return the game in sequence form, whose payoffs are a :class:`PublicPayoff`.
 
         Infosets and sequences are those of the nodes, state by state.
 
@@ -511,34 +512,8 @@ class PublicForm(ReadOnly):
         >>> form.factored.shape, form.factored.chained is None
         ((1093, 1093), True)
         """
-        lefts: list[_Entries] = []
-        rights: list[_Entries] = []
-        chains: list[npt.NDArray[np.bool_]] = []
-        width = 0
-        for group in self.leaves:
-            payoff = group.factored
-            sides = payoff.left.tocoo(), payoff.right.T.tocoo()
-            links = np.zeros(payoff.num_factors, dtype=bool) if payoff.chained is None else payoff.chained
-            for node, amount in zip(group.nodes.tolist(), group.amounts.tolist(), strict=True):
-                for player, side, found in ((0, sides[0], lefts), (1, sides[1], rights)):
-                    states, factors = side.coords
-                    places = self.sequences(player, node)[states]
-                    values = side.data * self.weights[player][states] * (amount if player == 0 else 1.0)
-                    kept = (places >= 0) & (values != 0.0)
-                    found.append((places[kept], factors[kept] + width, values[kept]))
-                chains.append(links)
-                width += len(links)
         treeplexes = tuple(self._treeplex(player) for player in (0, 1))
-        chained = np.concatenate(chains)
-        left, right = (
-            sp.coo_array((values, (places, factors)), shape=(treeplex.num_sequences, width))
-            for treeplex, (places, factors, values) in (
-                (treeplex, map(np.concatenate, zip(*found, strict=True)))
-                for treeplex, found in zip(treeplexes, (lefts, rights), strict=True)
-            )
-        )
-        payoff = FactoredPayoff(left, right.T, chained if chained.any() else None, self.payoff_scale)
-        return SequenceForm(treeplexes, factored=payoff, known_as=self.fingerprint)
+        return SequenceForm(treeplexes, factored=PublicPayoff(self), known_as=self.fingerprint)
 
 
 class _Collected:

@@ -17,6 +17,7 @@ from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
 from .polytope import INFLOW_TOLERANCE, Treeplex
+from .public_payoff import PublicPayoff
 from .rules import Rules
 
 
@@ -34,8 +35,9 @@ class SequenceForm(ReadOnly):
     payoff_matrices : two array_like or sparse, optional
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
         (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
-    factored : FactoredPayoff, optional
-        For two players in a zero-sum game, in place of the matrices: player 0's payoffs as a product of two factors.
+    factored : FactoredPayoff or PublicPayoff, optional
+        For two players in a zero-sum game, in place of the matrices: player 0's payoffs as a product of two factors, or
+        as an operator that has such factors when they are asked for.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
     known_as : str, optional
@@ -45,7 +47,8 @@ class SequenceForm(ReadOnly):
     ----------
     treeplexes : tuple of Treeplex
     leaves : LeafTable or None
-    factored : FactoredPayoff or None
+    operator : FactoredPayoff, PublicPayoff or None
+        What multiplies plans, where no matrix does.
     num_nodes : int or None
 
     Raises
@@ -77,7 +80,7 @@ class SequenceForm(ReadOnly):
         payoff_matrices: Sequence[Any] | None = None,
         num_nodes: int | None = None,
         *,
-        factored: FactoredPayoff | None = None,
+        factored: FactoredPayoff | PublicPayoff | None = None,
         known_as: str | None = None,
     ) -> None:
         self._known_as = known_as
@@ -90,7 +93,7 @@ class SequenceForm(ReadOnly):
                 f"the treeplexes are {shown(treeplexes)}, expected a sequence of Treeplex, one per player"
             )
         self.leaves = leaves
-        self.factored = factored
+        self.operator = factored
         self.num_nodes = num_nodes
         if (leaves is not None) + (payoff_matrices is not None) + (factored is not None) != 1:
             raise InvalidGameError(
@@ -120,8 +123,8 @@ class SequenceForm(ReadOnly):
                     f"{treeplex.num_sequences - 1}"
                 )
 
-    def _check_factored(self, factored: FactoredPayoff) -> None:
-        if not isinstance(factored, FactoredPayoff):
+    def _check_factored(self, factored: FactoredPayoff | PublicPayoff) -> None:
+        if not isinstance(factored, FactoredPayoff | PublicPayoff):
             raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
         shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
         if factored.shape != shape:
@@ -297,6 +300,11 @@ class SequenceForm(ReadOnly):
         return None if self.leaves is None else len(self.leaves)
 
     @property
+    def factored(self) -> FactoredPayoff | None:
+        """Player 0's payoffs as a product of two factors; ``None`` if they are not given so."""
+        return self.operator.factored if isinstance(self.operator, PublicPayoff) else self.operator
+
+    @property
     def nnz(self) -> int | None:
         """Number of non-zeros of the payoff matrix, or of its factors; ``None`` unless there are two players."""
         if self.factored is not None:
@@ -308,7 +316,7 @@ class SequenceForm(ReadOnly):
         """Whether the players' payoffs sum to zero everywhere, within 1e-9 of the largest."""
         if self.leaves is not None:
             return self.leaves.is_zero_sum
-        if self.factored is not None:
+        if self.operator is not None:
             return True
         assert self._given_matrices is not None
         first, second = self._given_matrices
@@ -343,8 +351,8 @@ class SequenceForm(ReadOnly):
         """The largest absolute payoff at a leaf (in the matrices, if the game was given so); 1 if all are zero."""
         if self.leaves is not None:
             return self.leaves.payoff_scale
-        if self.factored is not None:
-            return self.factored.scale
+        if self.operator is not None:
+            return self.operator.scale
         return max(float(abs(self.payoff_matrix(player)).max()) for player in (0, 1)) or 1.0
 
     def payoff_matrix(self, player: int) -> sp.csr_array:
@@ -438,8 +446,8 @@ class SequenceForm(ReadOnly):
             For two players A y and Bᵀ x.
         """
         player = check_player(player, self.num_players, InvalidGameError)
-        if self.factored is not None:
-            return self.factored.times(plans[1]) if player == 0 else -self.factored.transposed_times(plans[0])
+        if self.operator is not None:
+            return self.operator.times(plans[1]) if player == 0 else -self.operator.transposed_times(plans[0])
         if self.num_players == 2:
             product: Floats = self._first_matrix @ plans[1] if player == 0 else self._second_transposed @ plans[0]
             return product
@@ -448,8 +456,8 @@ class SequenceForm(ReadOnly):
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
-        if self.factored is not None:
-            payoff = float(plans[0] @ self.factored.times(plans[1]))
+        if self.operator is not None:
+            payoff = float(plans[0] @ self.operator.times(plans[1]))
             return np.array([payoff, -payoff])
         if self.num_players == 2:
             return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])

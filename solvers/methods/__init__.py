@@ -236,10 +236,11 @@ def check_served(method: Method, problem: Problem) -> None:
     ------
     UnsupportedProblemError
     """
-    if not problem.needs <= method.serves:
+    served = method.serves | (method.serves_in_public_form if problem.game.public_form is not None else frozenset())
+    if not problem.needs <= served:
         able = methods_for(problem.needs)
         # Where it solves other problems of the kind, say what is too much about this one.
-        usual = problem.always_needs <= method.serves
-        reason = f" with {' and '.join(sorted(problem.needs - method.serves))}" if usual else ""
+        usual = problem.always_needs <= served
+        reason = f" with {' and '.join(sorted(problem.needs - served))}" if usual else ""
         advice = f"use {', '.join(able)}" if able else "no method can"
         raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")

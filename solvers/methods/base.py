@@ -57,6 +57,8 @@ class Method(Explained):
         What the command line calls it.
     serves : frozenset of Feature
         What it can do: it solves the problems that need no more than that.
+    serves_in_public_form : frozenset of Feature
+        What it can do besides on games in public form.
     is_exact : bool
         Whether its answers are fractions.
     keeps_runs : bool
@@ -77,6 +79,7 @@ class Method(Explained):
 
     name: ClassVar[str]
     serves: ClassVar[frozenset[str]]
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset()
     is_exact: ClassVar[bool] = False
     keeps_runs: ClassVar[bool] = False
     takes_start: ClassVar[bool] = False

@@ -139,6 +139,7 @@ class CFR(RegretMethod):
 
     name: ClassVar[str] = "cfr"
     serves: ClassVar[frozenset[str]] = SADDLES
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ class CFRPlus(RegretMethod):
     name: ClassVar[str] = "cfr+"
     accumulation: ClassVar[Rule] = rules.CFR_PLUS
     serves: ClassVar[frozenset[str]] = SADDLES
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,7 @@ class DCFR(RegretMethod):
     name: ClassVar[str] = "dcfr"
     accumulation: ClassVar[Rule] = rules.DCFR
     serves: ClassVar[frozenset[str]] = SADDLES
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
 
     @property
     def local_rule(self) -> Rule:
@@ -227,6 +230,7 @@ class PCFRPlus(RegretMethod):
     name: ClassVar[str] = "pcfr+"
     accumulation: ClassVar[Rule] = rules.PCFR_PLUS
     serves: ClassVar[frozenset[str]] = SADDLES
+    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
 
 
 #: Methods that others are built on, by name.

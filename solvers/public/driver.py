@@ -7,35 +7,46 @@ from typing import Any
 
 import numpy as np
 
-from ...models.problems import Certificate, Nash, Problem
+from ...models.constraints import LinearConstraint
+from ...models.problems import Certificate, Feature, Nash, Problem, SaddleProblem
+from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.game import Game
 from ...seqform.limits import uncounted
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
+from ...seqform.strategy import Profile
+from ..certification import certified_error
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
-from ..methods import RegretMethod
+from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod
 from ..outcome import Options, Outcome
 from ..solution import RunState, Solution
+from ..status import Status
 from .kernel import PublicKernel
 from .loop import PlayArrays
+from .terms import PublicTerms, takes
 
 #: Single precision is chosen, where it is left to the library, for tolerances of this much of the largest payoff.
 _SINGLE_TOLERANCE = 1e-6
+#: Iterations after which it is first asked whether stakes hold multipliers back; then after twice as many each time.
+FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
-    """Whether the loop on the public form takes a problem: an equilibrium, found by turns and averaged."""
+    """Whether the loop on the public form takes a problem: one program for all of it, found by turns and averaged."""
     return (
         problem.game.public_form is not None
-        and isinstance(problem, Nash)
+        and isinstance(problem, SaddleProblem)
+        and Feature.PROGRAM in problem.needs
         and method.bias is None
         and method.updates == "alternating"
         and method.iterate == "average"
         and not method.initial_regrets
-        and (options.start is None or _reached(method, problem.game, options.start) is not None)
+        and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
+        and (isinstance(problem, Nash) or takes(problem.canonical))
+        and (options.start is None or _reached(method, problem, options.start) is not None)
     )
 
 
@@ -44,7 +55,7 @@ class PublicState(RunState):
     """What a run on a public form needs to go on where it stopped."""
 
     method: RegretMethod
-    fingerprint: str
+    problem: tuple[object, ...]  # what identifies it: regrets and multipliers are of that alone
     arrays: PlayArrays
 
 
@@ -54,17 +65,28 @@ class PublicStepper(Stepper):
     Parameters
     ----------
     method : RegretMethod
+    problem : Problem
     kernel : PublicKernel
     state : PlayArrays
         Changed in place.
+    options : Options
     """
 
     first_step = 4
 
-    def __init__(self, method: RegretMethod, kernel: PublicKernel, state: PlayArrays) -> None:
-        self._rule, self.kernel, self.state = method.local_rule, kernel, state
+    def __init__(
+        self, method: RegretMethod, problem: Problem, kernel: PublicKernel, state: PlayArrays, options: Options
+    ) -> None:
+        self._rule, self.problem, self.kernel, self.state, self._options = (
+            method.local_rule,
+            problem,
+            kernel,
+            state,
+            options,
+        )
         self.begins_with_check = self.iterations > 0
         self.best_responses = (np.inf, np.inf)
+        self._next_look = FIRST_LOOK
 
     @property
     def iterations(self) -> int:
@@ -76,10 +98,61 @@ class PublicStepper(Stepper):
         self.kernel.run(self.state, self._rule, iterations)
 
     def check(self) -> float:
-        """Return half of what both players' best responses to the averages earn, in payoff units."""
+        """Return the error of the averages, in payoff units.
+
+        Of an equilibrium it is half of what both players' best responses to the averages earn.
+        """
+        if self.kernel.terms is not None:
+            return certified_error(self.problem, self._bounds(self.kernel.terms), self._options)
         first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
         self.best_responses = first, second
         return max(0.0, (first + second) / 2.0)
+
+    def _bounds(self, terms: PublicTerms) -> Certificate:
+        """Return the bounds of :meth:`Saddle.bounds`, at the averages, by the compiled loop."""
+        saddle, kernel, state, player = terms.saddle, self.kernel, self.state, terms.player
+        prices = terms.average_prices(state.calls)
+        kernel.price(prices)
+        own = np.array([row.player == player for row in terms.rows], dtype=bool)
+        weight, price = float(saddle.weight or 0.0), float(prices[-1])
+        limits = np.array([terms.limit(row) for row in terms.rows])
+        upper = kernel.evaluate(state, player, best=True, scale=weight + price)
+        excesses = kernel.excesses()[:-1]
+        reply = kernel.evaluate(state, 1 - player, best=True)
+        excesses[own] = kernel.excesses()[:-1][own]
+        tilted = 0.0
+        if saddle.tilt is not None:
+            kernel.price(np.zeros(len(prices)))
+            tilted = kernel.evaluate(state, player, best=False, scale=0.0)
+        floor = 0.0 if saddle.floor is None else float(saddle.floor)
+        paid = [
+            (terms.penalty(seat) or 0.0) * float(np.maximum(excesses[own == (seat == player)], 0.0).sum())
+            for seat in (player, 1 - player)
+        ]
+        upper += float(prices[:-1][own] @ limits[own]) - price * floor + weight * paid[1]
+        lower = tilted - paid[0] - weight * (reply + float(prices[:-1][~own] @ limits[~own]))
+        violations = dict(zip((row.name for row in terms.rows), excesses.tolist(), strict=True))
+        if saddle.floor is not None:
+            violations[SAFETY] = floor + reply
+        return Certificate(
+            value=(0.0, 0.0),
+            objective=lower,
+            lower=lower,
+            upper=max(lower, upper),
+            exploitability=0.0,
+            residual=0.0,
+            violations=violations,
+        )
+
+    def look(self) -> Status | None:
+        """Raise the stakes of rows that are violated though their multipliers are near to them."""
+        terms = self.kernel.terms
+        if terms is None or self.iterations < self._next_look:
+            return None
+        self._next_look = 2 * self.iterations
+        violations = self._bounds(terms).violations
+        terms.raise_stakes(self.state.calls, violations, self._options)
+        return None
 
     def behaviour(self, node: int) -> Floats:
         """Return the average behaviour at a public state, shape (actions, states)."""
@@ -91,17 +164,28 @@ class PublicStepper(Stepper):
 
     def saved(self) -> Saved:
         """Return where it stands."""
-        return {"due": self.next_check, **_named(self.state)}
+        return {"due": [self.next_check, self._next_look], **_named(self.state)}
 
     def restore(self, saved: Saved) -> None:
         """Go on from there, in this run's precision: the tolerance may have changed it."""
         arrays = _named(self.state)
         numbers = {name: found for name in arrays if isinstance(found := saved.get(name), np.ndarray)}
         fill(arrays, {name: found.astype(arrays[name].dtype) for name, found in numbers.items()})
-        self.next_check = int(saved["due"])
+        self.next_check, self._next_look = (int(each) for each in saved["due"])
 
-    def certificate(self) -> Certificate:
-        """Return what the averages prove of the value to player 0, in double precision."""
+    def proof(self) -> tuple[Profile, Certificate, dict[str, float]]:
+        """Return the averages, what they prove, in double precision, and the multipliers that help."""
+        game, terms = self.problem.game, self.kernel.terms
+        form = self.kernel.layout.form
+        if terms is None:
+            profile = StrategiesOnDemand(game, PublicProfile(form, self.behaviour, self.values))
+            return profile, self._certificate(), {}
+        profile = StrategiesOnDemand(game, PublicProfile(form, self.behaviour))
+        multipliers = terms.multipliers(self.state.calls, profile.plans)
+        return profile, self.problem.certify(profile, multipliers), multipliers
+
+    def _certificate(self) -> Certificate:
+        """Return what the averages prove of the value to player 0."""
         first, second = self.best_responses
         value = min(max(self.kernel.evaluate(self.state, 0, best=False), -second), first)
         return Certificate(
@@ -117,21 +201,20 @@ class PublicStepper(Stepper):
 
 def _named(state: PlayArrays) -> dict[str, Any]:
     arrays = {"regrets": state.regrets, "sums": state.sums, "forecast": state.forecast}
-    return {"clock": state.clock} | {
+    return {"clock": state.clock, "calls": state.calls} | {
         f"{name} {player}": pair[player] for name, pair in arrays.items() for player in (0, 1)
     }
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate on the public form until the certificate meets the tolerance or a limit comes."""
-    game = problem.game
     number = _number(method, problem, options)
-    warm(number, bool(method.local_rule.prediction))
+    warm(number, bool(method.local_rule.prediction), not isinstance(problem, Nash))
     begun = time.perf_counter()
-    loop = stepper(method, game, number, options)
+    loop = stepper(method, problem, number, options)
     build_seconds = time.perf_counter() - begun
     found = iterate(loop, options)
-    profile = StrategiesOnDemand(game, PublicProfile(loop.kernel.layout.form, loop.behaviour, loop.values))
+    profile, certificate, multipliers = loop.proof()
     return Outcome(
         plans=(),
         stopped=found.stopped,
@@ -140,27 +223,48 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         seconds=found.seconds,
         build_seconds=build_seconds,
         history=found.history,
-        state=PublicState(method, game.fingerprint, loop.state),
-        proof=(profile, loop.certificate()),
+        multipliers=multipliers,
+        state=PublicState(method, _identity(problem), loop.state),
+        proof=(profile, certificate),
     )
 
 
-def stepper(method: RegretMethod, game: Game, number: Any, options: Options) -> PublicStepper:
+def stepper(method: RegretMethod, problem: Problem, number: Any, options: Options) -> PublicStepper:
     """Return the loop where a start says: in the state of a solution, or fresh."""
-    assert game.public_form is not None
-    kernel = PublicKernel(game.public_form, number)
+    form = problem.game.public_form
+    assert form is not None
+    terms = None
+    if not isinstance(problem, Nash):
+        assert isinstance(problem, SaddleProblem)
+        terms = PublicTerms(problem.canonical)
+    kernel = PublicKernel(form, number, terms=terms)
     state = kernel.initial_state(bool(method.local_rule.prediction))
-    reached = _reached(method, game, options.start)
+    reached = _reached(method, problem, options.start)
     if reached is not None:
         for name, array in _named(reached).items():
             _named(state)[name][:] = array
-    return PublicStepper(method, kernel, state)
+    return PublicStepper(method, problem, kernel, state, options)
 
 
-def _reached(method: RegretMethod, game: Game, start: Any) -> PlayArrays | None:
-    """Return the state in which a solution of the same game by the same method ended; ``None`` if it is another one."""
+def _identity(problem: Problem) -> tuple[object, ...]:
+    """Return what tells problems apart whose regrets and multipliers are not the same."""
+    if isinstance(problem, Nash) or not isinstance(problem, SaddleProblem):
+        return (problem.game.fingerprint,)
+    saddle = problem.canonical
+    rows = [
+        (one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit)
+        for one in saddle.constraints
+        if isinstance(one, LinearConstraint)
+    ]
+    penalties = [None if each is None else each.penalty for each in (saddle.own, saddle.other)]
+    tilt = None if saddle.tilt is None else saddle.tilt.tobytes()
+    return problem.game.fingerprint, saddle.view.player, tilt, saddle.weight, saddle.floor, *penalties, *rows
+
+
+def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays | None:
+    """Return the state in which a solution of the same problem by the same method ended; ``None`` without one."""
     kept = start.state if isinstance(start, Solution) else None
-    if isinstance(kept, PublicState) and kept.method == method and kept.fingerprint == game.fingerprint:
+    if isinstance(kept, PublicState) and kept.method == method and kept.problem == _identity(problem):
         return kept.arrays
     return None
 
@@ -173,16 +277,18 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 
 
 @functools.cache
-def warm(number: Any, predicting: bool) -> None:
+def warm(number: Any, predicting: bool, adding: bool = False) -> None:
     """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
     from ...seqform.factored import FactoredPayoff
     from ...seqform.public_form import Leaves
-    from ..methods.rules import CFR
+    from ..methods.rules import CFR as RULE
 
     with uncounted():
         leaves = Leaves(np.array([1]), np.ones(1), FactoredPayoff(np.ones((1, 1)), np.ones((1, 1))))
         form = PublicForm([0, TERMINAL], [-1, 0], ["", "end"], [["one"], ["one"]], [leaves])
-        kernel = PublicKernel(form, number)
+        game = Game.from_public_form(form)
+        terms = PublicTerms(Saddle(PlayerView(game, 0), weight=1.0)) if adding else None
+        kernel = PublicKernel(form, number, terms=terms)
         state = kernel.initial_state(predicting)
-        kernel.run(state, CFR, 1)
+        kernel.run(state, RULE, 1)
         kernel.evaluate(state, 0, best=True)

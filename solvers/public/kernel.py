@@ -17,6 +17,7 @@ from ...seqform.public_form import PublicForm
 from ..methods.rules import Rule
 from .layout import PublicLayout
 from .loop import ASCEND, DESCEND, ITERATE, WORK, PlayArrays, evaluate_public, run_public
+from .terms import PublicTerms
 
 #: This environment variable says how many threads walk at most; by default as many as there are cores to run on.
 THREADS_VARIABLE = "TREEPLEX_THREADS"
@@ -50,16 +51,21 @@ class PublicKernel:
         Of regrets and sums, float32 or float64. Certificates are in float64 always.
     threads : int, optional
         Walks are the same, bit for bit, for any number; by default :func:`threads_for` says.
+    terms : PublicTerms, optional
+        What a problem adds to the game, if it does.
 
     Attributes
     ----------
     layout : PublicLayout
     """
 
-    def __init__(self, form: PublicForm, number: Any = np.float32, threads: int | None = None) -> None:
-        self.layout = PublicLayout(form)
-        self.number = number
+    def __init__(
+        self, form: PublicForm, number: Any = np.float32, threads: int | None = None, terms: PublicTerms | None = None
+    ) -> None:
+        self.layout = PublicLayout(form) if terms is None else terms.layout
+        self.number, self.terms = number, terms
         self._game = self.layout.arrays(number)
+        self._terms = None if terms is None else terms.arrays(number)
         self._num_groups = len(self.layout.groups) - 1
         wanted = threads_for(self.layout) if threads is None else threads
         self.threads = max(1, min(wanted, self._num_groups))
@@ -68,16 +74,21 @@ class PublicKernel:
         """Leave out the threads, which cannot be copied, and what is made anew when it is needed."""
         return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "_doubles")}
 
-    @cached_property
-    def _rooms(self) -> list[Any]:
-        return self.layout.rooms(self.number, self.threads)
+    @property
+    def _num_rows(self) -> int:
+        return 0 if self.terms is None else len(self.terms.rows)
 
     @cached_property
-    def _doubles(self) -> tuple[Any, Any]:
-        """The game, and room, in float64."""
+    def _rooms(self) -> list[Any]:
+        return self.layout.rooms(self.number, self.threads, self._num_rows)
+
+    @cached_property
+    def _doubles(self) -> tuple[Any, Any, Any]:
+        """The game, what a problem adds, and room, in float64."""
+        terms = None if self.terms is None else self.terms.arrays(np.float64)
         if self.number is np.float64:
-            return self._game, self._rooms
-        return self.layout.arrays(np.float64), self.layout.rooms(np.float64, self.threads)
+            return self._game, terms, self._rooms
+        return self.layout.arrays(np.float64), terms, self.layout.rooms(np.float64, self.threads, self._num_rows)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -93,14 +104,19 @@ class PublicKernel:
         """
         taken = sum(self.layout.sizes) * np.dtype(self.number).itemsize * (3 if predicting else 2)
         Budget().require(taken, "regrets and averages of this precision")
-        return self.layout.state(self.number, predicting)
+        state = self.layout.state(self.number, predicting, self._num_rows)
+        if self.terms is not None:
+            state.calls[:] = self.terms.first_calls()
+        return state
 
     def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
         """Do that many more iterations; the state is changed in place, and tells how many were done after Ctrl-C."""
         numbers, begun = rule.parameters(1.0), int(state.clock[0])
 
         def call(room: Any, what: int, player: int, first: int, last: int, done: int, count: int) -> None:
-            run_public(self._game, state, room, what, player, first, last, count, done, rule.power, numbers)
+            run_public(
+                self._game, self._terms, state, room, what, player, first, last, count, done, rule.power, numbers
+            )
 
         if self.threads == 1:
             call(self._rooms[0], ITERATE, 0, 0, self._num_groups, begun, iterations)
@@ -150,15 +166,34 @@ class PublicKernel:
                 one.result()
         return call(rooms[0], ASCEND, 0, self._num_groups)
 
-    def evaluate(self, state: PlayArrays, player: int, best: bool) -> float:
+    def price(self, prices: Floats) -> None:
+        """Let evaluations be at these multipliers of the rows, rather than at none."""
+        _, terms, _ = self._doubles
+        for player in (0, 1):
+            paid = terms.payments[player]
+            paid[:] = terms.tilts[player] if len(terms.tilts[player]) else 0.0
+        for row, owner in enumerate(terms.owners.tolist()):
+            own = slice(int(terms.starts[row]), int(terms.starts[row + 1]))
+            terms.payments[owner][terms.places[own]] -= prices[row] * terms.coefficients[own]
+
+    def excesses(self) -> Floats:
+        """Return what the rows of who was answered in the last evaluation are above their limits."""
+        _, terms, rooms = self._doubles
+        found: Floats = rooms[0].tally[-1] - terms.limits
+        return found
+
+    def evaluate(self, state: PlayArrays, player: int, best: bool, scale: float = 1.0) -> float:
         """Return what a player earns where both play as on average, or by a best response to that, in payoff units.
 
         The averages are those of runs: they do the same where the game is alike, so that one board stands for others.
+        Leaves count ``scale`` times; what a problem pays besides, and limits of the player's actions, count too.
         """
-        game, rooms = self._doubles
+        game, terms, rooms = self._doubles
+        if terms is not None:
+            terms.scales[player] = scale
 
         def call(room: Any, what: int, first: int, end: int) -> float:
-            value: float = evaluate_public(game, state, room, what, player, first, end, best)
+            value: float = evaluate_public(game, terms, state, room, what, player, first, end, best)
             return value
 
         if self.threads == 1:
@@ -172,4 +207,4 @@ class PublicKernel:
     def values(self, state: PlayArrays, player: int) -> dict[int, Floats]:
         """Return a player's counterfactual values under the averages, by node of the root's board, in payoff units."""
         self.evaluate(state, player, best=False)
-        return self.layout.values(self._doubles[1][0].top, player)
+        return self.layout.values(self._doubles[2][0].top, player)

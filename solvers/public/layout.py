@@ -13,9 +13,11 @@ from ...seqform.public_form import Leaves, PublicForm, Symmetry
 from ...seqform.rules import CHANCE, TERMINAL
 from .loop import (
     BOARD_COLUMNS,
+    CALL_COLUMNS,
     CARDS,
     EXIT,
     LEAF,
+    LIKE,
     MOST,
     PlayArrays,
     PublicArrays,
@@ -69,6 +71,8 @@ class PublicLayout:
     Parameters
     ----------
     form : PublicForm
+    symmetries : sequence of Symmetry, optional
+        Those to make use of; by default the form's.
 
     Attributes
     ----------
@@ -80,8 +84,9 @@ class PublicLayout:
         Of each board, the form's nodes.
     """
 
-    def __init__(self, form: PublicForm) -> None:
+    def __init__(self, form: PublicForm, symmetries: Sequence[Symmetry] | None = None) -> None:
         self.form = form
+        self._symmetries = form.symmetries if symmetries is None else symmetries
         count = len(form.players)
         self._leaf_groups = self._grouped_leaves()
         self._cards = next((one.payoff.cards for one in form.leaves if isinstance(one.payoff, CardPayoff)), None)
@@ -130,7 +135,7 @@ class PublicLayout:
         self._images: list[list[Symmetry | None]] = []
         #: Of each board that is not: of which one it is an image, and by which symmetry.
         self._image_of: dict[int, tuple[int, Symmetry]] = {}
-        stack: list[tuple[int, int, list[Symmetry], list[Symmetry | None]]] = [(0, 0, list(form.symmetries), [None])]
+        stack: list[tuple[int, int, list[Symmetry], list[Symmetry | None]]] = [(0, 0, list(self._symmetries), [None])]
         while stack:
             board, depth, kept, images = stack.pop()
             order.append(board)
@@ -312,6 +317,23 @@ class PublicLayout:
         rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows * rounded_up(self.counts), axis=0)])
 
+    @cached_property
+    def widths(self) -> Indices:
+        """The same filled up."""
+        found: Indices = rounded_up(self.counts)
+        return found
+
+    def stands_for(self, player: int) -> Indices:
+        """Return which of a player's numbers stands for each one, where several states of a board are alike."""
+        found = []
+        for board, shape in enumerate(self.shape_of):
+            wide, count = int(self.widths[board, player]), int(self.counts[board, player])
+            like = np.arange(wide)
+            like[:count] = self._tables[2 * board + player][:, int(LIKE)]
+            rows = self.shapes[shape].num_rows[player]
+            found.append(int(self.bases[board, player]) + np.arange(rows)[:, None] * wide + like)
+        return np.concatenate([one.ravel() for one in found])
+
     @property
     def sizes(self) -> tuple[int, int]:
         """How many numbers regrets and sums have each, by player."""
@@ -422,19 +444,21 @@ class PublicLayout:
         begins = firsts[np.append(True, np.diff(group) > 0)]
         return np.append(begins, len(self.boards))
 
-    def rooms(self, number: Any, threads: int = 1) -> list[RoomArrays]:
-        """Return room for so many threads to walk in; that of the root's board, and of groups, is shared."""
+    def rooms(self, number: Any, threads: int = 1, num_rows: int = 0) -> list[RoomArrays]:
+        """Return room for so many threads to walk in; that of the root's board, of groups and of rows is shared."""
         _, top, rest = self._room
         widest = int(rounded_up(self.counts).max()) + FULL
         longest = int(MOST) * FULL
         lanes = sum(len(nodes) + FULL for shape in self.shapes for nodes, _ in shape.leaves)
         span = len(self.shapes[self.shape_of[0]].kinds) * int(rounded_up(self.counts[0]).max())
+        tally = np.zeros((len(self.groups), num_rows + 1))
         shared = np.zeros(top, dtype=number), np.zeros((len(self.groups) - 1, span), dtype=number)
         return [
             RoomArrays(
                 top=shared[0],
                 room=np.zeros(rest, dtype=number),
                 found=shared[1],
+                tally=tally,
                 turned=np.zeros(widest * longest, dtype=number),
                 paid=np.zeros(widest * longest, dtype=number),
                 sums=np.zeros(int(CARDS) * longest, dtype=number),
@@ -443,34 +467,43 @@ class PublicLayout:
             for _ in range(threads)
         ]
 
-    def state(self, number: Any, predicting: bool = False) -> PlayArrays:
+    def state(self, number: Any, predicting: bool = False, num_rows: int = 0) -> PlayArrays:
         """Return regrets and sums of zero."""
         regrets, sums, forecast = (tuple(np.zeros(size, dtype=number) for size in self.sizes) for _ in range(3))
         if not predicting:
             forecast = (np.zeros(0, dtype=number), np.zeros(0, dtype=number))
-        return PlayArrays(np.zeros(1, dtype=np.int64), regrets, forecast if predicting else regrets, forecast, sums)
+        calls = np.zeros((num_rows + 1, CALL_COLUMNS))
+        return PlayArrays(
+            np.zeros(1, dtype=np.int64), calls, regrets, forecast if predicting else regrets, forecast, sums
+        )
+
+    def places(self, node: int) -> Indices:
+        """Return where the numbers of a public state's actions stand in each state, shape (actions, states).
+
+        States that do not come there have −1. Boards that are walked once share their numbers.
+        """
+        form, player = self.form, int(self.form.players[node])
+        walked, states = self._source(int(form.boards[node]), player)
+        board, place = int(self.numbers[walked]), int(self._places[node])
+        if walked != form.boards[node]:
+            place = int(np.flatnonzero(self._walked(int(form.boards[node]))[0] == node)[0])
+        shape, order = self.shapes[self.shape_of[board]], self.orders[board][player]
+        wide = int(rounded_up(self.counts[board, player]))
+        here = np.full(len(states), -1)
+        here[states[order]] = np.arange(len(order))
+        firsts = int(self.bases[board, player]) + (int(shape.rows[place]) + np.arange(int(shape.arities[place]))) * wide
+        return np.where(here >= 0, firsts[:, None] + here, -1)
 
     def behaviour(self, sums: Sequence[Any], node: int) -> Floats:
         """Return what sums of reaches say of a player's behaviour at a node, shape (actions, states).
 
         States that do not come there have zeros.
         """
-        form, player = self.form, int(self.form.players[node])
-        walked, states = self._source(int(form.boards[node]), player)
-        board = int(self.numbers[walked])
-        place = int(self._places[node])
-        if walked != form.boards[node]:
-            place = int(np.flatnonzero(self._walked(int(form.boards[node]))[0] == node)[0])
-        shape = self.shapes[self.shape_of[board]]
-        arity, wide = int(shape.arities[place]), int(rounded_up(self.counts[board, player]))
-        first = int(self.bases[board, player]) + int(shape.rows[place]) * wide
-        here = sums[player][first : first + arity * wide].reshape(arity, wide)[:, : self.counts[board, player]]
-        here = here.astype(np.float64)
+        places = self.places(node)
+        here = np.where(places >= 0, sums[int(self.form.players[node])][places], 0.0).astype(np.float64)
         totals = here.sum(axis=0)
-        found = np.zeros((arity, len(form.states[player])))
-        shares = np.where(totals > 0.0, here / np.where(totals > 0.0, totals, 1.0), 1.0 / arity)
-        found[:, states[self.orders[board][player]]] = shares
-        return found
+        shares = np.where(totals > 0.0, here / np.where(totals > 0.0, totals, 1.0), 1.0 / len(here))
+        return np.where(places >= 0, shares, 0.0)
 
     def values(self, top: Any, player: int) -> dict[int, Floats]:
         """Return what a walk has left of a player's values at the nodes of the root's board, by the form's nodes."""

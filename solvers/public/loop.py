@@ -96,12 +96,65 @@ class PublicArrays(NamedTuple):
     groups: Any
 
 
+class TermArrays(NamedTuple):
+    """What a problem adds to a game: payments and limits of actions, and rows that are called at a price.
+
+    Payments and limits are pairs of arrays laid out as regrets, or empty where a player has none. A row is a linear
+    function of one player's plan that should be at most a limit. The last call is that of a floor.
+
+    Attributes
+    ----------
+    payments : pair of ndarray of float
+        What actions pay in each private state besides what leaves do: the tilt, less what calls cost.
+    tilts : pair of ndarray of float
+        What they would pay if nothing was called.
+    least, free : pair of ndarray of float
+        How likely actions are at least, and 1 for those that share what is left, 0 for others.
+    scales : ndarray of float64, shape (2,)
+        What leaves count for each player.
+    owners : ndarray of uint64, shape (num_rows,)
+        Whose plan each row is of.
+    limits : ndarray of float64, shape (num_rows + 1,)
+    starts : ndarray of uint64, shape (num_rows + 1,)
+        Where each row's entries begin in the two that follow.
+    places, coefficients : ndarray of uint64 and of float64
+    met : ndarray of uint64, shape (2 num_boards + 1,)
+        Where the entries of a board and player begin in the three that follow.
+    rows, reaches, shares : ndarray of uint64, uint64 and float64
+        Of which row, at which place among the reaches of the board, and how much of it counts.
+    floor : ndarray of float64, shape (2,)
+        Of a floor: whether there is one (the player who must keep to it, else −1), and the payoff.
+    """
+
+    payments: Any
+    tilts: Any
+    least: Any
+    free: Any
+    scales: Any
+    owners: Any
+    limits: Any
+    starts: Any
+    places: Any
+    coefficients: Any
+    met: Any
+    rows: Any
+    reaches: Any
+    shares: Any
+    floor: Any
+
+
+#: Columns of calls: regrets not to call and to call, the multiplier, sums and their weight, and the stake.
+PASSED, CALLED, PRICE, PRICES, COUNTED, STAKE = (np.uint64(i) for i in range(6))
+CALL_COLUMNS = 6
+
+
 class RoomArrays(NamedTuple):
     """Room for a walk: of the root's board, of others, of what groups find, and of leaves side by side."""
 
     top: Any
     room: Any
     found: Any  # shape (num_groups, length): values at the root's exits
+    tally: Any  # shape (num_groups + 1, num_rows + 1): values of rows, and of the tilt; last those of the root's board
     turned: Any
     paid: Any
     sums: Any
@@ -109,9 +162,10 @@ class RoomArrays(NamedTuple):
 
 
 class PlayArrays(NamedTuple):
-    """What iterations change; all but the clock are pairs of arrays, one a player."""
+    """What iterations change; all but the clock and the calls are pairs of arrays, one a player."""
 
     clock: Any  # iterations done
+    calls: Any  # shape (num_rows + 1, CALL_COLUMNS)
     regrets: Any
     play: Any  # what behaviour is formed of: the regrets themselves, or the forecast
     forecast: Any
@@ -119,14 +173,14 @@ class PlayArrays(NamedTuple):
 
 
 @compiled
-def _enter(game: Any, board: Any, player: Any, before: Any, here: Any) -> None:
-    """Write a player's reaches of a board's roots, whose exits are on the board before."""
+def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: Any) -> None:
+    """Write a player's reaches of a board's roots, whose exits are on the board before; times a scale at the root."""
     boards, shapes, nodes, above = game.boards, game.shapes, game.nodes, game.above
     wide, count, depth = boards[board, WIDE + player], boards[board, COUNT + player], boards[board, DEPTH]
     target = game.layout[depth, 0]
     if depth == ZERO:
         for h in range(wide):
-            here[target + h] = game.weights[player, h]
+            here[target + h] = game.weights[player, h] * here.dtype.type(scale)
         return
     parent, shape = boards[board, PARENT], boards[board, SHAPE]
     begin, beyond = shapes[shape, NODES], shapes[boards[parent, SHAPE], NODES]
@@ -172,6 +226,50 @@ def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any
                     reach = where_positive(totals, reach, uniforms)
                     store(here, target + there, reach)
                     store(sums, first + there, load(sums, first + there) * decays + reach)
+
+
+@compiled
+def _play_within(
+    game: Any, terms: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any
+) -> None:
+    """Do as :func:`_play` for a player whose actions have limits: regrets share what is left above the least."""
+    boards, nodes, least, free = game.boards, game.nodes, terms.least[player], terms.free[player]
+    shape = boards[board, SHAPE]
+    begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
+    wide, base = boards[board, WIDE + player], boards[board, BASE + player]
+    reaches = game.layout[boards[board, DEPTH], 0]
+    real, lanes = here.dtype.type, width(here)
+    zeros, ones, decays = spread(real(0.0)), spread(real(1.0)), spread(real(decay))
+    for node in range(begin, begin + game.shapes[shape, SIZE]):
+        if nodes[node, KIND] == player:
+            arity, row = np.uint64(nodes[node, ARITY]), np.uint64(nodes[node, ROW])
+            first = base + row * wide
+            source = reaches + np.uint64(nodes[node, REACH + player]) * wide
+            target = reaches + (roots + row) * wide
+            for h in range(ZERO, wide, lanes):
+                totals, count, left = zeros, zeros, ones
+                for action in range(arity):
+                    there = first + action * wide + h
+                    open_to = load(free, there)
+                    totals = totals + larger(load(regrets, there), zeros) * open_to
+                    count, left = count + open_to, left - load(least, there)
+                reach = load(here, source + h)
+                shares = left / where_positive(totals, totals, where_positive(count, count, ones))
+                for action in range(arity):
+                    there = action * wide + h
+                    wanted = larger(load(regrets, first + there), zeros)
+                    wanted = where_positive(totals, wanted, ones) * load(free, first + there)
+                    played = reach * (load(least, first + there) + wanted * shares)
+                    store(here, target + there, played)
+                    store(sums, first + there, load(sums, first + there) * decays + played)
+
+
+@compiled
+def _tally(terms: Any, board: Any, player: Any, here: Any, reaches: Any, found: Any) -> None:
+    """Add to what rows find what a player's reaches on a board make of them."""
+    place = board * TWO + player
+    for entry in range(terms.met[place], terms.met[place + ONE]):
+        found[terms.rows[entry]] += terms.shares[entry] * np.float64(here[reaches + terms.reaches[entry]])
 
 
 @compiled
@@ -374,7 +472,48 @@ def _open(game: Any, board: Any, player: Any, here: Any) -> None:
 
 
 @compiled
-def _learn(game: Any, board: Any, player: Any, state: Any, here: Any, rule: Any) -> None:
+def _add_payments(terms: Any, player: Any, first: Any, here: Any, below: Any, count: Any) -> None:
+    """Add what the actions of a node pay besides to the values of what comes after them."""
+    payments = terms.payments[player]
+    if len(payments) > 0:
+        for h in range(ZERO, count, width(here)):
+            store(here, below + h, load(here, below + h) + load(payments, first + h))
+
+
+@compiled
+def _learn_within(
+    terms: Any, player: Any, regrets: Any, play: Any, forecast: Any, first: Any, here: Any, below: Any, above: Any,
+    arity: Any, wide: Any, rule: Any,
+) -> None:  # fmt: skip
+    """Learn at a node whose actions have limits: regrets are of what is left above the least."""
+    least, free = terms.least[player], terms.free[player]
+    real, lanes = here.dtype.type, width(here)
+    zeros, ones = spread(real(0.0)), spread(real(1.0))
+    positives, negatives, floors = spread(real(rule[0])), spread(real(rule[1])), spread(real(rule[2]))
+    predictions, predicted = spread(real(rule[3])), len(forecast) > 0
+    for h in range(ZERO, wide, lanes):
+        totals, plain, value, count, left, sure = zeros, zeros, zeros, zeros, ones, zeros
+        for action in range(arity):
+            there = action * wide + h
+            open_to, paid, bound = load(free, first + there), load(here, below + there), load(least, first + there)
+            weight = larger(load(play, first + there), zeros) * open_to
+            totals, value, plain = totals + weight, value + weight * paid, plain + open_to * paid
+            count, left, sure = count + open_to, left - bound, sure + bound * paid
+        plain = plain / where_positive(count, count, ones)
+        value = where_positive(totals, value / where_positive(totals, totals, ones), plain)
+        store(here, above + h, sure + left * value)
+        for action in range(arity):
+            there = action * wide + h
+            gained = (load(here, below + there) - value) * left * load(free, first + there)
+            regret = load(regrets, first + there)
+            regret = larger(regret * where_positive(regret, positives, negatives) + gained, floors)
+            store(regrets, first + there, regret)
+            if predicted:
+                store(forecast, first + there, regret + predictions * gained)
+
+
+@compiled
+def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any, rule: Any) -> None:
     """Walk up a board: values of its nodes to a player, whose regrets are updated.
 
     ``rule`` has the discounts of positive and negative regrets, their floor, and what a forecast counts.
@@ -403,6 +542,11 @@ def _learn(game: Any, board: Any, player: Any, state: Any, here: Any, rule: Any)
                 store(here, above + h, total)
             continue
         first = base + np.uint64(nodes[begin + place, ROW]) * wide
+        if terms is not None:
+            _add_payments(terms, player, first, here, below, arity * wide)
+            if len(terms.least[player]) > 0:
+                _learn_within(terms, player, regrets, play, forecast, first, here, below, above, arity, wide, rule)
+                continue
         uniform = spread(real(1.0) / real(arity))
         for h in range(ZERO, wide, lanes):
             totals, plain, value = zeros, zeros, zeros
@@ -423,7 +567,7 @@ def _learn(game: Any, board: Any, player: Any, state: Any, here: Any, rule: Any)
 
 
 @compiled
-def _value(game: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) -> None:
+def _value(game: Any, terms: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) -> None:
     """Walk up a board: values of its nodes to a player who plays as on average or, with ``best``, a best response."""
     boards, nodes = game.boards, game.nodes
     shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
@@ -437,6 +581,11 @@ def _value(game: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) 
         arity, above = np.uint64(nodes[begin + place, ARITY]), values + place * wide
         below = values + np.uint64(nodes[begin + place, CHILD]) * wide
         first = base + np.uint64(nodes[begin + place, ROW]) * wide
+        if terms is not None and kind == player:
+            _add_payments(terms, player, first, here, below, arity * wide)
+            if best and len(terms.least[player]) > 0:
+                _best_within(terms, player, first, here, below, above, arity, wide)
+                continue
         for h in range(wide):
             value = here[below + h]
             if kind == player and not best:
@@ -450,6 +599,20 @@ def _value(game: Any, board: Any, player: Any, sums: Any, here: Any, best: Any) 
                 else:
                     value += paid * _share(sums, first + h, wide, arity, action)
             here[above + h] = value
+
+
+@compiled
+def _best_within(terms: Any, player: Any, first: Any, here: Any, below: Any, above: Any, arity: Any, wide: Any) -> None:
+    """Write the most that a node's actions pay within their limits."""
+    least, free = terms.least[player], terms.free[player]
+    for h in range(wide):
+        most, left, sure = -np.inf, 1.0, 0.0
+        for action in range(arity):
+            there, paid = first + action * wide + h, np.float64(here[below + action * wide + h])
+            left, sure = left - least[there], sure + least[there] * paid
+            if free[there] > 0.0:
+                most = max(most, paid)
+        here[above + h] = sure + left * most if most > -np.inf else sure
 
 
 @compiled
@@ -472,14 +635,23 @@ def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: A
 
 
 @compiled
-def _down(game: Any, board: Any, player: Any, state: Any, decay: Any, before: Any, here: Any, room: Any) -> None:
+def _down(
+    game: Any, terms: Any, board: Any, player: Any, state: Any, decay: Any, before: Any, here: Any, room: Any,
+    group: Any,
+) -> None:  # fmt: skip
     """Walk down a board: reaches of the other player, and what leaves pay; without a decay those of its average."""
     other = ONE - player
-    _enter(game, board, other, before, here)
+    _enter(game, board, other, 1.0 if terms is None else terms.scales[player], before, here)
     if decay is None:  # what is None, here and below, is not compiled
         _play_average(game, board, other, state.sums[other], here)
+    elif terms is None:
+        _play(game, board, other, state.play[other], here, state.sums[other], decay)
+    elif len(terms.least[other]) > 0:
+        _play_within(game, terms, board, other, state.play[other], here, state.sums[other], decay)
     else:
         _play(game, board, other, state.play[other], here, state.sums[other], decay)
+    if terms is not None:
+        _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], room.tally[group])
     _open(game, board, player, here)
     _pay_leaves(game, board, player, here, room)
 
@@ -502,43 +674,47 @@ def _equal(game: Any, board: Any, player: Any, here: Any) -> None:
 
 
 @compiled
-def _up(game: Any, board: Any, player: Any, state: Any, rule: Any, here: Any, best: Any) -> None:
+def _up(game: Any, terms: Any, board: Any, player: Any, state: Any, rule: Any, here: Any, best: Any) -> None:
     """Walk up a board, learning by a rule if there is one."""
     if game.boards[board, ALIKE] != ZERO:
         _equal(game, board, player, here)
     if rule is None:
-        _value(game, board, player, state.sums[player], here, best)
+        _value(game, terms, board, player, state.sums[player], here, best)
     else:
-        _learn(game, board, player, state, here, rule)
+        _learn(game, terms, board, player, state, here, rule)
 
 
 @compiled
 def _walk(
-    game: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any, what: Any, group: Any, last: Any, best: Any
-) -> None:
+    game: Any, terms: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any, what: Any, group: Any, last: Any,
+    best: Any,
+) -> None:  # fmt: skip
     """Walk down the root's board, down and up all boards of groups, and up the root's board again, or do a part."""
     boards, groups, layout, found = game.boards, game.groups, game.layout, room.found
+    count = np.uint64(len(groups)) - ONE
     board, here = groups[group], room.room
     if what in (ITERATE, DESCEND):
         board, here = ZERO, room.top
+        room.tally[:] = 0.0
     end = groups[last]
     if what == DESCEND:
         end = ONE
     if what == ASCEND:
         end = ZERO
     while board < end:
-        _down(game, board, player, state, decay, room.top if boards[board, DEPTH] == ONE else here, here, room)
+        before = room.top if boards[board, DEPTH] == ONE else here
+        while board > ZERO and board >= groups[group + ONE]:
+            group += ONE
+        _down(game, terms, board, player, state, decay, before, here, room, group if board > ZERO else count)
         # Up again from all boards that end here.
         done, after, board = board, board + ONE, board + ONE
         if done == ZERO:
             board, here = groups[group], room.room
             continue
         while boards[done, END] == after:
-            _up(game, done, player, state, rule, here, best)
+            _up(game, terms, done, player, state, rule, here, best)
             parent = boards[done, PARENT]
             if parent == ZERO:
-                while done >= groups[group + ONE]:
-                    group += ONE
                 if done == groups[group]:
                     for place in range(np.uint64(found.shape[1])):
                         found[group, place] = 0.0
@@ -549,25 +725,85 @@ def _walk(
     if what in (ITERATE, ASCEND):
         # What groups found is added up in their order, whoever walked them.
         shape, wide, values = boards[0, SHAPE], boards[0, WIDE + player], layout[0, 1]
-        for each in range(np.uint64(len(groups)) - ONE):
+        for each in range(count):
+            room.tally[count] += room.tally[each]
             for place in range(game.shapes[shape, SIZE]):
                 if game.nodes[game.shapes[shape, NODES] + place, KIND] == EXIT:
                     for h in range(place * wide, place * wide + wide):
                         room.top[values + h] += found[each, h]
-        _up(game, ZERO, player, state, rule, room.top, best)
+        _up(game, terms, ZERO, player, state, rule, room.top, best)
+
+
+@compiled
+def _root_value(game: Any, player: Any, top: Any) -> Any:
+    """Return what a walk has found that a player is paid."""
+    value, at = 0.0, game.layout[0, 1]
+    for h in range(game.boards[0, WIDE + player]):
+        value += np.float64(game.weights[player, h]) * np.float64(top[at + h])
+    return value
+
+
+@compiled
+def _call(calls: Any, call: Any, excess: Any, rule: Any, decay: Any) -> None:
+    """Let the multiplier of a call learn what the row is above its limit: nothing is paid where it is not called."""
+    share = calls[call, PRICE] / calls[call, STAKE]
+    for column, gained in ((PASSED, -share * excess), (CALLED, (1.0 - share) * excess)):
+        regret = calls[call, column]
+        calls[call, column] = max(regret * (rule[0] if regret > 0.0 else rule[1]) + gained, rule[2])
+    wanted = max(calls[call, CALLED], 0.0)
+    total = max(calls[call, PASSED], 0.0) + wanted
+    if total > 0.0:
+        calls[call, PRICE] = calls[call, STAKE] * wanted / total
+    calls[call, PRICES] = calls[call, PRICES] * decay + calls[call, PRICE]
+    calls[call, COUNTED] = calls[call, COUNTED] * decay + 1.0
+
+
+@compiled
+def _charge(terms: Any, player: Any, calls: Any) -> None:
+    """Let payments of a player be its tilt, less what its rows cost at their multipliers."""
+    payments, tilts = terms.payments[player], terms.tilts[player]
+    for again in range(TWO):
+        for row in range(len(terms.owners)):
+            if terms.owners[row] == player:
+                for entry in range(terms.starts[row], terms.starts[row + 1]):
+                    place = terms.places[entry]
+                    if again == ZERO:
+                        payments[place] = tilts[place] if len(tilts) > 0 else 0.0
+                    else:
+                        payments[place] -= calls[row, PRICE] * terms.coefficients[entry]
+
+
+@compiled
+def _settle(game: Any, terms: Any, player: Any, state: Any, rule: Any, decay: Any, room: Any) -> None:
+    """Let multipliers learn, after a player's update, of the other player's rows; and of the floor that it may call."""
+    other, found = ONE - player, room.tally[len(game.groups) - 1]
+    for row in range(len(terms.owners)):
+        if terms.owners[row] == other:
+            _call(state.calls, np.uint64(row), found[row] - terms.limits[row], rule, decay)
+    _charge(terms, other, state.calls)
+    if terms.floor[0] == np.float64(other):
+        call = np.uint64(len(terms.owners))
+        _call(state.calls, call, terms.floor[1] + _root_value(game, player, room.top), rule, decay)
+        terms.scales[other] = state.calls[call, PRICE]
 
 
 def run_public(
-    game: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any,
-    schedule: Any, numbers: Any,
+    game: Any, terms: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any,
+    begun: Any, schedule: Any, numbers: Any,
 ) -> None:  # fmt: skip
     """Do ``iterations`` more after ``begun``, or with ``what`` a part of one update, of groups ``first`` to ``last``.
 
     The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
     ``numbers`` are those of a :class:`~treeplex.solvers.methods.rules.Rule`; players take turns. What is averaged are
     the plans that the other player answers: those of player 0 from the second on, those of player 1 from the first.
+    ``terms`` is what a problem adds to the game, if it does.
     """
     rule = numbers.copy()
+    if terms is not None and what in (ITERATE, DESCEND):
+        for each in range(TWO):
+            _charge(terms, each, state.calls)
+            if terms.floor[0] == np.float64(each):
+                terms.scales[each] = state.calls[len(terms.owners), PRICE]
     for t in range(begun + 1, begun + iterations + 1):
         if schedule:
             done = max(np.float64(t - 1), 1.0)
@@ -577,21 +813,22 @@ def run_public(
             actor = turn if what == ITERATE else np.uint64(player)
             count = np.float64(t) + np.float64(actor)
             decay = ((count - 1.0) / count) ** numbers[4]
-            _walk(game, actor, state, rule, decay, room, what, np.uint64(first), np.uint64(last), False)
+            _walk(game, terms, actor, state, rule, decay, room, what, np.uint64(first), np.uint64(last), False)
+            if terms is not None and what in (ITERATE, ASCEND):
+                _settle(game, terms, actor, state, rule, decay, room)
             if what != ITERATE:
                 break
         if what == ITERATE:
             state.clock[0] = t
 
 
-def evaluate_public(game: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, best: Any) -> Any:
+def evaluate_public(
+    game: Any, terms: Any, state: Any, room: Any, what: Any, player: Any, first: Any, last: Any, best: Any
+) -> Any:
     """Return what a player earns where both play as on average, or by a best response; or do a part of that."""
     own = np.uint64(player)
-    _walk(game, own, state, None, None, room, what, np.uint64(first), np.uint64(last), best)
-    value, at = 0.0, game.layout[0, 1]
-    for h in range(game.boards[0, WIDE + own]):
-        value += game.weights[own, h] * room.top[at + h]
-    return value
+    _walk(game, terms, own, state, None, None, room, what, np.uint64(first), np.uint64(last), best)
+    return _root_value(game, own, room.top)
 
 
 run_public = compiled(run_public, cache=True)

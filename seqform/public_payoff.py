@@ -1,0 +1,118 @@
+"""The payoffs of a game in public form as an operator on realization plans: computed leaf by leaf, and never stored."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .arrays import Floats, Indices
+from .factored import FactoredPayoff
+
+if TYPE_CHECKING:
+    from .public_form import PublicForm
+
+#: Numbers of an array that are held at once.
+_HELD = 2**22
+
+
+class PublicPayoff:
+    """The payoffs xᵀ A y of a game in public form, between plans of its sequence form.
+
+    A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
+    A[s, t] has the entry w₀(i) w₁(j) U_z[i, j], with the weights w of the states. So A takes no memory, and its
+    factors, which linear programs need, are made when they are asked for.
+
+    Parameters
+    ----------
+    form : PublicForm
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.seqform.public_form import PublicForm
+    >>> form = PublicForm.from_rules(load_game("kuhn").rules)
+    >>> payoff = form.sequence_form().operator
+    >>> payoff.shape, round(float(payoff.times(np.full(13, 0.5)).sum()), 6)
+    ((13, 13), 0.0)
+    """
+
+    def __init__(self, form: "PublicForm") -> None:
+        self.form = form
+
+    def __repr__(self) -> str:
+        return f"PublicPayoff({self.form!r})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of sequences of player 0 and of player 1."""
+        return self.form.num_sequences
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute payoff at a leaf."""
+        return self.form.payoff_scale
+
+    def times(self, y: Floats) -> Floats:
+        """Return A y, shape (num_sequences of player 0,)."""
+        return self._gradient(0, y)
+
+    def transposed_times(self, x: Floats) -> Floats:
+        """Return Aᵀ x, shape (num_sequences of player 1,)."""
+        return -self._gradient(1, x)
+
+    def _gradient(self, player: int, plan: Floats) -> Floats:
+        """Return what a player is paid per unit of each of its sequences, given the other player's plan."""
+        form, size = self.form, self.shape[player]
+        own, other = form.weights[player], form.weights[1 - player]
+        found = np.zeros(size)
+        # State after state comes to a leaf by no sequence: it counts as one behind the last.
+        known = np.append(plan, 0.0)
+        for group in form.leaves:
+            count = max(1, _HELD // max(len(own), len(other)))
+            for first in range(0, len(group.nodes), count):
+                part = group.part(slice(first, first + count))
+                mine, theirs = (self._places(each, part.nodes) for each in (player, 1 - player))
+                paid = part.gradient(player, known[theirs] * other) * own
+                found += np.bincount(mine.ravel() % (size + 1), paid.ravel(), size + 1)[:size]
+        return found
+
+    def _places(self, player: int, nodes: Indices) -> Indices:
+        """Return the sequence by which each state comes to each of some nodes, −1 where it does not."""
+        sequences = [self.form.sequences(player, node) for node in nodes.tolist()]
+        return np.array(sequences).reshape(len(nodes), -1)
+
+    @cached_property
+    def factored(self) -> FactoredPayoff:
+        """A in factors: a few non-zeros for each state at each leaf."""
+        form = self.form
+        lefts, rights, chains = zip(*self._leaf_factors(), strict=True)
+        chained = np.concatenate(chains)
+        left, right = (
+            sp.coo_array((values, (places, factors)), shape=(size, len(chained)))
+            for size, (places, factors, values) in (
+                (size, map(np.concatenate, zip(*found, strict=True)))
+                for size, found in zip(self.shape, (lefts, rights), strict=True)
+            )
+        )
+        return FactoredPayoff(left, right.T, chained if chained.any() else None, form.payoff_scale)
+
+    def _leaf_factors(self) -> Iterator[tuple[Any, Any, npt.NDArray[np.bool_]]]:
+        """Yield for each leaf both players' entries (sequences, factors and values), and which factors are chained."""
+        form, width = self.form, 0
+        for group in form.leaves:
+            payoff = group.factored
+            sides = payoff.left.tocoo(), payoff.right.T.tocoo()
+            links = np.zeros(payoff.num_factors, dtype=bool) if payoff.chained is None else payoff.chained
+            for node, amount in zip(group.nodes.tolist(), group.amounts.tolist(), strict=True):
+                found = []
+                for player, side in enumerate(sides):
+                    states, factors = side.coords
+                    places = form.sequences(player, node)[states]
+                    values = side.data * form.weights[player][states] * (amount if player == 0 else 1.0)
+                    kept = (places >= 0) & (values != 0.0)
+                    found.append((places[kept], factors[kept] + width, values[kept]))
+                yield found[0], found[1], links
+                width += len(links)

@@ -1,0 +1,160 @@
+"""Limits of behaviour: constraints that bound how likely one action is at one infoset, kept exactly by the loop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models.constraints import Constraint, LinearConstraint
+from ...seqform.arrays import Floats, Indices
+from ...seqform.polytope import Treeplex
+
+#: What bounds may differ by and still be the same, and add up to beyond one.
+_ROUND_OFF = 1e-9
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """x_a ≤ u x_σ, or at least so much, for a sequence a that begins at an infoset after σ.
+
+    ``factor`` times the multiplier of this is the multiplier of the constraint.
+    """
+
+    constraint: str
+    sequence: int
+    is_upper: bool
+    number: float
+    factor: float
+
+
+def _bound_of(constraint: Constraint, treeplex: Treeplex) -> _Bound | None:
+    """Return what a constraint bounds, if it bounds one action where its infoset is reached and nothing else."""
+    if not isinstance(constraint, LinearConstraint):
+        return None
+    kept = constraint.coefficients != 0.0
+    sequences, numbers = constraint.indices[kept].tolist(), constraint.coefficients[kept].tolist()
+    if not 1 <= len(sequences) <= 2 or sequences[-1] == 0:
+        return None
+    # Sequences stand in the order of their infosets, so that one before the action can only be its parent.
+    *before, sequence = sequences
+    *beta, alpha = numbers
+    parent, limit = int(treeplex.parents[int(treeplex.sequence_infosets[sequence])]), constraint.limit
+    if before and before[0] != parent:
+        return None
+    share = beta[0] if before else 0.0
+    if parent == 0:  # which is always 1
+        share, limit = share - limit, 0.0
+    return None if limit else _Bound(constraint.name, sequence, alpha > 0.0, -share / alpha, 1.0 / abs(alpha))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The least that a player's actions are taken, and which of them share what is left.
+
+    A behaviour within the limits is b = ℓ + (1 − Σ ℓ) s, with the least ℓ ≥ 0 and any distribution s on the free
+    actions: so regrets of s are all that is to be learned.
+
+    Attributes
+    ----------
+    treeplex : Treeplex
+    least : ndarray of float64, shape (num_sequences,)
+    free : ndarray of bool, shape (num_sequences,)
+    bounds : tuple of _Bound
+    """
+
+    treeplex: Treeplex
+    least: Floats
+    free: Indices
+    bounds: tuple[_Bound, ...]
+
+    @classmethod
+    def among(cls, constraints: Sequence[Constraint], treeplex: Treeplex) -> "tuple[Limits | None, list[Constraint]]":
+        """Return the limits that some of a player's constraints are, if any are, and the other constraints."""
+        found = {one.name: bound for one in constraints if (bound := _bound_of(one, treeplex)) is not None}
+        least, most = np.zeros(treeplex.num_sequences), np.ones(treeplex.num_sequences)
+        for one in found.values():
+            if one.is_upper:
+                most[one.sequence] = min(most[one.sequence], one.number)
+            else:
+                least[one.sequence] = max(least[one.sequence], one.number)
+        kept: set[int] = set()
+        free = np.ones(treeplex.num_sequences, dtype=bool)
+        for infoset in sorted({int(treeplex.sequence_infosets[one.sequence]) for one in found.values()}):
+            own = slice(int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1]))
+            if _fits(least[own], most[own], free[own]):
+                kept.add(infoset)
+            else:
+                least[own], free[own] = 0.0, True
+        bounds = tuple(one for one in found.values() if int(treeplex.sequence_infosets[one.sequence]) in kept)
+        names = {one.constraint for one in bounds}
+        others = [one for one in constraints if one.name not in names]
+        return (cls(treeplex, least, free, bounds) if bounds else None), others
+
+    def prices(self, payoffs: Floats) -> dict[str, float]:
+        """Return multipliers of the bounds that prove a best response within them, by constraint.
+
+        With values v of an infoset's actions, upper bounds u and lower bounds ℓ its value is, by duality, the least of
+        m + Σ u (v − m)⁺ − Σ ℓ (m − v)⁺ over levels m; the multiplier of a bound is what is between v and m.
+
+        Parameters
+        ----------
+        payoffs : ndarray of float64, shape (num_sequences,)
+            What the player is paid per unit of each sequence.
+        """
+        treeplex, values = self.treeplex, self.treeplex.checked_vector(payoffs, "payoffs")
+        at: dict[int, list[_Bound]] = {}
+        for one in self.bounds:
+            at.setdefault(int(treeplex.sequence_infosets[one.sequence]), []).append(one)
+        prices = dict.fromkeys((one.constraint for one in self.bounds), 0.0)
+        for level in reversed(treeplex.levels):
+            best = np.maximum.reduceat(values[level.sequences], level.starts)
+            for place in np.flatnonzero(np.isin(level.infosets, list(at))).tolist():
+                infoset = int(level.infosets[place])
+                best[place] = _priced(
+                    values, int(treeplex.offsets[infoset]), int(level.counts[place]), at[infoset], prices
+                )
+            level.pass_up(best, values)
+        return prices
+
+
+def _priced(values: Floats, first: int, count: int, bounds: Sequence[_Bound], prices: dict[str, float]) -> float:
+    """Note the multipliers of the bounds at an infoset, and return what it is worth within them."""
+    here = values[first : first + count]
+    tightest: list[dict[int, _Bound]] = [{}, {}]  # of each action, the largest lower and the smallest upper bound
+    for one in bounds:
+        if one.number >= 1.0 if one.is_upper else one.number <= 0.0:
+            continue  # it always holds
+        known, sign = tightest[one.is_upper], -1.0 if one.is_upper else 1.0
+        if one.sequence not in known or sign * one.number > sign * known[one.sequence].number:
+            known[one.sequence] = one
+    lower, upper = tightest
+    found, level = np.inf, 0.0
+    for m in np.sort(here)[::-1].tolist():
+        if any(value > m and first + place not in upper for place, value in enumerate(here.tolist())):
+            break
+        worth = m + sum(max(values[s] - m, 0.0) * one.number for s, one in upper.items())
+        worth -= sum(max(m - values[s], 0.0) * one.number for s, one in lower.items())
+        if worth < found:
+            found, level = worth, m
+    for side, sign in ((lower, -1.0), (upper, 1.0)):
+        for sequence, one in side.items():
+            prices[one.constraint] += max(0.0, sign * float(values[sequence] - level)) * one.factor
+    return float(found)
+
+
+def _fits(least: Floats, most: Floats, free: Indices) -> bool:
+    """Let lower bounds and free actions say what bounds say, and return whether they can."""
+    if len(least) == 2:
+        least[:] = np.maximum(least, 1.0 - most[::-1])
+    closed = most <= least + _ROUND_OFF
+    total = least.sum()
+    if (most < least - _ROUND_OFF).any() or total > 1.0 + _ROUND_OFF:
+        return False
+    if closed.all():
+        if total < 1.0 - _ROUND_OFF:
+            return False
+        least /= total
+    if not (closed | (most >= 1.0 - (total - least) - _ROUND_OFF)).all():
+        return False  # an upper bound that other actions' lower bounds do not keep
+    free[:] = ~closed
+    return True

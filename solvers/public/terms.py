@@ -1,0 +1,325 @@
+"""What a saddle program adds to a game in public form, in the arrays of the compiled loop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.constraints import LinearConstraint
+from ...models.saddle import SAFETY, Saddle
+from ...seqform.arrays import Floats, Indices
+from ...seqform.evaluate import best_response_value
+from ...seqform.public_form import PublicForm
+from ..outcome import Options
+from .layout import PublicLayout
+from .limits import Limits
+from .loop import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
+
+#: A multiplier is at most this share of what one unit of its row can be worth, to begin with.
+FIRST_STAKE = 0.25
+#: The stake is raised by this factor where it holds a multiplier back, from this share of the stake on.
+RAISE, NEAR_STAKE = 4.0, 0.6
+
+
+def takes(saddle: Saddle) -> bool:
+    """Whether the loop on the public form can state a program: linear rows, each at a price of its own, or a floor."""
+    rows = [each for each in (saddle.own, saddle.other) if each is not None]
+    linear = all(isinstance(one, LinearConstraint) for one in saddle.constraints)
+    return (
+        saddle.view.replies is None
+        and linear
+        and not any(each.shared for each in rows)
+        and (saddle.floor is None or (saddle.weight is None and not rows))
+        and (saddle.other is None or saddle.weight == 1)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTerms:
+    """A saddle program on a game in public form.
+
+    Parameters
+    ----------
+    saddle : Saddle
+
+    Attributes
+    ----------
+    limits : tuple of Limits or None
+        Of each player: constraints that bound how likely single actions are.
+    rows : tuple of Constraint
+        The other constraints, player 0's first: they have multipliers that learn.
+    """
+
+    saddle: Saddle
+    limits: tuple[Limits | None, Limits | None] = field(init=False)
+    rows: tuple[LinearConstraint, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        treeplexes = self.saddle.view.game.sequence_form.treeplexes
+        limits: list[Limits | None] = [None, None]
+        rows: list[Any] = []
+        for player, treeplex in enumerate(treeplexes):
+            own = [one for one in self.saddle.constraints if one.player == player]
+            found, others = (None, own) if self.penalty(player) is not None else Limits.among(own, treeplex)
+            limits[player] = found
+            rows += others
+        object.__setattr__(self, "limits", (limits[0], limits[1]))
+        object.__setattr__(self, "rows", tuple(rows))
+
+    @property
+    def form(self) -> PublicForm:
+        """The game."""
+        form = self.saddle.view.game.public_form
+        assert form is not None
+        return form
+
+    @property
+    def player(self) -> int:
+        """Whose program it is."""
+        return self.saddle.view.player
+
+    def penalty(self, player: int) -> float | None:
+        """Return what a unit of violation costs a player; ``None`` where its constraints are hard."""
+        rows = self.saddle.own if player == self.player else self.saddle.other
+        return None if rows is None or rows.penalty is None else float(rows.penalty)
+
+    def scales(self, price: float = 0.0) -> Floats:
+        """Return what leaves count for each player: ω and the price of the floor for the one, 1 for the other."""
+        found = np.ones(2)
+        found[self.player] = float(self.saddle.weight or 0.0) + price
+        return found
+
+    @cached_property
+    def layout(self) -> PublicLayout:
+        """The game in the loop's arrays; boards are alike if the program makes no difference between them."""
+        whole = PublicLayout(self.form)
+        if not self.form.symmetries or all(self._is_alike(whole, player) for player in (0, 1)):
+            return whole
+        return PublicLayout(self.form, ())
+
+    @cached_property
+    def _vectors(self) -> tuple[list[Floats], list[Floats]]:
+        """What each player's sequences have that is not alike for all: rows, limits and the tilt."""
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        sizes = self.form.num_sequences
+        for row in self.rows:
+            vector = np.zeros(sizes[row.player])
+            vector[row.indices] = row.coefficients
+            found[row.player].append(vector)
+        for player, limits in enumerate(self.limits):
+            if limits is not None:
+                found[player].extend([limits.least, limits.free.astype(np.float64)])
+        if self.saddle.tilt is not None:
+            found[self.player].append(np.asarray(self.saddle.tilt))
+        return found
+
+    def _is_alike(self, layout: PublicLayout, player: int) -> bool:
+        """Whether sequences of a player that a layout takes for one have the same numbers in a program."""
+        if not self._vectors[player]:
+            return True
+        places, stands = self._positions(layout, player)[0], layout.stands_for(player)
+        known = np.flatnonzero(places >= 0)
+        group = stands[places[known]]
+        order = np.argsort(group, kind="stable")
+        same = np.diff(group[order]) == 0
+        for vector in self._vectors[player]:
+            sizes = np.abs(vector).max(initial=0.0)
+            if (np.abs(np.diff(vector[known][order]))[same] > 1e-12 * sizes).any():
+                return False
+        return True
+
+    @staticmethod
+    def _positions(layout: PublicLayout, player: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
+        """Return where the numbers of each sequence of a player stand, −1 for the first; and whether it is walked."""
+        form = layout.form
+        places = np.full(form.num_sequences[player], -1)
+        walked = np.zeros(len(places), dtype=bool)
+        for node in np.flatnonzero(form.players == player).tolist():
+            sequences = np.array([form.sequences(player, child) for child in form.children[node].tolist()])
+            found = layout.places(node)
+            kept = sequences >= 0
+            places[sequences[kept]] = found[kept]
+            walked[sequences[kept]] = layout.numbers[form.boards[node]] >= 0
+        return places, walked
+
+    @cached_property
+    def _placed(self) -> tuple[tuple[Indices, npt.NDArray[np.bool_]], tuple[Indices, npt.NDArray[np.bool_]]]:
+        return self._positions(self.layout, 0), self._positions(self.layout, 1)
+
+    def _laid_out(self, player: int, vector: Any, fill: float = 0.0) -> Floats:
+        """Return numbers of a player's sequences in the layout of its regrets."""
+        places, walked = self._placed[player]
+        found = np.full(self.layout.sizes[player], fill)
+        found[places[walked]] = vector[walked]
+        return found
+
+    @property
+    def changes(self) -> tuple[bool, bool]:
+        """Whether there is anything that each player is paid besides what leaves do."""
+        first, second = (
+            any(row.player == player for row in self.rows) or (player == self.player and self.saddle.tilt is not None)
+            for player in (0, 1)
+        )
+        return first, second
+
+    def arrays(self, number: Any) -> TermArrays:
+        """Return what the compiled loop reads, with payments and limits in such numbers."""
+        none = np.zeros(0, dtype=number)
+        tilts, payments, least, free = [], [], [], []
+        for player, limits in enumerate(self.limits):
+            tilted = player == self.player and self.saddle.tilt is not None
+            tilts.append(self._laid_out(player, self.saddle.tilt).astype(number) if tilted else none)
+            paid = np.zeros(self.layout.sizes[player] if self.changes[player] else 0, dtype=number)
+            payments.append(tilts[-1].copy() if tilted else paid)
+            least.append(none if limits is None else self._laid_out(player, limits.least).astype(number))
+            free.append(none if limits is None else self._laid_out(player, limits.free, 1.0).astype(number))
+        floor = [-1.0, 0.0] if self.saddle.floor is None else [float(self.player), float(self.saddle.floor)]
+        entries = [self._entries(row) for row in self.rows]
+        return TermArrays(
+            payments=tuple(payments),
+            tilts=tuple(tilts),
+            least=tuple(least),
+            free=tuple(free),
+            scales=self.scales(),
+            owners=np.array([row.player for row in self.rows], dtype=np.uint64),
+            limits=np.array([*(self.limit(row) for row in self.rows), 0.0]),
+            starts=np.cumsum([0, *(len(places) for places, _ in entries)]).astype(np.uint64),
+            places=_joined([places for places, _ in entries], np.uint64),
+            coefficients=_joined([numbers for _, numbers in entries], np.float64),
+            **self._met(),
+            floor=np.array(floor),
+        )
+
+    @staticmethod
+    def limit(row: LinearConstraint) -> float:
+        """Return what a row is at most, less what the empty sequence adds to it."""
+        return row.limit - float(row.coefficients[row.indices == 0].sum())
+
+    def _entries(self, row: LinearConstraint) -> tuple[Indices, Floats]:
+        """Return where a row's coefficients are paid, on boards that are walked."""
+        places, walked = self._placed[row.player]
+        kept = walked[row.indices]
+        return places[row.indices[kept]], row.coefficients[kept]
+
+    def _met(self) -> dict[str, Any]:
+        """Return where walks meet the reaches that rows are of; those of alike boards are met where one is walked."""
+        layout, rows, boards, reaches, shares = self.layout, [], [], [], []
+        roots = np.array([len(layout.shapes[shape].entries) for shape in layout.shape_of])
+        widths = layout.widths
+        for number, row in enumerate(self.rows):
+            player = row.player
+            kept = row.indices > 0
+            places = self._placed[player][0][row.indices[kept]]
+            at, back = np.unique(places, return_inverse=True)
+            board = np.searchsorted(layout.bases[1:, player], at, side="right")
+            rows.append(np.full(len(at), number))
+            boards.append(2 * board + player)
+            reaches.append(at - layout.bases[board, player] + roots[board] * widths[board, player])
+            shares.append(np.bincount(back, row.coefficients[kept]))
+        board_of = _joined(boards, np.int64)
+        order = np.argsort(board_of, kind="stable")
+        starts = np.searchsorted(board_of[order], np.arange(2 * len(layout.boards) + 1))
+        return {
+            "met": starts.astype(np.uint64),
+            "rows": _joined(rows, np.uint64)[order],
+            "reaches": _joined(reaches, np.uint64)[order],
+            "shares": _joined(shares, np.float64)[order],
+        }
+
+    def first_calls(self) -> Floats:
+        """Return the calls before the first update: no multipliers, and the first stakes."""
+        calls = np.zeros((len(self.rows) + 1, CALL_COLUMNS))
+        scale = self.form.payoff_scale
+        for number, row in enumerate(self.rows):
+            penalty = self.penalty(row.player)
+            if penalty is None:
+                calls[number, STAKE] = FIRST_STAKE * scale * self._worth(row)
+            else:
+                calls[number, STAKE] = penalty
+        if self.saddle.tilt is not None:
+            tilt = best_response_value(self.saddle.view.own, np.abs(self.saddle.tilt))
+            calls[-1, STAKE] = 4.0 * (tilt or 1.0) / (scale or 1.0)
+        return calls
+
+    def _worth(self, row: LinearConstraint) -> float:
+        """Return how likely private states are dealt for which a row counts, by unit of its coefficients."""
+        dealt = self._dealt[row.player]
+        kept = row.indices > 0
+        sizes = np.abs(row.coefficients[kept]) / np.maximum(dealt[row.indices[kept]], 1e-300)
+        return 1.0 / float(sizes.max(initial=0.0) or 1.0)
+
+    @cached_property
+    def _dealt(self) -> tuple[Floats, Floats]:
+        """How likely a private state is dealt that each sequence is of."""
+        found = []
+        for player in (0, 1):
+            form = self.form
+            chances = np.zeros(form.num_sequences[player])
+            likely = form.arrival(player, 0, form.weights[1 - player]) * form.weights[player]
+            for node in np.flatnonzero(form.players == player).tolist():
+                for child in form.children[node].tolist():
+                    sequences = form.sequences(player, child)
+                    kept = sequences >= 0
+                    chances[sequences[kept]] = likely[kept]
+            found.append(chances)
+        return found[0], found[1]
+
+    @cached_property
+    def _opposed(self) -> list[tuple[int, int]]:
+        """The pairs of rows that are an equation together."""
+        known: dict[Any, int] = {}
+        found = []
+        for number, row in enumerate(self.rows):
+            key = row.player, row.indices.tobytes(), (-row.coefficients).tobytes(), -row.limit
+            if key in known:
+                found.append((known[key], number))
+            known[row.player, row.indices.tobytes(), row.coefficients.tobytes(), row.limit] = number
+        return found
+
+    @staticmethod
+    def average_prices(calls: Floats) -> Floats:
+        """Return average multipliers of the rows; last that of the floor."""
+        found: Floats = calls[:, PRICE].copy()
+        np.divide(calls[:, PRICES], calls[:, COUNTED], out=found, where=calls[:, COUNTED] > 0.0)
+        return found
+
+    def multipliers(self, calls: Floats, plans: Sequence[Floats]) -> dict[str, float]:
+        """Return average multipliers by name, and those of limits that prove most of plans."""
+        view, prices = self.saddle.view, self.average_prices(calls).tolist()
+        for one, other in self._opposed:  # only their difference counts
+            both = min(prices[one], prices[other])
+            prices[one], prices[other] = prices[one] - both, prices[other] - both
+        found = {row.name: price for row, price in zip(self.rows, prices, strict=False)}
+        for player, limits in enumerate(self.limits):
+            if limits is None:
+                continue
+            seat = view if player == view.player else view.swapped
+            payoffs = seat.own_gradient(plans[1 - player])
+            if player == view.player:
+                payoffs = payoffs * float(self.scales(prices[-1])[player])
+                if self.saddle.tilt is not None:
+                    payoffs = payoffs + self.saddle.tilt
+            for row, price in zip(self.rows, prices, strict=False):
+                if row.player == player:
+                    payoffs[row.indices] -= price * row.coefficients
+            found |= limits.prices(payoffs)
+        return found | ({} if self.saddle.floor is None else {SAFETY: prices[-1]})
+
+    def raise_stakes(self, calls: Floats, violations: Mapping[str, float], options: Options) -> None:
+        """Raise the stakes that hold multipliers back although their rows are violated."""
+        names = [row.name for row in self.rows]
+        hard = [self.penalty(row.player) is None for row in self.rows]
+        if self.saddle.floor is not None:
+            names.append(SAFETY)
+            hard.append(True)
+        for call, (name, may_rise) in enumerate(zip(names, hard, strict=True)):
+            allowed = options.tol if name == SAFETY else options.violation
+            if may_rise and violations[name] > allowed and calls[call, PRICE] > NEAR_STAKE * calls[call, STAKE]:
+                calls[call, STAKE] *= RAISE
+
+
+def _joined(parts: Sequence[Any], number: Any) -> Any:
+    return np.concatenate([np.zeros(0, dtype=number), *(np.asarray(one).astype(number) for one in parts)])
