@@ -156,8 +156,8 @@ def solve(
             if loaded.constraints and frontier and problem == "nash":
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         if method is None:
-            free = loaded is not None and spots.spot_of(loaded) is not None and not loaded.constraints
-            method = "dcfr" if free and problem == "nash" else usual_method(problem)
+            is_spot = loaded is not None and spots.spot_of(loaded) is not None
+            method = "dcfr" if is_spot and spots.is_learned(problem, words["opponent"]) else usual_method(problem)
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method

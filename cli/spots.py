@@ -23,6 +23,8 @@ _LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
 KEYS = ("ev", "equity", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
 #: Without being asked for more precision, spots are solved to this part of the pot.
 TOLERANCE = 0.001
+#: To which share of a solution's tolerance the value of its spot without locks is found.
+_VALUE_SHARE = 0.01
 #: Hands of which less is left are not printed.
 _SHOWN = 5e-5
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
@@ -55,6 +57,11 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     if spot is None:
         raise CommandLineError(f"--lock {texts[0]}: expected a spot of hold'em (.toml), and GAME is {game.spec}")
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
+
+
+def is_learned(problem: str, opponent: str | None) -> bool:
+    """Whether the loop on the public form takes a problem: then it is solved so by default."""
+    return problem in ("nash", "constrained") or (problem in ("rnr", "epsilon-safe") and opponent != "locks")
 
 
 # Before
@@ -309,12 +316,19 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     """
     from ..models.problems import Nash
     from ..seqform.evaluate import worst_case
+    from ..solvers import DCFR
+    from ..solvers.methods import RegretMethod
     from ..solvers.solve import solve_part
 
     if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
         return dict.fromkeys(_LOCKS)
     if solution.problem.name == "constrained":
-        value = solve_part(Nash(spot.game), needed=f"the value of {spot.spec or spot.board} without locks").value
+        needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
+        if isinstance(solution.method, RegretMethod):
+            free = solve_part(Nash(spot.game), DCFR(precision="auto"), tol=tol, needed=needed)
+        else:
+            free = solve_part(Nash(spot.game), needed=needed)
+        value = float(free.value)
         sides = [solution.lower - value, value - solution.upper]
         worst = [
             value - worst_case(spot.game, solution.profile[0]),

@@ -15,11 +15,14 @@ from .certification import LIMITS, certified
 from .checkpoint import Checkpoint, Keeper, Saved, asked_of, digest
 from .dispatch import chosen_method, options_of, refuse_unfinished, run_method
 from .infeasibility import find_infeasibility
-from .methods import Method
+from .methods import DCFR, Method, RegretMethod
 from .outcome import Options, Outcome, Progress, nearest_profile
 from .progress import watched
 from .solution import Infeasibility, Solution
 from .status import Status
+
+#: To which share of a problem's tolerance the value of the game is found for it without linear programming.
+_VALUE_SHARE = 0.1
 
 
 @explained
@@ -128,7 +131,7 @@ def _solved(problem: Any, chosen: Method, options: Options, part: str = "") -> S
     """Solve a problem by a method, and prove the answer; as a part of a run that is kept, if that is named."""
     with time_limited(options.time_limit):
         if problem.needs_game_value and problem.game_value is None:
-            problem = with_game_value(problem, chosen)
+            problem = with_game_value(problem, chosen, options.tol)
         outcome = _outcome(problem, chosen, options, part)
         if outcome.stopped is Status.INTERRUPTED and not seconds_left():
             outcome = dataclasses.replace(outcome, stopped=Status.TIME_LIMIT)  # what ended it came of the deadline
@@ -174,8 +177,11 @@ def _bounds_cross(problem: Problem, options: Options, outcome: Outcome) -> bool:
     """
     if not problem.constraints or problem.penalty is not None or not options.tol or outcome.plans is None:
         return False
-    profile = nearest_profile(problem.game, outcome.plans)
-    certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
+    if outcome.proof is None:
+        profile = nearest_profile(problem.game, outcome.plans)
+        certificate = problem.certify(profile, outcome.multipliers, outcome.dual_certificate)
+    else:
+        _, certificate = outcome.proof
     return certificate.violation > options.violation and -(certificate.gap or 0.0) > options.tol
 
 
@@ -225,8 +231,10 @@ def solve_part(problem: Any, method: str | Method | None = None, *, needed: str 
     return solution
 
 
-def with_game_value(problem: Any, method: Method | None = None) -> Any:
-    """Return a problem about one player's strategy with the value of the game to that player, by linear programming.
+def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0) -> Any:
+    """Return a problem about one player's strategy with the value of the game to that player.
+
+    It is found by linear programming, unless the problem is to be solved without: on the public form of a game.
 
     Parameters
     ----------
@@ -234,6 +242,8 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
         With a method ``with_game_value``.
     method : Method, optional
         What the problem is going to be solved by: if that is exact, the value is too.
+    tol : float
+        To what the problem is going to be solved, payoff units.
 
     Raises
     ------
@@ -242,7 +252,11 @@ def with_game_value(problem: Any, method: Method | None = None) -> Any:
     """
     exact = method is not None and method.is_exact
     needed = f"the value of {problem.game.spec}, which {problem.name} needs,"
-    solution = solve_part(Nash(problem.game), method if exact else problem.value_method, needed=needed)
+    nash = Nash(problem.game)
+    if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
+        solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
+    else:
+        solution = solve_part(nash, method if exact else problem.value_method, needed=needed)
     if solution.exact is not None:
         return problem.with_game_value(solution.value if problem.player == 0 else -solution.value)
     assert solution.lower is not None

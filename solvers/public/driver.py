@@ -2,7 +2,7 @@
 
 import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,10 @@ class PublicStepper(Stepper):
         Of an equilibrium it is half of what both players' best responses to the averages earn.
         """
         if self.kernel.terms is not None:
-            return certified_error(self.problem, self._bounds(self.kernel.terms), self._options)
+            certificate = self._bounds(self.kernel.terms)
+            # A strategy that misses a constraint by a little may earn more than the bound.
+            raised = replace(certificate, upper=max(certificate.lower or 0.0, certificate.upper or 0.0))
+            return certified_error(self.problem, raised, self._options)
         first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
         self.best_responses = first, second
         return max(0.0, (first + second) / 2.0)
@@ -138,21 +141,25 @@ class PublicStepper(Stepper):
             value=(0.0, 0.0),
             objective=lower,
             lower=lower,
-            upper=max(lower, upper),
+            upper=upper,
             exploitability=0.0,
             residual=0.0,
             violations=violations,
         )
 
     def look(self) -> Status | None:
-        """Raise the stakes of rows that are violated though their multipliers are near to them."""
+        """Raise the stakes of rows that are violated though their multipliers are near to them.
+
+        Bounds beyond what anybody could earn prove that constraints cannot be met.
+        """
         terms = self.kernel.terms
         if terms is None or self.iterations < self._next_look:
             return None
         self._next_look = 2 * self.iterations
-        violations = self._bounds(terms).violations
-        terms.raise_stakes(self.state.calls, violations, self._options)
-        return None
+        found = self._bounds(terms)
+        terms.raise_stakes(self.state.calls, found.violations, self._options)
+        beyond = max(found.lower or 0.0, -(found.upper or 0.0)) > terms.most
+        return Status.INFEASIBLE if beyond and found.violation > self._options.violation else None
 
     def behaviour(self, node: int) -> Floats:
         """Return the average behaviour at a public state, shape (actions, states)."""
@@ -207,7 +214,11 @@ def _named(state: PlayArrays) -> dict[str, Any]:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate on the public form until the certificate meets the tolerance or a limit comes."""
+    """Iterate on the public form until the certificate meets the tolerance or a limit comes.
+
+    A share of a range may be missed by the share of the largest payoff that the tolerance is.
+    """
+    options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
     number = _number(method, problem, options)
     warm(number, bool(method.local_rule.prediction), not isinstance(problem, Nash))
     begun = time.perf_counter()

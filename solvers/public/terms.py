@@ -93,6 +93,13 @@ class PublicTerms:
         return found
 
     @cached_property
+    def most(self) -> float:
+        """More than the objective can be, in either direction."""
+        tilt = self.saddle.tilt
+        tilted = 0.0 if tilt is None else best_response_value(self.saddle.view.own, np.abs(tilt))
+        return 1.001 * (tilted + float(self.saddle.weight or 0.0) * self.form.payoff_scale)
+
+    @cached_property
     def layout(self) -> PublicLayout:
         """The game in the loop's arrays; boards are alike if the program makes no difference between them."""
         whole = PublicLayout(self.form)

@@ -16,14 +16,14 @@ from ...models.preferences import preference_on
 from ...models.problems import Certificate, ConstrainedNash, Problem
 from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..checkpoint import Saved, fill
 from ..iteration import CHECK_GROWTH, NEVER, Checks, Stepper, iterate
-from ..methods import RegretMethod
+from ..methods import RegretMethod, methods_for
 from ..methods.rules import CFR
 from ..outcome import Options, Outcome, checked_seed, nearest_profile
 from ..public import driver as public
@@ -344,6 +344,11 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """
     if public.serves(method, problem, options):
         return public.run(method, problem, options)
+    if not problem.needs <= method.serves:
+        raise UnsupportedProblemError(
+            f"method {method.name} takes linear constraints on games in public form, each at a penalty of its own and "
+            f"without a start from elsewhere, and {problem.name} has others: use {', '.join(methods_for(problem.needs))}"
+        )
     begun = time.perf_counter()
     pruned = prune(problem)
     if pruned is None:

@@ -213,8 +213,8 @@ def test_other_problems_take_spots(capsys):
     record = json_of(
         capsys, "solve", "toy.toml", "--problem", "rnr", "--opponent", "uniform", "--p", "0.5", "--player", "0"
     )
-    assert record["problem"] == "rnr"
-    assert record["gain"] >= 0.0
+    assert (record["problem"], record["method"], record["status"]) == ("rnr", "dcfr", "converged")
+    assert record["gain"] >= -0.1  # the tolerance
     assert sum(record["ev"]) == pytest.approx(100.0)
 
 
@@ -286,7 +286,11 @@ LOCK = 'ip at "all-in": fold 60%'
 
 
 def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
-    (record,) = [json_of(capsys, "solve", "toy.toml", "--lock", LOCK)]
+    near = json_of(capsys, "solve", "toy.toml", "--lock", LOCK)
+    assert (near["method"], near["status"]) == ("dcfr", "converged")
+    assert near["ev"] == pytest.approx([80.0, 20.0], abs=0.2)
+    assert [near[name][0] for name in ("lock_gain", "lock_risk")] == pytest.approx([5.0, 25.0], abs=0.2)
+    record = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--method", "highs")
     assert record["locks"] == [LOCK]
     assert (record["problem"], record["question"], record["status"]) == ("constrained", "nash", "optimal")
     assert record["ev"] == pytest.approx([80.0, 20.0], abs=1e-6)
@@ -294,7 +298,7 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     assert record["lock_gain"] == [pytest.approx(5.0, abs=1e-6), None]
     assert record["lock_risk"] == [pytest.approx(25.0, abs=1e-6), None]
     assert sum(record["multipliers"].values()) == pytest.approx(50.0, abs=1e-6)  # chips for each unit of folds
-    assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
+    assert main(["solve", "toy.toml", "--lock", LOCK, "--method", "highs"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to them; 75.0000 without locks" in printed
     assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
@@ -303,7 +307,7 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
 def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):
     table = '[[locks]]\nseat = "ip"\nat = "all-in"\nstrategy = { fold = 0.6, call = 0.4 }\n'
     (tmp_path / "locked.toml").write_text(TOY + table, encoding="utf-8")
-    both = json_of(capsys, "solve", "locked.toml", "--lock", "oop at root: bet <= 30%")
+    both = json_of(capsys, "solve", "locked.toml", "--lock", "oop at root: bet <= 30%", "--method", "highs")
     assert len(both["locks"]) == 2
     # Of nuts that bet 60% of the time each bet brings 40 more than a check.
     assert both["ev"] == pytest.approx([62.0, 38.0], abs=1e-6)
@@ -370,7 +374,10 @@ def test_what_a_response_may_lose_is_held_against_no_tolerance(capsys):
 
 
 def test_constraints_and_styles_name_the_lines_of_a_spot(capsys):
-    record = json_of(capsys, "solve", "toy.toml", "--problem", "constrained", "--constrain", "bet <= 0.3")
+    asked = ("solve", "toy.toml", "--problem", "constrained", "--constrain", "bet <= 0.3")
+    near = json_of(capsys, *asked)
+    assert near["multipliers"] == pytest.approx({"bet <= 0.3": 100.0 / 3.0}, abs=0.5)
+    record = json_of(capsys, *asked, "--method", "highs")
     assert record["ev"] == pytest.approx([60.0, 40.0], abs=1e-6)
     assert record["multipliers"] == pytest.approx({"bet <= 0.3": 100.0 / 3.0}, abs=1e-6)
     assert main(["style", "toy.toml", "--target", '"all-in, fold" <= 0.1', "--player", "1", "--json", "-"]) == 1
