@@ -59,9 +59,11 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
 
 
-def is_learned(problem: str, opponent: str | None) -> bool:
+def is_learned(problem: str, opponents: Sequence[str] | None) -> bool:
     """Whether the loop on the public form takes a problem: then it is solved so by default."""
-    return problem in ("nash", "constrained") or (problem in ("rnr", "epsilon-safe") and opponent != "locks")
+    return problem in ("nash", "constrained") or (
+        problem in ("rnr", "epsilon-safe") and "locks" not in (opponents or ())
+    )
 
 
 # Before

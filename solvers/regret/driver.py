@@ -346,8 +346,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         return public.run(method, problem, options)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
-            f"method {method.name} takes linear constraints on games in public form, each at a penalty of its own and "
-            f"without a start from elsewhere, and {problem.name} has others: use {', '.join(methods_for(problem.needs))}"
+            f"method {method.name} takes linear constraints on games in public form, averaged and by turns, each at a "
+            f"penalty of its own: for others, or a start from elsewhere, use {', '.join(methods_for(problem.needs))}"
         )
     begun = time.perf_counter()
     pruned = prune(problem)
