@@ -86,12 +86,17 @@ class PublicStepper(Stepper):
         )
         self.begins_with_check = self.iterations > 0
         self.best_responses = (np.inf, np.inf)
-        self._next_look = FIRST_LOOK
+        self._next_look = _next_look(self.iterations)
 
     @property
     def iterations(self) -> int:
         """Updates of both players."""
         return int(self.state.clock[0])
+
+    @property
+    def room(self) -> int:
+        """Not beyond the next look: what is found there is not to depend on the clock."""
+        return super().room if self.kernel.terms is None else min(super().room, self._next_look - self.iterations)
 
     def step(self, iterations: int) -> None:
         """Run the compiled loop."""
@@ -155,7 +160,7 @@ class PublicStepper(Stepper):
         terms = self.kernel.terms
         if terms is None or self.iterations < self._next_look:
             return None
-        self._next_look = 2 * self.iterations
+        self._next_look = _next_look(self.iterations)
         found = self._bounds(terms)
         terms.raise_stakes(self.state.calls, found.violations, self._options)
         beyond = max(found.lower or 0.0, -(found.upper or 0.0)) > terms.most
@@ -206,6 +211,14 @@ class PublicStepper(Stepper):
         )
 
 
+def _next_look(iterations: int) -> int:
+    """Return the iteration after which stakes are looked at next."""
+    look = FIRST_LOOK
+    while look <= iterations:
+        look *= 2
+    return look
+
+
 def _named(state: PlayArrays) -> dict[str, Any]:
     arrays = {"regrets": state.regrets, "sums": state.sums, "forecast": state.forecast}
     return {"clock": state.clock, "calls": state.calls} | {
@@ -218,7 +231,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
     A share of a range may be missed by the share of the largest payoff that the tolerance is.
     """
-    options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
+    if problem.constraints:
+        options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
     number = _number(method, problem, options)
     warm(number, bool(method.local_rule.prediction), not isinstance(problem, Nash))
     begun = time.perf_counter()

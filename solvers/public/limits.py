@@ -28,23 +28,33 @@ class _Bound:
 
 
 def _bound_of(constraint: Constraint, treeplex: Treeplex) -> _Bound | None:
-    """Return what a constraint bounds, if it bounds one action where its infoset is reached and nothing else."""
+    """Return what a constraint bounds, if it bounds one action where its infoset is reached and nothing else.
+
+    All other actions together bound it too: they are at most u where it is at least 1 − u.
+    """
     if not isinstance(constraint, LinearConstraint):
         return None
     kept = constraint.coefficients != 0.0
-    sequences, numbers = constraint.indices[kept].tolist(), constraint.coefficients[kept].tolist()
-    if not 1 <= len(sequences) <= 2 or sequences[-1] == 0:
+    sequences, numbers = constraint.indices[kept], constraint.coefficients[kept]
+    if not len(sequences) or sequences[-1] == 0:
         return None
-    # Sequences stand in the order of their infosets, so that one before the action can only be its parent.
-    *before, sequence = sequences
-    *beta, alpha = numbers
-    parent, limit = int(treeplex.parents[int(treeplex.sequence_infosets[sequence])]), constraint.limit
-    if before and before[0] != parent:
+    # Sequences stand in the order of their infosets: what comes before the last one's infoset can only be its parent.
+    infoset = int(treeplex.sequence_infosets[sequences[-1]])
+    own, parent = np.arange(*treeplex.offsets[infoset : infoset + 2]), int(treeplex.parents[infoset])
+    before = sequences < own[0]
+    bounded, alpha = sequences[~before], float(numbers[-1])
+    others = np.setdiff1d(own, bounded)
+    if (sequences[before] != parent).any() or (numbers[~before] != alpha).any() or 1 not in (len(bounded), len(others)):
         return None
-    share = beta[0] if before else 0.0
+    share, limit = float(numbers[before].sum()), constraint.limit
     if parent == 0:  # which is always 1
         share, limit = share - limit, 0.0
-    return None if limit else _Bound(constraint.name, sequence, alpha > 0.0, -share / alpha, 1.0 / abs(alpha))
+    if limit:
+        return None
+    number, is_upper = -share / alpha, alpha > 0.0
+    if len(bounded) == 1:
+        return _Bound(constraint.name, int(bounded[0]), is_upper, number, 1.0 / abs(alpha))
+    return _Bound(constraint.name, int(others[0]), not is_upper, 1.0 - number, 1.0 / abs(alpha))
 
 
 @dataclass(frozen=True, eq=False)

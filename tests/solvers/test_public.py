@@ -11,9 +11,23 @@ import pytest
 from effort import either, thorough
 from public_games import RandomPublicGame
 
-from treeplex import CFR, DCFR, CFRPlus, Checkpoint, Game, Nash, PCFRPlus, Profile, load_game, solve
+from treeplex import (
+    CFR,
+    DCFR,
+    CFRPlus,
+    Checkpoint,
+    Game,
+    Nash,
+    PCFRPlus,
+    Profile,
+    SequenceForm,
+    Strategy,
+    load_game,
+    solve,
+)
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Betting
+from treeplex.models.games.holdem.cards import DECKS
 from treeplex.seqform.card_payoff import CardPayoff
 from treeplex.seqform.errors import GameTooLargeError, InvalidStrategyError, UnknownMethodError
 from treeplex.seqform.factored import FactoredPayoff
@@ -308,3 +322,19 @@ def test_what_the_loop_does_not_serve_goes_by_the_sequence_form():
     assert "sequence_form" not in vars(game)
     solve(Nash(game), DCFR(updates="simultaneous"), tol=0, max_iterations=2)
     assert "sequence_form" in vars(game)
+
+
+def test_a_flop_of_sixteen_cards_is_the_linear_program_s(monkeypatch):
+    """Jacks to aces alone: the flop is dealt on to 156 boards, and the payoffs are written out as a matrix."""
+    monkeypatch.setitem(DECKS, "full", range(36, 52))
+    spot = HoldemSpot("JsQhKd", ["AcKc, AhAd, QsQd", "AsQs, KhKs, JcJd"], 100, 150, Betting("a", {}))
+    form = spot.public_form
+    assert len(form.present) == 1 + 13 + 13 * 12
+    sequence = spot.game.sequence_form
+    matrix = Game("matrix", sequence_form=SequenceForm(sequence.treeplexes, payoff_matrices=(sequence.A, -sequence.A)))
+    exact = solve(Nash(matrix), "highs")
+    solution = solve(Nash(spot.game), "dcfr:precision=double", tol=1e-3)
+    assert solution.lower - 1e-9 <= exact.value <= solution.upper + 1e-9
+    proven = Nash(matrix).certify(Profile([Strategy(matrix, one.player, one.behaviour) for one in solution.profile]))
+    for name in ("lower", "upper", "exploitability", "objective"):
+        assert getattr(solution.certificate, name) == pytest.approx(getattr(proven, name), abs=1e-9)

@@ -1,20 +1,29 @@
 """Problems other than equilibria by the loop on public forms: constraints, models, floors; against linear programs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from effort import either
 from public_games import RandomPublicGame
 
 from treeplex import (
+    DCFR,
     ConstrainedNash,
     EpsilonSafeResponse,
+    EpsilonSafeStyle,
     Game,
+    Nash,
     RestrictedNash,
+    Status,
     Strategy,
     solve,
 )
 from treeplex.models.constraints import LinearConstraint
+from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.games.holdem.bets import Betting
 from treeplex.seqform.public_form import PublicForm
+from treeplex.solvers.public.terms import PublicTerms
 
 METHODS = ["cfr+", "dcfr", "pcfr+"]
 
@@ -87,3 +96,119 @@ def test_responses_are_those_of_the_linear_program(seed):
     check(RestrictedNash(game, model, p=float(random.choice([0.0, 0.3, 0.8, 1.0]))), METHODS[seed % 3], seed)
     epsilon = float(random.choice([0.05, 0.3])) * game.payoff_scale
     check(EpsilonSafeResponse(game, model, epsilon=epsilon), METHODS[seed % 2], seed, near=1e-2)
+
+
+# Hold'em
+
+RIVER = "Td9d6hQc2s"
+RANGES = ["QQ, TT, 99, AQ, KQs, A5s, 87s, J8s, 75s", "QJs, KQ, AT, KTs, JTs, T9s, A9s, 98s, AK"]
+LOCKS = [
+    ['ip at "bet 120": fold 60%'],
+    ['ip at "bet 120" each: fold 40%'],
+    ['ip at "bet 120" with "QJs, KQ" each: fold 25%, call 75%'],
+    ["oop at root: bet <= 30%"],
+    ['ip at "bet 120": fold 60%', 'oop at "check, bet 120": raise >= 10%', 'oop at "check, bet 120" each: fold <= 80%'],
+    ['ip at "bet 120" each: fold <= 40%', 'ip at "bet 120": call >= 50%', "oop at root each: check >= 20%"],
+]
+
+
+def locked(locks, board=RIVER):
+    return HoldemSpot(board, RANGES, 200, 400, bets={"bet": "60%, a", "raise": "a"}, locks=locks)
+
+
+@pytest.mark.parametrize("locks", LOCKS, ids=lambda one: one[0][:30])
+def test_locked_rivers_are_those_of_the_linear_program(locks):
+    spot = locked(locks)
+    problem = ConstrainedNash(spot.game, spot.constraints)
+    exact = solve(problem, "highs")
+    found = solve(problem, "dcfr", tol=1e-3 * spot.pot)
+    assert found.status is Status.CONVERGED
+    missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+    assert found.lower - missed <= exact.value <= found.upper + missed
+    assert found.violation <= 1e-3
+    # The two sides of an equation have one multiplier, and those of linear programs are not unique at kinks.
+    assert all(min(pair) == 0.0 for pair in pairs_of(found.multipliers))
+
+
+def pairs_of(multipliers):
+    """Yield the multipliers of both sides of each equation."""
+    for name, price in multipliers.items():
+        if name.endswith(" (at most)"):
+            yield price, multipliers[name.replace("(at most)", "(at least)")]
+
+
+def test_limits_are_met_to_the_last_digit_and_priced():
+    spot = locked(['ip at "bet 120" each: fold 40%', "oop at root each: bet <= 50%"])
+    problem = ConstrainedNash(spot.game, spot.constraints)
+    exact, found = solve(problem, "highs"), solve(problem, "dcfr:precision=double", tol=1e-3)
+    assert found.violation <= 1e-12
+    assert found.value == pytest.approx(exact.value, abs=2e-3)
+    # Where the linear program has one price, the loop has it too; each is a bound's derivative.
+    assert found.certificate.gap <= 2e-3
+    assert max(found.multipliers.values()) == pytest.approx(max(exact.multipliers.values()), rel=0.05)
+
+
+def test_constraints_that_cannot_be_met_are_found():
+    spot = locked([])
+    form = spot.public_form
+    node = int(form.find("bet 120"))
+    fold = int(form.find("bet 120, fold"))
+    hands = form.sequences(1, fold)[:3].tolist()
+    assert form.players[node] == 1
+    rows = [LinearConstraint(1, dict.fromkeys(hands, 1), 3.2, "too much", ">=")]
+    solution = solve(ConstrainedNash(spot.game, rows), "dcfr")
+    assert solution.status is Status.INFEASIBLE
+    assert "too much" in solution.message
+
+
+def test_what_a_problem_makes_a_difference_of_is_not_alike():
+    """Clubs and hearts are alike on this turn, unless a lock is about hands of one of them."""
+    ranges = ["AhKh, AcKc, 9h9c", "QhJh, QcJc, TdTs"]
+    for hands, alike in (("AhKh, AcKc", True), ("AhKh", False)):
+        lock = f'oop at root with "{hands}": bet <= 40%'
+        spot = HoldemSpot("Td9d6s2s", ranges, 100, 100, bets={"bet": "a"}, locks=[lock])
+        problem = ConstrainedNash(spot.game, spot.constraints)
+        terms = PublicTerms(problem.canonical)
+        assert (len(terms.layout.boards) < len(spot.public_form.present)) == alike
+        exact = solve(problem, "highs")
+        found = solve(problem, "cfr+", tol=0.02)
+        missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+        assert found.lower - missed <= exact.value <= found.upper + missed
+
+
+def test_a_run_in_parts_is_the_run_in_one_and_threads_change_nothing(monkeypatch, tmp_path):
+    spot = locked(['ip at "bet 120": fold 60%', "oop at root each: bet <= 50%"], RIVER[:8])
+    problem = ConstrainedNash(spot.game, spot.constraints)
+    whole = solve(problem, "dcfr", tol=0, max_iterations=80)
+    first = solve(problem, "dcfr", tol=0, max_iterations=33)
+    parts = solve(problem, "dcfr", tol=0, max_iterations=47, start=first)
+    monkeypatch.setattr("treeplex.solvers.public.kernel.threads_for", lambda layout: 2)
+    threads = solve(problem, "dcfr", tol=0, max_iterations=80)
+    for other in (parts, threads):
+        for one, two in zip(whole.state.arrays.regrets, other.state.arrays.regrets, strict=True):
+            assert np.array_equal(one, two)
+        assert np.array_equal(whole.state.arrays.calls, other.state.arrays.calls)
+
+
+@pytest.mark.slow
+def test_limits_and_styles_of_a_river_of_all_hands():
+    """Prices and ranges are proven: a fifth of bets at most, a twentieth of raises at least, bets for .3 per cent."""
+    spot = HoldemSpot(RIVER, ["random", "random"], 200, 900, Betting("50%, 100%, a", "2.5x, a"))
+    free = solve(Nash(spot.game), DCFR(precision="auto"), tol=1e-3)
+    assert free.value + 100.0 == pytest.approx(93.7974, abs=0.02)
+    limits = replace(spot, bets=None, locks=["oop at root: bet <= 20%", 'ip at "bet 100": raise >= 5%'])
+    solution = solve(ConstrainedNash(limits.game, limits.constraints), "dcfr", tol=0.02)
+    assert solution.status is Status.CONVERGED
+    assert solution.upper < free.lower
+    assert solution.certificate.gap <= 0.02
+    most, least = (
+        solve(
+            EpsilonSafeStyle(spot.game, epsilon=0.6, game_value=free.value, **{which: spot.game.functionals["bet"]}),
+            "dcfr",
+            tol=5e-2,
+        )
+        for which in ("maximise", "minimise")
+    )
+    assert least.objective == pytest.approx(0.1203, abs=1e-3)
+    assert most.objective == pytest.approx(0.3969, abs=1e-3)
+    assert max(most.certificate.gap, least.certificate.gap) < 1e-3
