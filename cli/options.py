@@ -77,6 +77,8 @@ def pot_tolerance(text: str) -> float:
     (0.0001, '0.1%')
     """
     share = text.strip().removesuffix("%")
+    if share.endswith("%"):
+        raise typer.BadParameter(f"{as_typed(text)}, expected a number of at least 0 with one per cent sign, as in 0.1%")
     return PotShare(tolerance(share)) if share != text.strip() else float(tolerance(text))
 
 

@@ -25,6 +25,8 @@ KEYS = ("ev", "equity", "exploitability_percent", "root", "hands", "nodes", "byt
 TOLERANCE = 0.001
 #: To which share of a solution's tolerance the value of its spot without locks is found.
 _VALUE_SHARE = 0.01
+#: Locks are checked before a spot is solved where its tree takes so many bytes at most.
+_BUILT = 2**26
 #: Hands of which less is left are not printed.
 _SHOWN = 5e-5
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
@@ -77,6 +79,8 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
 
     begun = time.perf_counter()
     size, tree = spot.size, betting_tree(spot)
+    if spot.locks and size.total_bytes < _BUILT:
+        _ = spot.constraints  # says now what is wrong with them
     weights = [float(one.sum()) for one in spot.weights]
     record = {
         "schema": 1,

@@ -323,6 +323,8 @@ def contents(path: str | os.PathLike[str]) -> Contents:
     """
     with refusing_damaged(path, "is not a checkpoint, or damaged", _DamagedError):
         metadata, arrays = read_archive(os.fspath(path))
+        if "checksum" not in metadata:
+            raise ValueError("it has no checksum")
         checksum = metadata.pop("checksum")
         if metadata["format"] != _FORMAT or metadata["version"] != _VERSION or checksum != _checksum(metadata, arrays):
             raise ValueError("its checksum differs")

@@ -125,7 +125,7 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
 #: How files of the library begin, what they hold, and what reads that.
 _BEGINNINGS = (
     (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
-    (rb'\{"directed"', "a game", "treeplex info"),
+    (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
     (rb'\{"treeplex_log"|\{"seat"', "a log of play", "treeplex fit"),
     (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),
     (rb"PK\x03\x04", "an archive (.npz)", "if it is of strategies, treeplex show"),

@@ -245,6 +245,11 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), and GAME is kuhn"),
         ("solve toy.toml --tol -1%",
          "invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4 (see treeplex solve --help)"),
+        ("solve toy.toml --tol 1%%",
+         ("invalid value for '--tol': 1%%, expected a number of at least 0 with one per cent sign, as in 0.1% "
+         "(see treeplex solve --help)")),
+        ("show toy.toml",
+         "toy.toml does not name its game; give it, --game GAME (it looks like a game: treeplex info reads it)"),
         ("solve toy.toml --hands AsKx", ("--hands: range at character 1, 'AsKx': expected AA, 66+, QQ-22, AKs, AKo, "
          "AK, A2s+, A5s-A2s, AsKh or random")),
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
