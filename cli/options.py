@@ -78,7 +78,9 @@ def pot_tolerance(text: str) -> float:
     """
     share = text.strip().removesuffix("%")
     if share.endswith("%"):
-        raise typer.BadParameter(f"{as_typed(text)}, expected a number of at least 0 with one per cent sign, as in 0.1%")
+        raise typer.BadParameter(
+            f"{as_typed(text)}, expected a number of at least 0 with one per cent sign, as in 0.1%"
+        )
     return PotShare(tolerance(share)) if share != text.strip() else float(tolerance(text))
 
 
