@@ -403,7 +403,7 @@ class HoldemSpot:
 
 
 class HoldemGame(Game):
-    """A spot as a game, which every problem and method takes.
+    """A spot as a game, which every problem and method takes; with a rake, those for games that are not zero-sum.
 
     Parameters
     ----------
