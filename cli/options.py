@@ -151,9 +151,9 @@ HtmlOption = Annotated[
     typer.Option("--html", metavar="FILE", help="Write a report to FILE, as one HTML page that needs no other file."),
 ]
 _TOL_HELP = (
-    "Tolerance on the certificate, in payoff units: on the exploitability for nash, on the gap and the largest "
-    "violation for other problems. With 0, iterative methods run for exactly --max-iterations. The default depends on "
-    "the method."
+    "Tolerance on the certificate, in payoff units: on the exploitability for nash, on the largest regret for "
+    "epsilon-nash, on the gap and the largest violation for other problems. With 0, iterative methods run for exactly "
+    "--max-iterations. The default depends on the method."
 )
 TolOption = Annotated[float | None, typer.Option(metavar="T", parser=tolerance, help=_TOL_HELP)]
 PotTolOption = Annotated[
@@ -310,10 +310,13 @@ def problem_options() -> list[inspect.Parameter]:
     from ..seqform.strategy import Strategy
     from ..validation.questions import question_parameters
 
-    names = f"The problem: {', '.join(PROBLEMS)}. Or NAME:key=value,…, such as rnr:opponent=uniform,p=1/2."
+    names = (
+        f"The problem: {', '.join(PROBLEMS)}; by default nash, and epsilon-nash for a spot with a rake. Or "
+        "NAME:key=value,…, such as rnr:opponent=uniform,p=1/2."
+    )
     takers = {name: question_parameters(name) for name in PROBLEMS}
     more = {Strategy: f"An opponent is {OPPONENT_HELP}"}
-    return [choice_of("problem", "nash", names), *declared_options("Problem", takers, more)]
+    return [choice_of("problem", None, names), *declared_options("Problem", takers, more)]
 
 
 def method_options(methods: Iterable[str] | None = None) -> list[inspect.Parameter]:

@@ -102,6 +102,10 @@ def _results(solution: "Solution") -> dict[str, "str | Text"]:
         kept = ", with all decisions before the last step as they are" if solution.certificate.steps else ""
         rows["proven bounds"] = f"{ten_decimals(solution.lower)} to {ten_decimals(solution.upper)}{kept}"
         rows["gap"] = f"{solution.gap:.3g}{'' if is_nash or solution.certificate.steps else judged}"
+    if solution.regrets is not None:
+        gains = ", ".join(f"{regret:.3g} of player {player}" for player, regret in enumerate(solution.regrets))
+        rows["ε-Nash"] = f"ε {max(solution.regrets):.3g}{judged}"
+        rows["regrets"] = f"{gains}; NashConv {sum(solution.regrets):.3g}"
     rows["exploitability"] = _exploitability(solution) + (judged if is_nash else "")
     if solution.safety_bound is not None:
         rows["safety bound"] = f"{ten_decimals(solution.safety_bound)}, the most that p, the gain and proven gaps allow"

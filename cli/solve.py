@@ -45,7 +45,19 @@ _BASES = ("cfr", "cfr+", "dcfr", "pcfr+")
 KEYS = (
     *("game", "parameters", "problem", "question", "method", "options", "tolerance", "player", "status", "message"),
     *("objective", "value", "value_exact", "objective_exact", "gain_exact", "lower", "upper", "gap", "exploitability"),
-    *("gain", "opponent_value", "game_value", "slack", "violation", "violations", "least_violation", "conflict"),
+    *(
+        "regrets",
+        "epsilon",
+        "nash_conv",
+        "gain",
+        "opponent_value",
+        "game_value",
+        "slack",
+        "violation",
+        "violations",
+        "least_violation",
+        "conflict",
+    ),
     *("multipliers", "multiplier_bound", "preference", "steps", "step_levels", "step_gaps", "value_errors"),
     *("safety_bound", "history", "iterations", "seconds", "build_seconds", "sizes"),
 )
@@ -64,7 +76,7 @@ def _options() -> list[inspect.Parameter]:
 @declared(_options)
 def solve(
     game: GameArgument,
-    problem: str = "nash",
+    problem: str | None = None,
     method: str | None = None,
     tol: PotTolOption = None,
     max_iterations: IterationsOption = None,
@@ -131,6 +143,7 @@ def solve(
     """
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"GAME": game}, out=out, plot=plot, json=json, html=html, chart=chart, profile=True, **files)
+    chosen_for_it, problem = problem is None, problem or "nash"
     record = Record(json, KEYS, game=game, problem=problem, method=method)
     shown = record.shown
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit, "seed": seed}
@@ -153,6 +166,8 @@ def solve(
             game, family=False
         ):  # a spot says more of what is asked; other games are loaded when the question stands
             loaded = spots.with_locks(record.load(game, constrained=True), lock)
+            if chosen_for_it and spots.is_raked(loaded):
+                problem = "epsilon-nash"
             if loaded.constraints and frontier and problem == "nash":
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         if method is None:

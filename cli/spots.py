@@ -1,6 +1,7 @@
 """What commands say of hold'em spots: sizes and betting before they are solved, and what each seat earns after."""
 
 import dataclasses
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The keys of the JSON that are about locks; then all that a solved spot has besides those of every solve.
 _LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
-KEYS = ("ev", "equity", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
+KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
 #: Without being asked for more precision, spots are solved to this part of the pot.
 TOLERANCE = 0.001
 #: To which share of a solution's tolerance the value of its spot without locks is found.
@@ -41,6 +42,12 @@ def spot_of(game: "Game") -> "HoldemSpot | None":
     from ..models.games.holdem.spot import HoldemGame
 
     return game.spot if isinstance(game, HoldemGame) else None
+
+
+def is_raked(game: "Game") -> bool:
+    """Return whether a game is a spot of whose pots the house takes a part."""
+    spot = spot_of(game)
+    return spot is not None and bool(spot.rake)
 
 
 def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
@@ -91,6 +98,8 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
         "board": spot.board,
         "pot": spot.pot,
         "stack": spot.stack,
+        "rake": spot.rake,
+        "rake_cap": spot.rake_cap if math.isfinite(spot.rake_cap) else None,
         "hands": [len(held) for held in spot.hands],
         "combinations": weights,
         "nodes": size.nodes,
@@ -110,6 +119,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
             "spot": named(spot.spec),
             "board": spot.board,
             "pot": f"{spot.pot:,}, {spot.stack:,} behind",
+            **({"rake": _rake_of(spot)} if spot.rake else {}),
             "hands": f"{hands} ({weights[0]:,.6g} and {weights[1]:,.6g} by weight)",
             "decision nodes": f"{size.nodes:,}, {size.leaves:,} leaves",
             "memory": f"{in_words(size.bytes)} of regrets and averages, {in_words(size.total_bytes)} with the tree",
@@ -119,6 +129,11 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     typed = "\n".join(tree_lines(tree))
     print(f"\n{typed}")  # noqa: T201
     return 0
+
+
+def _rake_of(spot: "HoldemSpot") -> str:
+    most = f", at most {spot.rake_cap:,.10g} chips" if math.isfinite(spot.rake_cap) else ""
+    return f"{100.0 * float(spot.rake):.10g}% of a pot{most}"
 
 
 # After
@@ -223,13 +238,18 @@ def read(solution: "Solution", spot: "HoldemSpot") -> "SolvedSpot":
 def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> dict[str, Any]:
     """Return what the JSON of a solved spot has besides."""
     spot, root = solved.spot, solved.at()
+    taken: float | None = 0.0
     if solution.problem.name == "nash":  # the certificate has it: no sweep over a large tree
         evs: list[float | None] = [spot.pot / 2 + float(solution.value), spot.pot / 2 - float(solution.value)]
+    elif solution.regrets is not None:
+        paid = solution.certificate.value
+        evs, taken = [spot.pot / 2 + one for one in paid], 0.0 - sum(paid)
     else:
         evs = [root.averages["oop ev"], root.averages["ip ev"]]
     found: dict[str, Any] = {
         "ev": evs,
         "equity": list(spot.equity),
+        "rake": taken,
         "exploitability_percent": 100.0 * solution.exploitability / spot.pot + 0.0,
         "root": root.frequencies,
         "hands": [len(held) for held in spot.hands],
@@ -367,6 +387,20 @@ def _print_locks(found: Mapping[str, Any]) -> dict[str, str]:
     return rows
 
 
+def _print_regrets(solution: "Solution", pot: int) -> dict[str, str]:
+    """Return what is proven of a spot with a rake, which has no value."""
+    regrets, epsilon, total = solution.regrets, solution.certificate.epsilon, solution.certificate.nash_conv
+    if regrets is None or epsilon is None or total is None:
+        return {}
+    met = "at most the tolerance" if epsilon <= solution.tolerance else "above the tolerance"
+    gains = ", ".join(f"{seat} {regret:.4g}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
+    return {
+        "ε-Nash": f"ε {epsilon:.4g} chips, {100 * epsilon / pot:.3g}% of the pot; "
+        f"{met} of {100 * solution.tolerance / pot:.3g}%",
+        "regrets": f"{gains}: what a best response would gain; NashConv {total:.4g}",
+    }
+
+
 def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any], asked: str, files: Any) -> None:
     """Print a solved spot: what both earn, how close to an equilibrium that is, and what is done at first."""
     pot, seats = spot.pot, ("oop", "ip")
@@ -379,11 +413,13 @@ def print_answer(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, A
             "method": solution.method.name,
             **status_facts(str(solution.status), message_of(solution)),
             "pot": f"{pot:,}, {spot.stack:,} behind, board {spot.board}",
+            **({"rake": f"{_rake_of(spot)}; {found['rake']:.4f} on average"} if spot.rake else {}),
             **(_print_locks(found) if found.get("locks") else {}),
+            **_print_regrets(solution, pot),
             **(
                 {"exploitability": f"{lost}; {met} of {100 * solution.tolerance / pot:.3g}%"}
                 if solution.problem.name == "nash"
-                else ({} if solution.problem.constraints else {"exploitability": lost})
+                else ({} if solution.problem.constraints or solution.regrets else {"exploitability": lost})
                 | ({} if solution.gap is None else {"gap": f"{solution.gap:.3g} chips"})
             ),
             **(

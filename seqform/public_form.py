@@ -25,16 +25,31 @@ from .sequence_form import SequenceForm
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Leaves of a public tree that differ in the stakes alone: at leaf z, U_z = amounts[z] · U.
+    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
 
     Parameters
     ----------
     nodes : ndarray of int, shape (k,)
         The leaves, as nodes of the public tree.
-    amounts : ndarray of float64, shape (k,)
-        Probabilities of public chance multiplied in.
+    amounts : ndarray of float64, shape (k,) or (2, k)
+        Probabilities of public chance multiplied in. A row a player; of one row, what player 0 is paid and player 1
+        pays.
     payoff : FactoredPayoff or CardPayoff
-        U, shape (states of player 0, states of player 1): what player 0 is paid, and player 1 pays.
+        U, shape (states of player 0, states of player 1).
+
+    Examples
+    --------
+    Where the players' cards are equal, the first leaf pays 3 to player 0 and costs player 1 as much; the second costs
+    both of them 1.
+
+    >>> from treeplex.seqform.factored import FactoredPayoff
+    >>> from treeplex.seqform.public_form import Leaves
+    >>> leaves = Leaves(np.array([1, 2]), np.array([[3.0, -1.0], [-3.0, -1.0]]), FactoredPayoff(np.eye(2), np.eye(2)))
+    >>> leaves.gradient(1, np.array([[1.0, 0.5], [1.0, 0.5]]))
+    array([[-3. , -1.5],
+           [-1. , -0.5]])
+    >>> leaves.is_zero_sum
+    False
     """
 
     nodes: Indices
@@ -48,7 +63,17 @@ class Leaves:
 
     def part(self, leaves: slice) -> "Leaves":
         """Return some of the leaves."""
-        return replace(self, nodes=self.nodes[leaves], amounts=self.amounts[leaves])
+        return replace(self, nodes=self.nodes[leaves], amounts=self.amounts[..., leaves])
+
+    @property
+    def paid(self) -> Floats:
+        """The amounts of both players, shape (2, k)."""
+        return np.stack([self.amounts, -self.amounts]) if self.amounts.ndim == 1 else self.amounts
+
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether what one player is paid the other one pays."""
+        return self.amounts.ndim == 1 or bool((self.amounts[0] == -self.amounts[1]).all())
 
     def gradient(self, player: int, reach: Floats) -> Floats:
         """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
@@ -63,8 +88,8 @@ class Leaves:
         ndarray of float64, shape (k, number of the player's states)
         """
         product = self.payoff.times if player == 0 else self.payoff.transposed_times
-        amounts = self.amounts if player == 0 else -self.amounts
-        return product(reach.T).T * amounts[:, None]
+        gained: Floats = product(reach.T).T * self.paid[player][:, None]
+        return gained
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +129,12 @@ def is_any_card(step: str) -> bool:
 
 
 class PublicForm(ReadOnly):
-    """A zero-sum game of two players whose private information is all there at the root.
+    """A game of two players whose private information is all there at the root.
 
     After the private deal everything is public, so a public state has a decision for each private state of the player
-    who moves, all with the same actions. The payoff is a sum over the leaves of the public tree of bilinear forms in
-    the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never made.
+    who moves, all with the same actions. A player's payoff is a sum over the leaves of the public tree of bilinear
+    forms in the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never made. Mostly one player is paid what
+    the other pays; where both may lose, as to a house that takes a rake, leaves have amounts for each.
 
     Parameters
     ----------
@@ -221,7 +247,7 @@ class PublicForm(ReadOnly):
         Parameters
         ----------
         rules : Rules
-            Of a zero-sum game of two players, with the methods ``private_information`` and ``public_history``.
+            Of a game of two players, with the methods ``private_information`` and ``public_history``.
         memory : int or str, optional
             As :meth:`SequenceForm.from_rules <treeplex.SequenceForm.from_rules>` takes it.
 
@@ -276,6 +302,11 @@ class PublicForm(ReadOnly):
             nodes = np.flatnonzero(self.players == player)
             count = np.array([len(pair[player]) for pair in self.present], dtype=np.int64)
             yield count[self.boards[nodes]], moves[nodes]
+
+    @cached_property
+    def is_zero_sum(self) -> bool:
+        """Whether at all leaves one player pays what the other is paid."""
+        return all(one.is_zero_sum for one in self.leaves)
 
     @cached_property
     def payoff_scale(self) -> float:
@@ -335,13 +366,13 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _paid(self) -> tuple[Indices, Indices, Floats]:
-        """The leaves of all groups: nodes, which group, and amounts."""
+        """The leaves of all groups: nodes, which group, and the amounts of both players."""
         sizes = [len(group.nodes) for group in self.leaves]
         none = [np.zeros(0, dtype=np.int64)]
         return (
             np.concatenate([group.nodes for group in self.leaves] or none),
             np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([group.amounts for group in self.leaves] or [np.zeros(0)]),
+            np.concatenate([group.paid for group in self.leaves] or [np.zeros((2, 0))], axis=1),
         )
 
     def leaves_among(self, inside: npt.NDArray[np.bool_]) -> Iterator[Leaves]:
@@ -354,7 +385,7 @@ class PublicForm(ReadOnly):
         nodes, groups, amounts = self._paid
         kept = np.flatnonzero(inside[nodes])
         for some in np.split(kept, np.flatnonzero(np.diff(groups[kept])) + 1) if len(kept) else ():
-            yield replace(self.leaves[groups[some[0]]], nodes=nodes[some], amounts=amounts[some])
+            yield replace(self.leaves[groups[some[0]]], nodes=nodes[some], amounts=amounts[:, some])
 
     @cached_property
     def _nearest(self) -> tuple[Indices, Indices]:
@@ -539,8 +570,8 @@ class _Collected:
         self.present: list[tuple[set[int], set[int]]] = []
         self._boards: dict[Hashable, int] = {}
         self.states: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
-        self.payoffs: dict[int, list[tuple[int, int, float, float]]] = {}
-        self.largest = 0.0
+        self.payoffs: dict[int, list[tuple[int, int, float, float, float]]] = {}
+        self.largest, self.is_zero_sum = 0.0, True
         watch = Watch(budget, lambda: 200 * len(self.labels))
         for history in walk(rules, watch):
             self._add(history)
@@ -576,13 +607,11 @@ class _Collected:
         if history.player >= 0:
             self.labels[node, numbers[history.player]] = rules.infoset(history.state)
         elif history.player == TERMINAL:
-            paid = rules.payoffs(history.state)
-            if abs(paid[0] + paid[1]) > 1e-9 * max(1.0, abs(paid[0])):
-                raise UnsupportedProblemError(
-                    f"the public form is for zero-sum games, and {history} pays {shown(tuple(paid))}"
-                )
-            self.largest = max(self.largest, abs(float(paid[0])))
-            self.payoffs.setdefault(node, []).append((numbers[0], numbers[1], float(chance * paid[0]), float(chance)))
+            first, second = rules.payoffs(history.state)
+            self.is_zero_sum &= abs(first + second) <= 1e-9 * max(1.0, abs(first))
+            self.largest = max(self.largest, abs(float(first)), abs(float(second)))
+            brought = float(chance), float(chance * first), float(chance * second)
+            self.payoffs.setdefault(node, []).append((numbers[0], numbers[1], *brought))
 
     def _board(self, parent: int) -> int:
         """Return the board of the newest node: its parent's, unless chance has shown something else since."""
@@ -604,16 +633,28 @@ class _Collected:
             parents,
             [self.actions[node] for node in order],
             [list(one) for one in self.states],
-            [Leaves(place[[node]], np.ones(1), self._payoff(node, 2)) for node in sorted(self.payoffs)],
-            deals=[Leaves(place[[node]], np.ones(1), self._payoff(node, 3)) for node in sorted(self.payoffs)],
+            self._leaves(place),
+            deals=[Leaves(place[[node]], np.ones(1), self._payoff(node, 2)) for node in sorted(self.payoffs)],
             scale=self.largest or None,
             labels={(int(place[node]), state): label for (node, state), label in self.labels.items()},
             boards=[self.boards[node] for node in order],
             present=[(sorted(mine), sorted(theirs)) for mine, theirs in self.present],
         )
 
+    def _leaves(self, place: Indices) -> list[Leaves]:
+        """Return what leaves pay: player 0 what player 1 pays, or each of them something of its own."""
+        amounts = [np.ones(1)] if self.is_zero_sum else [np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])]
+        return [
+            Leaves(place[[node]], each, self._payoff(node, 3 + player))
+            for node in sorted(self.payoffs)
+            for player, each in enumerate(amounts)
+        ]
+
     def _payoff(self, node: int, column: int) -> FactoredPayoff:
-        """Return what a leaf pays (2) or how likely it is (3), a factor for each of player 1's states."""
+        """Return how likely a leaf is (2) or what it pays player 0 (3) or 1 (4), a factor for each state of player 1.
+
+        Probabilities are multiplied in.
+        """
         columns = [np.array(one) for one in zip(*self.payoffs[node], strict=True)]
         left = sp.coo_array((columns[column], (columns[0], columns[1])), shape=tuple(map(len, self.states)))
         return FactoredPayoff(left, sp.eye_array(left.shape[1]), scale=self.largest or None)

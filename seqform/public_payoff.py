@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .arrays import Floats, Indices
+from .budget import Budget
 from .factored import FactoredPayoff
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _HELD = 2**22
 
 
 class PublicPayoff:
-    """The payoffs xᵀ A y of a game in public form, between plans of its sequence form.
+    """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; mostly B = −A.
 
     A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
     A[s, t] has the entry w₀(i) w₁(j) U_z[i, j], with the weights w of the states. So A takes no memory, and its
@@ -55,15 +56,20 @@ class PublicPayoff:
         """The largest absolute payoff at a leaf."""
         return self.form.payoff_scale
 
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether B = −A."""
+        return self.form.is_zero_sum
+
     def times(self, y: Floats) -> Floats:
         """Return A y, shape (num_sequences of player 0,)."""
-        return self._gradient(0, y)
+        return self.gradient(0, y)
 
     def transposed_times(self, x: Floats) -> Floats:
-        """Return Aᵀ x, shape (num_sequences of player 1,)."""
-        return -self._gradient(1, x)
+        """Return −Bᵀ x, shape (num_sequences of player 1,): Aᵀ x where payoffs sum to zero."""
+        return -self.gradient(1, x)
 
-    def _gradient(self, player: int, plan: Floats) -> Floats:
+    def gradient(self, player: int, plan: Floats) -> Floats:
         """Return what a player is paid per unit of each of its sequences, given the other player's plan."""
         form, size = self.form, self.shape[player]
         own, other = form.weights[player], form.weights[1 - player]
@@ -87,8 +93,24 @@ class PublicPayoff:
     @cached_property
     def factored(self) -> FactoredPayoff:
         """A in factors: a few non-zeros for each state at each leaf."""
+        return self._factors(0)
+
+    def matrix(self, player: int) -> sp.csr_array:
+        """Return A or B itself, with an entry for each pair of states at each leaf.
+
+        Raises
+        ------
+        GameTooLargeError
+            If it takes more memory than the budget.
+        """
+        mine, theirs = map(len, self.form.states)
+        entries = sum(len(group.nodes) for group in self.form.leaves) * mine * theirs
+        Budget().require(24 * entries, f"what player {player} is paid for each pair of sequences")
+        return self._factors(player).matrix
+
+    def _factors(self, player: int) -> FactoredPayoff:
         form = self.form
-        lefts, rights, chains = zip(*self._leaf_factors(), strict=True)
+        lefts, rights, chains = zip(*self._leaf_factors(player), strict=True)
         chained = np.concatenate(chains)
         left, right = (
             sp.coo_array((values, (places, factors)), shape=(size, len(chained)))
@@ -99,14 +121,17 @@ class PublicPayoff:
         )
         return FactoredPayoff(left, right.T, chained if chained.any() else None, form.payoff_scale)
 
-    def _leaf_factors(self) -> Iterator[tuple[Any, Any, npt.NDArray[np.bool_]]]:
-        """Yield for each leaf both players' entries (sequences, factors and values), and which factors are chained."""
+    def _leaf_factors(self, paid: int) -> Iterator[tuple[Any, Any, npt.NDArray[np.bool_]]]:
+        """Yield what a player is paid, leaf by leaf: both players' entries, and which factors are chained.
+
+        Entries are sequences, factors and values.
+        """
         form, width = self.form, 0
         for group in form.leaves:
             payoff = group.factored
             sides = payoff.left.tocoo(), payoff.right.T.tocoo()
             links = np.zeros(payoff.num_factors, dtype=bool) if payoff.chained is None else payoff.chained
-            for node, amount in zip(group.nodes.tolist(), group.amounts.tolist(), strict=True):
+            for node, amount in zip(group.nodes.tolist(), group.paid[paid].tolist(), strict=True):
                 found = []
                 for player, side in enumerate(sides):
                     states, factors = side.coords

@@ -36,8 +36,8 @@ class SequenceForm(ReadOnly):
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
         (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
     factored : FactoredPayoff or PublicPayoff, optional
-        For two players in a zero-sum game, in place of the matrices: player 0's payoffs as a product of two factors, or
-        as an operator that has such factors when they are asked for.
+        For two players, in place of the matrices: player 0's payoffs as a product of two factors, in a zero-sum game,
+        or both players' as an operator that has such factors and matrices when they are asked for.
     num_nodes : int, optional
         Number of histories of the game that it comes from.
     known_as : str, optional
@@ -301,8 +301,10 @@ class SequenceForm(ReadOnly):
 
     @property
     def factored(self) -> FactoredPayoff | None:
-        """Player 0's payoffs as a product of two factors; ``None`` if they are not given so."""
-        return self.operator.factored if isinstance(self.operator, PublicPayoff) else self.operator
+        """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
+        if isinstance(self.operator, PublicPayoff):
+            return self.operator.factored if self.operator.is_zero_sum else None
+        return self.operator
 
     @property
     def nnz(self) -> int | None:
@@ -317,9 +319,8 @@ class SequenceForm(ReadOnly):
         if self.leaves is not None:
             return self.leaves.is_zero_sum
         if self.operator is not None:
-            return True
-        assert self._given_matrices is not None
-        first, second = self._given_matrices
+            return not isinstance(self.operator, PublicPayoff) or self.operator.is_zero_sum
+        first, second = self._first_matrix, self._second_matrix
         return bool(abs(first + second).max() <= 1e-9 * (abs(first).max() or 1.0))
 
     @cached_property
@@ -342,9 +343,7 @@ class SequenceForm(ReadOnly):
             sums = self.leaves.payoffs.sum(axis=1)
             low, high = float(sums.min()), float(sums.max())
             return (low + high) / 2 if high - low <= tolerance else None
-        assert self._given_matrices is not None
-        first, second = self._given_matrices
-        return constant_of(first + second, self.treeplexes[0], self.treeplexes[1], tolerance)
+        return constant_of(self._first_matrix + self._second_matrix, self.treeplexes[0], self.treeplexes[1], tolerance)
 
     @cached_property
     def payoff_scale(self) -> float:
@@ -384,13 +383,17 @@ class SequenceForm(ReadOnly):
     def _first_matrix(self) -> sp.csr_array:
         if self.factored is not None:
             return self.factored.matrix
+        if isinstance(self.operator, PublicPayoff):
+            return self.operator.matrix(0)
         return self._assemble(0) if self._given_matrices is None else self._given_matrices[0]
 
     @cached_property
     def _second_matrix(self) -> sp.csr_array:
         if self._given_matrices is not None:
             return self._given_matrices[1]
-        return frozen(-self._first_matrix) if self.is_zero_sum else self._assemble(1)
+        if self.is_zero_sum:
+            return frozen(-self._first_matrix)
+        return self.operator.matrix(1) if isinstance(self.operator, PublicPayoff) else self._assemble(1)
 
     @cached_property
     def _second_transposed(self) -> sp.csc_array:
@@ -458,7 +461,8 @@ class SequenceForm(ReadOnly):
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
         if self.operator is not None:
             payoff = float(plans[0] @ self.operator.times(plans[1]))
-            return np.array([payoff, -payoff])
+            other = payoff if self.is_zero_sum else float(plans[1] @ self.operator.transposed_times(plans[0]))
+            return np.array([payoff, -other])
         if self.num_players == 2:
             return np.array([plans[0] @ (self.payoff_matrix(player) @ plans[1]) for player in (0, 1)])
         assert self.leaves is not None

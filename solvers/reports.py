@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
@@ -50,7 +51,7 @@ from .methods import find_method
 from .parametric.frontier import Frontier, restricted_nash_frontier
 from .parametric.sensitivity import parametric_value
 from .parametric.trade_off import TradeOff
-from .solution import SHOWN_DIGITS, Solution
+from .solution import SHOWN_DIGITS, Solution, sizes_of
 from .solve import solve_part
 from .status import Status
 
@@ -125,7 +126,7 @@ def _spot_page(
         *certificate_blocks(solution),
         prose(
             f"Here player 0 is out of position, player 1 in position, and payoffs are EVs less half of the pot, "
-            f"{number(solved.spot.pot / 2)}: so they add up to 0.",
+            f"{number(solved.spot.pot / 2)}: so they add up to 0{', less the rake' if solved.spot.rake else ''}.",
             cls="dim",
         ),
         *_prices(solution),
@@ -306,6 +307,14 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
                 f"{number(upper)}. So the value of the game lies between the two, and each player could gain at most "
                 f"{_error(upper - lower)} by playing differently."
             )
+        elif certificate.regrets is not None:
+            gains = " and ".join(f"{_error(one)} of player {who}" for who, one in enumerate(certificate.regrets))
+            yield prose(
+                "The best reply to each of the two strategies was computed, and what it gains over the strategy that "
+                f"it replaces: {gains}. So this is an ε-Nash equilibrium, ε being {_error(max(certificate.regrets))}; "
+                f"NashConv, the sum, is {_error(sum(certificate.regrets))}. That proves no value of the game: other "
+                "equilibria may pay differently, and a strategy guarantees nothing by itself."
+            )
         else:
             yield prose(
                 "The best reply of each player to the strategies of the others was computed. The gains that these "
@@ -332,6 +341,9 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
         rows["gap"] = _error(upper - lower)
     if certificate.violations and infeasibility is None:
         rows["largest violation of a constraint"] = _error(certificate.violation)
+    if certificate.regrets is not None:
+        rows["ε, the largest regret"] = _error(max(certificate.regrets))
+        rows["NashConv, their sum"] = _error(sum(certificate.regrets))
     if infeasibility is None:
         aside = ", with the constraints left aside" if player is None and problem.constraints else ""
         rows["exploitability"] = _error(solution.exploitability) + aside
@@ -684,14 +696,14 @@ _PICTURES: tuple[Callable[[Game, Sequence[Strategy]], Element], ...] = (_tree, _
 
 def _how(solution: Solution) -> Iterator[Content]:
     game, method = solution.problem.game, solution.method
-    form = game.sequence_form
+    sizes = sizes_of(game)
     usual = {each.name: each.default for each in dataclasses.fields(method)}
     options = {name: getattr(method, name) for name in usual}
     chosen = ", ".join(
         f"{name} {value}" for name, value in options.items() if value != usual[name] and value is not None
     )
-    sequences = " and ".join(f"{treeplex.num_sequences:,}" for treeplex in form.treeplexes)
-    leaves = "" if form.num_leaves is None else f", {form.num_leaves:,} leaves"
+    sequences = " and ".join(f"{count:,}" for count in sizes["sequences"])
+    leaves = "" if sizes["leaves"] is None else f", {sizes['leaves']:,} leaves"
     yield heading("How it was found")
     yield facts(
         {
@@ -713,7 +725,10 @@ def origin(again: str, *citations: str) -> Iterator[Content]:
 def _python(solution: Solution) -> str:
     """Return Python that poses and solves the problem again; what has no text is left to be filled in."""
     problem, method = solution.problem, solution.method
-    kind, names, lines = type(problem).__name__, {"load_game", "solve", type(problem).__name__}, []
+    top_level = dir(import_module("..", __package__))
+    kind, names, lines = type(problem).__name__, {"load_game", "solve"}, []
+    imported = {"treeplex": names}
+    imported.setdefault("treeplex" if kind in top_level else type(problem).__module__, set()).add(kind)
     game = problem.game
     known = game.spec.partition(":")[0] in {family.name for family in families()} or game.spec.startswith("openspiel:")
     lines.append(f'game = load_game("{game.spec}")' if known else "game = ...  # the game, as it was made")
@@ -741,10 +756,9 @@ def _python(solution: Solution) -> str:
     limits = f", tol={solution.tolerance!r}"
     if solution.status is Status.ITERATION_LIMIT:
         limits += f", max_iterations={solution.iterations}"
-    public = sorted(names)
     return "\n".join(
         [
-            f"from treeplex import {', '.join(public)}",
+            *(f"from {module} import {', '.join(sorted(each))}" for module, each in imported.items()),
             "",
             *lines,
             f"solution = solve({kind}({', '.join(arguments)}), {how}{limits})",

@@ -262,16 +262,16 @@ class Solution(Drawn, Displayed):
 
     @property
     def value(self) -> Any:
-        """Player 0's expected payoff, for more than two players a tuple of all payoffs; ``None`` if infeasible.
+        """Player 0's expected payoff, or a tuple of all payoffs where they are not the opposite of each other.
 
-        A ``Fraction`` where the answer is exact, a float otherwise.
+        ``None`` if infeasible. A ``Fraction`` where the answer is exact, a float otherwise.
         """
         if self.infeasibility is not None:
             return None
         if self.exact is not None and self.exact.value is not None:
             return self.exact.value
         value = self.certificate.value
-        return value[0] if len(value) == 2 else value
+        return value[0] if len(value) == 2 and self.certificate.regrets is None else value
 
     @property
     def lower(self) -> float | None:
@@ -295,6 +295,14 @@ class Solution(Drawn, Displayed):
     def exploitability(self) -> float:
         """Of a profile, NashConv divided by the number of players; of one strategy, what it may lose of the value."""
         return self.certificate.exploitability
+
+    @property
+    def regrets(self) -> tuple[float, ...] | None:
+        """What each player's best response would gain; ε is the largest.
+
+        Of :class:`~treeplex.models.problems.EpsilonNash`; ``None`` where payoffs sum to zero.
+        """
+        return self.certificate.regrets
 
     @property
     def player(self) -> int | None:
@@ -428,6 +436,9 @@ class Solution(Drawn, Displayed):
         if self.lower is not None and self.upper is not None:
             kept = ", with all decisions before the last step as they are" if self.certificate.steps else ""
             rows.append(("proven bounds", f"[{self.lower + 0.0:.10g}, {self.upper + 0.0:.10g}]{kept}"))
+        if self.regrets is not None:
+            gains = " and ".join(f"{regret:.3g}" for regret in self.regrets)
+            rows.append(("regrets", f"{gains}: an ε-Nash equilibrium, NashConv {sum(self.regrets):.3g}"))
         rows.append(("exploitability", f"{self.exploitability:.3g}"))
         if self.certificate.violations:
             rows.append(("violation", f"{self.violation:.3g}"))
@@ -470,6 +481,9 @@ class Solution(Drawn, Displayed):
             "upper": self.upper,
             "gap": self.gap,
             "exploitability": None if self.infeasibility is not None else self.exploitability,
+            "regrets": None if self.regrets is None else list(self.regrets),
+            "epsilon": self.certificate.epsilon,
+            "nash_conv": self.certificate.nash_conv,
             "gain": self.gain,
             "opponent_value": self.opponent_value,
             "game_value": self.game_value,
@@ -563,7 +577,8 @@ def _exact_text(number: Any) -> str | None:
 def sizes_of(game: Game) -> dict[str, Any]:
     """Return the sizes of a game, as :meth:`Solution.to_dict` has them."""
     public = game.public_form
-    if public is not None and "sequence_form" not in vars(game):  # nothing is built for the sake of its sizes
+    # Nothing is built for the sake of its sizes.
+    if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
         sequences, infosets = list(public.num_sequences), list(public.num_infosets)
         return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
     form = game.sequence_form

@@ -208,6 +208,7 @@ QUICK = Suite(
         *ask("kuhn", "constrained --constrain '0/J_:b>=0.5' --penalty 1/20", "highs-simplex cvxpy ccfr@1e-4"),
         # Convex, and so a cone program.
         *ask("kuhn", "constrained --constrain '0/K_:b<=0.5' --constrain '0/J_:b>=0.3'", "cvxpy ccfr@1e-4", near=0.5),
+        *ask("kuhn", "epsilon-nash", "cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4", alone=True),
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
         *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
         *ask("kuhn", "rnr --opponent uniform --p 1/4 --player 1", "highs-simplex cvxpy rational"),

@@ -46,6 +46,8 @@ def html_page(report: Report, again: str = "") -> Page:
                 code("nash"),
                 " what player 0 is paid. The proven error is the exploitability for ",
                 code("nash"),
+                ", the largest regret for ",
+                code("epsilon-nash"),
                 ", and the gap between the proven bounds for every other question. A row passes if the proven error "
                 "and the violation of constraints are at most the tolerance, the objectives differ by at most the "
                 "tolerance or the proven gap, whichever is larger, and the proven bounds overlap. Certificates are "

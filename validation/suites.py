@@ -65,7 +65,8 @@ class Row(TableRow):
         The problem with what it needs, as it follows ``--problem`` on the command line: ``rnr --opponent uniform --p
         1/2``; by default the problem alone.
     error : float or None
-        The error that the certificate proves: the exploitability for ``nash``, for other problems the gap.
+        The error that the certificate proves: the exploitability for ``nash``, the largest regret for
+        ``epsilon-nash``, for other problems the gap.
     """
 
     game: str

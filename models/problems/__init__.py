@@ -4,6 +4,7 @@ from ...seqform.deprecation import deprecated_names
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
+from .epsilon_nash import EpsilonNash
 from .feasibility_relaxation import FeasibilityRelaxation
 from .features import Feature
 from .nash import Nash
@@ -35,6 +36,7 @@ __all__ = [
     "Certificate",
     "ConstrainedNash",
     "DataBiasedResponse",
+    "EpsilonNash",
     "EpsilonSafeResponse",
     "EpsilonSafeStyle",
     "FeasibilityRelaxation",

@@ -12,6 +12,7 @@ class Feature(StrEnum):
 
     PROGRAM = "one program for the whole problem"
     PLAYERS = "more than two players"
+    GENERAL_SUM = "payoffs that do not sum to zero"
     ALONE = "an objective without a free opponent"
     TILT = "a payoff against a model of the opponent"
     FLOOR = "a floor under what a strategy guarantees"

@@ -80,6 +80,9 @@ class Certificate:
         ``opponent_value`` minus ``game_value``.
     steps : tuple of StepBounds
         The steps of a depth-limited response, in the order in which it decides.
+    regrets : tuple of float or None
+        What each player's best response to the others would earn more, of a profile in a game that has no value; see
+        :attr:`epsilon`.
     """
 
     value: tuple[float, ...]
@@ -94,6 +97,17 @@ class Certificate:
     game_value: float | None = None
     gain: float | None = None
     steps: tuple[StepBounds, ...] = ()
+    regrets: tuple[float, ...] | None = None
+
+    @property
+    def epsilon(self) -> float | None:
+        """The largest regret: the profile is an ε-Nash equilibrium."""
+        return None if self.regrets is None else max(self.regrets)
+
+    @property
+    def nash_conv(self) -> float | None:
+        """The sum of the regrets."""
+        return None if self.regrets is None else sum(self.regrets)
 
     @property
     def gap(self) -> float | None:

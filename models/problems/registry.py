@@ -10,6 +10,7 @@ from ...seqform.registry import Registry, check_attribute, check_class
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
+from .epsilon_nash import EpsilonNash
 from .nash import Nash
 from .problem import Problem
 from .responses import BestNash, BestResponse, EpsilonSafeResponse, RestrictedNash
@@ -82,6 +83,7 @@ def register_problem(problem: Registered) -> Registered:
 
 for _problem in (
     Nash,
+    EpsilonNash,
     ConstrainedNash,
     BestResponse,
     RestrictedNash,
@@ -119,6 +121,7 @@ def find_problem(name: str) -> type[Any]:
 #: What the literature and other programs call problems, in letters alone.
 _ALSO_CALLED = {
     "nash": "equilibrium nashequilibrium ne maxmin maximin minimax gto",
+    "epsilon-nash": "epsilonequilibrium approximatenash generalsum generalsumnash rake",
     "constrained": "constrainedequilibrium nodelock nodelocking",
     "best-response": "br respond response exploit exploitation exploitative",
     "rnr": "restricted restrictednashresponse robustcounterstrategy",

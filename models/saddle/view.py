@@ -15,6 +15,7 @@ from ...seqform.evaluate import best_response_plan, best_response_value
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
+from ...seqform.public_form import PublicForm
 from ...seqform.rationals import exact_best_response_value, exact_plan, exact_residual, intended_fraction
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Strategy
@@ -275,12 +276,12 @@ def check_zero_sum(problem: str, game: Game) -> None:
     ------
     UnsupportedProblemError
     """
-    if game.public_form is not None:  # which are zero-sum
-        return
-    form = game.sequence_form
+    form = game.sequence_form if game.public_form is None else game.public_form
     if not form.is_zero_sum:
-        constant = form.constant_sum
-        advice = "" if constant is None else f": they sum to {constant:g}; take that off one player's payoffs"
+        constant = None if isinstance(form, PublicForm) else form.constant_sum
+        advice = "; EpsilonNash (--problem epsilon-nash) takes them" if game.num_players == 2 else ""
+        if constant is not None:
+            advice = f": they sum to {constant:g}; take that off one player's payoffs"
         raise UnsupportedProblemError(
             f"{problem} needs a zero-sum game, and the payoffs of {game.spec} do not sum to zero at every leaf{advice}"
         )

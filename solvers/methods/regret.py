@@ -31,7 +31,15 @@ AVERAGING = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "cubic": 3.0, "qua
 #: What the members of the family can do that average and are proven to converge.
 SADDLES = frozenset(
     {
-        *(Feature.PROGRAM, Feature.PLAYERS, Feature.TILT, Feature.FLOOR, Feature.REPLIES, Feature.FLOAT_REPLIES),
+        *(
+            Feature.PROGRAM,
+            Feature.PLAYERS,
+            Feature.GENERAL_SUM,
+            Feature.TILT,
+            Feature.FLOOR,
+            Feature.REPLIES,
+            Feature.FLOAT_REPLIES,
+        ),
         *(Feature.STEPS, Feature.SEARCH),
     }
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...models.constraints import LinearConstraint
-from ...models.problems import Certificate, Feature, Nash, Problem, SaddleProblem
+from ...models.problems import Certificate, EpsilonNash, Feature, Nash, Problem, SaddleProblem
 from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.game import Game
@@ -38,16 +38,24 @@ def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
     """Whether the loop on the public form takes a problem: one program for all of it, found by turns and averaged."""
     return (
         problem.game.public_form is not None
-        and isinstance(problem, SaddleProblem)
-        and Feature.PROGRAM in problem.needs
         and method.bias is None
         and method.updates == "alternating"
         and method.iterate == "average"
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
-        and (isinstance(problem, Nash) or takes(problem.canonical))
+        and (_is_plain(problem) or _is_taken(problem))
         and (options.start is None or _reached(method, problem, options.start) is not None)
     )
+
+
+def _is_plain(problem: Problem) -> bool:
+    """Whether a problem is an equilibrium of the game as it is."""
+    return isinstance(problem, Nash | EpsilonNash)
+
+
+def _is_taken(problem: Problem) -> bool:
+    """Whether a problem is a program that the loop can state."""
+    return isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs and takes(problem.canonical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +113,8 @@ class PublicStepper(Stepper):
     def check(self) -> float:
         """Return the error of the averages, in payoff units.
 
-        Of an equilibrium it is half of what both players' best responses to the averages earn.
+        Of an equilibrium it is half of what both players' best responses to the averages earn, or where payoffs do not
+        sum to zero the more that one of them gains.
         """
         if self.kernel.terms is not None:
             certificate = self._bounds(self.kernel.terms)
@@ -114,6 +123,8 @@ class PublicStepper(Stepper):
             return certified_error(self.problem, raised, self._options)
         first, second = (self.kernel.evaluate(self.state, player, best=True) for player in (0, 1))
         self.best_responses = first, second
+        if isinstance(self.problem, EpsilonNash):
+            return self.problem.error(self._certificate())
         return max(0.0, (first + second) / 2.0)
 
     def _bounds(self, terms: PublicTerms) -> Certificate:
@@ -197,8 +208,11 @@ class PublicStepper(Stepper):
         return profile, self.problem.certify(profile, multipliers), multipliers
 
     def _certificate(self) -> Certificate:
-        """Return what the averages prove of the value to player 0."""
+        """Return what the averages prove: of the value to player 0, or of both regrets."""
         first, second = self.best_responses
+        if isinstance(self.problem, EpsilonNash):
+            paid = [self.kernel.evaluate(self.state, player, best=False) for player in (0, 1)]
+            return self.problem.proven(paid, self.best_responses)
         value = min(max(self.kernel.evaluate(self.state, 0, best=False), -second), first)
         return Certificate(
             value=(value, -value),
@@ -234,7 +248,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     if problem.constraints:
         options = replace(options, violation=min(options.violation, options.tol / problem.game.payoff_scale))
     number = _number(method, problem, options)
-    warm(number, bool(method.local_rule.prediction), not isinstance(problem, Nash))
+    warm(number, bool(method.local_rule.prediction), not _is_plain(problem))
     begun = time.perf_counter()
     loop = stepper(method, problem, number, options)
     build_seconds = time.perf_counter() - begun
@@ -259,7 +273,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     form = problem.game.public_form
     assert form is not None
     terms = None
-    if not isinstance(problem, Nash):
+    if not _is_plain(problem):
         assert isinstance(problem, SaddleProblem)
         terms = PublicTerms(problem.canonical)
     kernel = PublicKernel(form, number, terms=terms)

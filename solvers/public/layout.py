@@ -49,13 +49,24 @@ class _Shape:
     rows: Indices
     entries: Indices
     reaches: tuple[Indices, Indices]
-    #: Of each kind of leaves: their nodes and amounts.
+    #: Of each kind of leaves: their nodes, and the amounts of both players. Those that are folds and showdowns at once
+    #: are in both.
     leaves: tuple[tuple[Indices, Floats], ...]
 
     @property
     def num_rows(self) -> list[int]:
         """How many actions each player has."""
         return [int(self.arities[self.kinds == player].sum()) for player in (0, 1)]
+
+    @property
+    def twice(self) -> Indices:
+        """The leaves that are both folds and showdowns; what they pay as folds has rows behind those of all nodes."""
+        return np.intersect1d(self.leaves[_FOLDS][0], self.leaves[_SHOWDOWNS][0])
+
+    @property
+    def num_values(self) -> int:
+        """How many rows of values there are: of nodes, of leaves that only fill registers, and of leaves paid twice."""
+        return len(self.kinds) + 1 + len(self.twice)
 
     @property
     def columns(self) -> Indices:
@@ -103,20 +114,25 @@ class PublicLayout:
         for place, board in enumerate(self.boards.tolist()):
             self._add_board(place, board, known)
 
-    def _grouped_leaves(self) -> tuple[Indices, Floats, dict[int, list[tuple[int, float]]]]:
-        """Return the group of leaves of each node, −1 without one, and what it counts; and more groups of some."""
-        form = self.form
-        groups = np.full(len(form.players), -1)
-        amounts = np.zeros(len(form.players))
-        more: dict[int, list[tuple[int, float]]] = {}
-        for number, leaves in enumerate(form.leaves):
-            _, firsts = np.unique(leaves.nodes, return_index=True)
-            fresh = np.zeros(len(leaves.nodes), dtype=bool)
-            fresh[firsts] = groups[leaves.nodes[firsts]] < 0
-            groups[leaves.nodes[fresh]], amounts[leaves.nodes[fresh]] = number, leaves.amounts[fresh]
-            for node, amount in zip(leaves.nodes[~fresh].tolist(), leaves.amounts[~fresh].tolist(), strict=True):
-                more.setdefault(node, []).append((number, amount))
-        return groups, amounts, more
+    def _grouped_leaves(self) -> list[tuple[Indices, Floats]]:
+        """Return the first group of leaves of each node, −1 without one, and its amounts; the second, and so on."""
+        count = len(self.form.players)
+        layers = [(np.full(count, -1), np.zeros((2, count)))]
+        for number, leaves in enumerate(self.form.leaves):
+            left = np.arange(len(leaves.nodes))
+            for depth in range(len(self.form.leaves)):
+                if depth == len(layers):
+                    layers.append((np.full(count, -1), np.zeros((2, count))))
+                groups, amounts = layers[depth]
+                nodes, firsts = np.unique(leaves.nodes[left], return_index=True)
+                fresh = np.zeros(len(left), dtype=bool)
+                fresh[firsts] = groups[nodes] < 0
+                groups[leaves.nodes[left[fresh]]] = number
+                amounts[:, leaves.nodes[left[fresh]]] = leaves.paid[:, left[fresh]]
+                left = left[~fresh]
+                if not len(left):
+                    break
+        return layers
 
     def _order_boards(self) -> None:
         """Find which board each one follows on, and put them in the order of a walk."""
@@ -184,13 +200,13 @@ class PublicLayout:
         entries = np.zeros(1, dtype=np.int64) if place == 0 else self._places[form.parents[roots]]
         self.nodes.append(nodes)
         self._places[nodes] = np.arange(len(nodes))
-        groups, amounts = self._leaf_groups[0][nodes], self._leaf_groups[1][nodes]
-        of_kinds = self._kinds_of_groups[groups]
-        strengths = self._strengths(groups, of_kinds)
-        # Leaves that are paid nothing, or by several groups, have a matrix of their own.
-        several = np.isin(nodes, list(self._leaf_groups[2]))
-        of_kinds[(form.players[nodes] == TERMINAL) & ((groups < 0) | several)] = _OTHERS
-        leaves = tuple((np.flatnonzero(of_kinds == kind), amounts[of_kinds == kind]) for kind in range(3))
+        layers = [(groups[nodes], amounts[:, nodes]) for groups, amounts in self._leaf_groups]
+        of_kinds = np.array([self._kinds_of_groups[groups] for groups, _ in layers])
+        strengths = self._strengths([groups for groups, _ in layers], of_kinds)
+        # Leaves that are paid nothing, or anything but folds and showdowns, have a matrix of their own.
+        unpaid = (form.players[nodes] == TERMINAL) & (layers[0][0] < 0)
+        of_kinds[:, unpaid | (of_kinds == _OTHERS).any(axis=0)] = _OTHERS
+        leaves = tuple(self._of_kind(kind, of_kinds, layers) for kind in range(3))
         arities = np.where(form.players[nodes] >= 0, form.ends[nodes + 1] - form.ends[nodes], 0)
         alike = [form.players[nodes], arities, entries, *(part for pair in leaves for part in pair)]
         number = known.setdefault(b"|".join(array.tobytes() for array in alike), len(self.shapes))
@@ -212,16 +228,27 @@ class PublicLayout:
         ]
         matrices = []
         for at in leaves[_OTHERS][0].tolist():
-            paid = [(int(groups[at]), float(amounts[at])), *self._leaf_groups[2].get(int(nodes[at]), [])]
-            matrix = np.zeros(tuple(map(len, form.states)))
-            for group, amount in paid if groups[at] >= 0 else ():
-                matrix += amount * form.leaves[group].factored.matrix.toarray()
-            matrices.append(matrix[np.ix_(*orders)])
+            pair = np.zeros((2, *map(len, form.states)))
+            for groups, amounts in layers:
+                if groups[at] >= 0:
+                    pair += amounts[:, at, None, None] * form.leaves[groups[at]].factored.matrix.toarray()
+            matrices.append(pair[:, orders[0][:, None], orders[1]])
         self._matrices.append(matrices)
 
-    def _strengths(self, groups: Indices, of_kinds: Indices) -> Any:
+    @staticmethod
+    def _of_kind(kind: int, of_kinds: Indices, layers: Sequence[tuple[Indices, Floats]]) -> tuple[Indices, Floats]:
+        """Return a board's leaves of a kind, and their amounts."""
+        here = np.flatnonzero((of_kinds == kind).any(axis=0))
+        paid = [
+            np.where(kinds[here] == kind, amounts[:, here], 0.0)
+            for kinds, (_, amounts) in zip(of_kinds, layers, strict=True)
+        ]
+        return here, np.sum(paid, axis=0)
+
+    def _strengths(self, layers: Sequence[Indices], of_kinds: Indices) -> Any:
         """Return the strengths of a board's showdowns; where there are others beside, these are no showdowns."""
         found = None
+        groups = np.array(layers)
         for group in np.unique(groups[of_kinds == _SHOWDOWNS]).tolist():
             payoff = self.form.leaves[group].payoff
             assert isinstance(payoff, CardPayoff)
@@ -366,14 +393,14 @@ class PublicLayout:
     def _of_players(matrices: list[Floats]) -> list[Floats]:
         """Return the matrices of a board, end to end: player 0's states by player 1's, and the other way round."""
         return [
-            np.concatenate([np.zeros(0), *(sign * one.ravel() for one in each)])
-            for sign, each in ((1.0, matrices), (-1.0, [one.T for one in matrices]))
+            np.concatenate([np.zeros(0), *(one.ravel() for one in each)])
+            for each in ([pair[0] for pair in matrices], [pair[1].T for pair in matrices])
         ]
 
     def _board_columns(self) -> Indices:
         counts, shapes = self.counts, np.array(self.shape_of)
         entries = np.cumsum(counts.ravel()).reshape(-1, 2) - counts
-        sizes = np.array([[sum(one.size for one in board)] * 2 for board in self._matrices])
+        sizes = np.array([[sum(pair[0].size for pair in board)] * 2 for board in self._matrices])
         matrices = np.cumsum(sizes.ravel()).reshape(-1, 2) - sizes
         images = np.cumsum([0, *(sum(counts[at]) * len(each) for at, each in enumerate(self._images))])
         alike = [len(kept) > 0 for kept in self._kept]
@@ -396,23 +423,34 @@ class PublicLayout:
         return np.column_stack([np.cumsum(sizes) - sizes, roots, sizes, lanes])
 
     def _lanes(self) -> tuple[Indices, Floats, Indices]:
-        """Return the leaves of all shapes, what they pay each player, and where those of each shape are."""
+        """Return the leaves of all shapes, what they pay each player, and where those of each shape are.
+
+        What leaves pay as folds that are showdowns too is added last, from rows of its own.
+        """
         lanes: list[Indices] = []
         amounts: list[Floats] = []
-        places = np.zeros((len(self.shapes), 6), dtype=np.int64)
+        places = np.zeros((len(self.shapes), 8), dtype=np.int64)
         end = 0
         for at, shape in enumerate(self.shapes):
+            twice, filler = shape.twice, len(shape.kinds)
+            apart = filler + 1 + np.arange(len(twice))
             for kind, (here, paid) in enumerate(shape.leaves):
                 count = len(here)
                 more = 0 if kind == _OTHERS else int(rounded_up(count)) - count
-                last = np.full(more, len(shape.kinds)), np.zeros(more), np.zeros(more)
-                rows = here, shape.reaches[0][here], shape.reaches[1][here]
-                lanes.append(np.column_stack([np.append(*pair) for pair in zip(rows, last, strict=True)]))
+                rows = here.copy()
+                if kind == _FOLDS:
+                    rows[np.isin(here, twice)] = apart
+                lane = np.column_stack([rows, shape.reaches[0][here], shape.reaches[1][here]])
+                lanes.append(np.concatenate([lane, np.tile([filler, 0, 0], (more, 1))]))
                 # A comparison is from each player's own side.
-                own = np.append(paid, np.zeros(more))
-                amounts.append(np.stack([own, own if kind == _SHOWDOWNS else -own]))
-                places[at, kind], places[at, 3 + kind] = end, count if kind == _OTHERS else (count + more) // FULL
+                own = np.pad(paid, ((0, 0), (0, more)))
+                amounts.append(np.stack([own[0], -own[1] if kind == _SHOWDOWNS else own[1]]))
+                places[at, kind], places[at, 4 + kind] = end, count if kind == _OTHERS else (count + more) // FULL
                 end += count + more
+            lanes.append(np.column_stack([twice, apart, apart]))
+            amounts.append(np.zeros((2, len(twice))))
+            places[at, 3], places[at, 7] = end, len(twice)
+            end += len(twice)
         return np.concatenate(lanes), np.concatenate(amounts, axis=1), places
 
     @cached_property
@@ -425,7 +463,7 @@ class PublicLayout:
             shape = self.shapes[self.shape_of[board]]
             rows = np.array(shape.num_rows)
             wide = widths[board]
-            own = [((rows + len(shape.entries)) * wide).max(), (len(shape.kinds) + 1) * wide.max()]
+            own = [((rows + len(shape.entries)) * wide).max(), shape.num_values * wide.max()]
             needed[depth] = np.maximum(needed[depth], own)
         layout = np.zeros_like(needed)
         layout[0] = np.cumsum(needed[0]) - needed[0]

@@ -19,7 +19,7 @@ import numpy as np
 from ..compilation import compiled
 from ..regret.registers import in_rows, larger, load, side_by_side, spread, store, where_positive, width
 
-ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 #: Kinds of nodes; below these are the players.
 EXIT, LEAF = np.uint64(2), np.uint64(3)
 #: How many cards there may be, each with a row of sums.
@@ -35,10 +35,11 @@ SHAPE, DEPTH, PARENT, END, IMAGES, COUNT, WIDE, BASE, TABLE, MATRIX = (
 )
 ALIKE = np.uint64(15)
 BOARD_COLUMNS = 16
-#: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds, showdowns
-#: and other leaves begin among the lanes, and how many registers, or leaves, there are of each.
-NODES, ROOTS, SIZE, LANES, REGISTERS = (np.uint64(i) for i in (0, 1, 2, 3, 6))
-SHAPE_COLUMNS = 9
+#: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds,
+#: showdowns, other leaves, and those that are both folds and showdowns begin among the lanes, and how many registers,
+#: or leaves, there are of each.
+NODES, ROOTS, SIZE, LANES, REGISTERS = (np.uint64(i) for i in (0, 1, 2, 3, 7))
+SHAPE_COLUMNS = 11
 #: Columns of nodes: a player or ``EXIT`` or ``LEAF``; the first child, and how many there are; how many actions of the
 #: same player stand before its own; of a root, the exit on the board before; and in which row each player's reach is.
 KIND, CHILD, ARITY, ROW, ENTRY, REACH = (np.uint64(i) for i in (0, 1, 2, 3, 4, 5))
@@ -47,7 +48,8 @@ NODE_COLUMNS = 7
 #: of them is the very same, if any; and which of one's own stands for it, where several are alike.
 FIRST, SECOND, WEAKER, UPTO, SAME, LIKE = (np.uint64(i) for i in range(6))
 STATE_COLUMNS = 6
-#: Columns of lanes: the leaf, and in which row each player's reach of it is.
+#: Columns of lanes: the row of values of the leaf, and in which row each player's reach of it is; of those that are
+#: both folds and showdowns, the leaf, and the row of what it pays as a fold.
 LANE_NODE, LANE_REACH = ZERO, ONE
 LANE_COLUMNS = 3
 
@@ -458,6 +460,12 @@ def _pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any) -> Non
                     total += game.matrices[matrix + j] * here[source + j]
                 matrix += theirs
             here[target + h] = total
+    begin = shapes[shape, LANES + THREE]
+    for lane in range(begin, begin + shapes[shape, REGISTERS + THREE]):
+        source = values + np.uint64(game.lanes[lane, LANE_REACH]) * wide
+        target = values + np.uint64(game.lanes[lane, LANE_NODE]) * wide
+        for h in range(ZERO, wide, lanes):
+            store(here, target + h, load(here, target + h) + load(here, source + h))
 
 
 @compiled

@@ -176,9 +176,13 @@ class PosedProblem:
 
     @property
     def is_certified_within(self) -> bool:
-        """Whether the loop's own certificate is of the problem: it knows constraints, and neither tilts nor scales."""
+        """Whether the loop's own certificate is of the problem: it knows constraints, and neither tilts nor scales.
+
+        It is half of what best responses gain, and not the more of the two.
+        """
         changed = self.saddle is not None and self.saddle.view.replies is not None
-        return self.tilt is None and self.scales is None and not changed
+        most = Feature.GENERAL_SUM in self.original.needs
+        return self.tilt is None and self.scales is None and not (changed or most)
 
     @property
     def is_curved(self) -> bool:

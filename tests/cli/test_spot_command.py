@@ -1,6 +1,7 @@
 """Spots of hold'em on the command line: what is told before they are solved, and after."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +148,72 @@ def test_people_see_ev_equity_exploitability_and_frequencies(capsys):
     out = capsys.readouterr().out
     for text in ("exploitability", "% of the pot; at most the tolerance of 0.1%", "equity", "oop at first", "8h7h oop"):
         assert text in out
+
+
+# Rake
+
+
+@pytest.fixture
+def raked(tmp_path):
+    (tmp_path / "raked.toml").write_text(TOY + '[rake]\nrate = "5%"\ncap = 10\n', encoding="utf-8")
+    return "raked.toml"
+
+
+def test_a_spot_with_a_rake_is_solved_for_an_approximate_equilibrium(raked, capsys):
+    record = json_of(capsys, "solve", raked, "--tol", "0.01%")
+    assert (record["problem"], record["question"], record["method"]) == ("epsilon-nash", "epsilon-nash", "dcfr")
+    assert record["status"] == "converged"
+    assert record["epsilon"] == max(record["regrets"]) <= 0.01
+    assert record["nash_conv"] == pytest.approx(sum(record["regrets"]))
+    assert record["exploitability"] == pytest.approx(record["nash_conv"] / 2)
+    assert record["lower"] is record["upper"] is record["gap"] is record["objective"] is None
+    # Air bets 100 times of 190, and 100 times of 195 the bet is not called.
+    assert record["root"]["all-in"] == pytest.approx((1 + 100 / 190) / 2, abs=5e-3)
+    assert record["rake"] == pytest.approx(5 + 5 * 95 / 195 * (1 + 100 / 190) / 2, abs=0.02)
+    assert sum(record["ev"]) == pytest.approx(100 - record["rake"], abs=1e-9)
+    assert record["ev"] == pytest.approx([50 + value for value in record["value"]])
+    assert json_of(capsys, "solve", "toy.toml")["rake"] == 0.0
+    assert json_of(capsys, "solve", "toy.toml")["regrets"] is None
+
+
+def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
+    assert main(["solve", raked, "--tol", "0.1%", "--at", "all-in", "--out", "raked.npz", "--html", "raked.html"]) == 0
+    out = capsys.readouterr().out
+    for text in (
+        "epsilon-nash on raked.toml",
+        "rake            5% of a pot, at most 10 chips; 6.",
+        "% of the pot; at most the tolerance of 0.1%",
+        ": what a best response would gain; NashConv 0.",
+        "; rake 7.",
+    ):
+        assert text in out
+    assert "proven" not in out
+    page = Path("raked.html").read_text(encoding="utf-8")
+    assert "the house takes" in page
+    assert "the value of the game lies" not in page
+    record = json_of(capsys, "show", "raked.npz", "--at", "all-in")
+    assert sum(record["ev"]) == pytest.approx(100 - 6.85, abs=0.1)
+    assert record["at"]["rake"] == pytest.approx(
+        200 - sum(record["at"]["averages"][f"{seat} ev"] for seat in ("oop", "ip"))
+    )
+    described = json_of(capsys, "info", raked)
+    assert (described["rake"], described["rake_cap"]) == (0.05, 10.0)
+    assert main(["info", raked]) == 0
+    assert "rake            5% of a pot, at most 10 chips\n" in capsys.readouterr().out
+
+
+def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
+    for problem, more in (("nash", []), ("best-response", ["--opponent", "uniform"])):
+        assert refused(capsys, "solve", raked, "--problem", problem, *more) == (
+            f"{problem} needs a zero-sum game, and the payoffs of raked.toml do not sum to zero at every leaf; "
+            "EpsilonNash (--problem epsilon-nash) takes them"
+        )
+    assert refused(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
+        "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games"
+    )
+    assert refused(capsys, "solve", raked, "--method", "highs") == (
+        "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+"
+    )
 
 
 # A node, a chart, a page and the file

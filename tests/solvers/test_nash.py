@@ -805,6 +805,9 @@ KEYS = [
     "upper",
     "gap",
     "exploitability",
+    "regrets",
+    "epsilon",
+    "nash_conv",
     "gain",
     "opponent_value",
     "game_value",
@@ -926,7 +929,9 @@ def test_what_is_no_game_and_what_is_not_zero_sum():
     with pytest.raises(UnsupportedProblemError, match=r"they sum to 5; take that off one player's payoffs$"):
         Nash(constant)
     general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
-    with pytest.raises(UnsupportedProblemError, match=r"do not sum to zero at every leaf$"):
+    with pytest.raises(
+        UnsupportedProblemError, match=r"every leaf; EpsilonNash \(--problem epsilon-nash\) takes them$"
+    ):
         Nash(general)
 
 

@@ -113,6 +113,9 @@ def earned(solved: SolvedSpot) -> Iterator[Content]:
     yield element("b", f"{mean['oop ev'] or 0.0:,.2f}")
     yield f" of the pot of {root.pot:,}, in position "
     yield element("b", f"{mean['ip ev'] or 0.0:,.2f}")
+    if solved.spot.rake:
+        yield ", and the house takes "
+        yield element("b", f"{root.rake or 0.0:,.2f}")
     if root.mover:
         played = ", ".join(f"{action} {100 * (mean[action] or 0.0):.1f}%" for action in root.actions)
         yield f". {root.mover.upper()} begins: {played}"
@@ -127,14 +130,15 @@ def browser_blocks(solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int 
         yield prose(told, cls="dim")
     yield element("noscript", prose("The browser through the betting needs a script."))
     data = json.dumps(tree, separators=(",", ":"))
+    less = " less what the house takes on average" if solved.spot.rake else ""
     yield element("section", cls="spot", data_spot=data, data_numbers=base64.b64encode(numbers).decode())
     yield folded(
         "What the numbers are",
         prose(
-            "EV is in chips from the pot, net of what one puts in from that decision on: both add up to the pot, and a "
-            "fold is worth 0. Equity is the part of the pot that a hand wins on average if nobody bets any more. Reach "
-            "is what is left of a hand; averages weigh hands by reach and by the hands that the other player can have "
-            "with them."
+            "EV is in chips from the pot, net of what one puts in from that decision on: both add up to the pot"
+            f"{less}, and a fold is worth 0. Equity is the part of the pot that a hand wins on average if nobody bets "
+            "any more. Reach is what is left of a hand; averages weigh hands by reach and by the hands that the other "
+            "player can have with them."
         ),
     )
 

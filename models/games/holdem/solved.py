@@ -156,9 +156,9 @@ class SolvedSpot:
     Notes
     -----
     EV is in chips from the pot, net of what one puts in from that node on: at every node both players' add up to what
-    lies in the pot there, and a fold is worth 0. A hand's *reach* is its weight in the range times what it has played
-    on the way; averages weigh hands by reach times the opponent's reach of hands that can be dealt with them, which is
-    a hand's *weight* once it is divided by the sum.
+    lies in the pot there, less what the house takes on average if there is a rake, and a fold is worth 0. A hand's
+    *reach* is its weight in the range times what it has played on the way; averages weigh hands by reach times the
+    opponent's reach of hands that can be dealt with them, which is a hand's *weight* once it is divided by the sum.
 
     Examples
     --------
@@ -392,7 +392,8 @@ class SpotNode(Drawn):
             ", ".join(f"{seat} {_decimals(mean[f'{seat} {what}'], digits)}" for seat in SEATS)
             for what, digits in (("ev", 2), ("equity", 4))
         )
-        return "\n".join([*lines, f"EV {ev}; equity {equity}"])
+        taken = f"; rake {_decimals(self.rake, 2)}" if self.solved.spot.rake else ""
+        return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
 
     # By hand: arrays over the hands of the seat's range, in the order of HoldemSpot.hands
 
@@ -453,6 +454,12 @@ class SpotNode(Drawn):
             for seat, numbers in enumerate(both):
                 found[f"{SEATS[seat]} {name}"] = _mean(numbers, self.likely[seat])
         return found | self.frequencies
+
+    @property
+    def rake(self) -> float | None:
+        """What the house takes on average from there on: what both EVs leave of the pot; ``None`` if nobody comes."""
+        evs = [self.averages[f"{seat} ev"] for seat in SEATS]
+        return None if None in evs else self.pot - sum(map(float, filter(None, evs)))
 
     @property
     def frequencies(self) -> dict[str, float | None]:
@@ -565,6 +572,7 @@ class SpotNode(Drawn):
                 "actions": list(self.actions),
                 "probability": self.probability,
                 "averages": self.averages,
+                "rake": self.rake if self.solved.spot.rake else 0.0,
                 "hands": {seat: list(self.hands(seat)) for seat in SEATS},
             }
         )
@@ -600,7 +608,7 @@ def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
     Raises
     ------
     InvalidStrategyError
-        If the game is not of that spot: of the same board, ranges, pot, stacks and bets.
+        If the game is not of that spot: of the same board, ranges, pot, stacks, bets and rake.
     """
     if not SolvedSpot.recognises(path):
         return None
@@ -609,7 +617,7 @@ def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
     if known != asked:
         raise InvalidStrategyError(
             f"{one_line(fspath(path))} is of the spot {solved.spot.board}, expected {game.spot.board} with the same "
-            "ranges, pot, stacks and bets"
+            "ranges, pot, stacks, bets and rake"
         )
     return StrategiesOnDemand(game, solved.profile)
 

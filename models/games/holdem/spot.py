@@ -1,6 +1,7 @@
 """A spot: two ranges on a board, what lies in the pot and behind, and the sizes that may be bet."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.card_payoff import CardPayoff
-from ....seqform.checks import check_choice, check_number, is_number, is_whole
+from ....seqform.checks import check_choice, is_number, is_whole, read_float
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, shown
 from ....seqform.functional import Functional
 from ....seqform.game import Game
@@ -41,7 +42,8 @@ class HoldemSpot:
     """A subgame of no-limit hold'em for two players, from a flop, turn or river on.
 
     Player 0 is out of position (``oop``) and moves first, player 1 is in position (``ip``). The game is zero-sum once
-    half of the pot is taken off each player's winnings: player 0's value is its EV less that.
+    half of the pot is taken off each player's winnings: a player's value is its EV less that. With a rake it is not
+    zero-sum, and :class:`~treeplex.models.problems.EpsilonNash` is what is asked of it.
 
     Parameters
     ----------
@@ -64,6 +66,11 @@ class HoldemSpot:
         The file that it was read from.
     deck : {"full", "short"}
         Of 52 cards, or of 36 from six on, with which a flush beats a full house and A6789 is a straight.
+    rake : float or str
+        What part of a pot goes to the house, such as ``0.05`` or ``"5%"``. A pot is what both players have put in; a
+        bet that is not called goes back before. Whoever wins pays, and of a split pot each one half.
+    rake_cap : float
+        What the house takes at most of a pot, in chips.
 
     Raises
     ------
@@ -90,6 +97,8 @@ class HoldemSpot:
     locks: Sequence[Any] = ()  # of Lock, once they are read
     spec: str = ""
     deck: Literal["full", "short"] = "full"
+    rake: float | str = 0.0  # a float, once it is read
+    rake_cap: float = math.inf
 
     def __post_init__(self, bets: str | Mapping[str, Any] | None) -> None:
         check_choice(self.deck, "deck", InvalidGameError, tuple(DECKS))
@@ -101,6 +110,12 @@ class HoldemSpot:
             self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
         given: Any = [self.locks] if isinstance(self.locks, str | Mapping | Lock) else self.locks
         object.__setattr__(self, "locks", tuple(Lock.parse(one) for one in given))
+        rate, cap = _read_rake(self.rake, "rake"), _read_cap(self.rake_cap, "rake_cap")
+        # What takes nothing is no rake.
+        object.__setattr__(self, "rake", rate if cap > 0.0 else 0.0)
+        object.__setattr__(self, "rake_cap", cap if self.rake else math.inf)
+        if self.rake and self.locks:
+            raise InvalidGameError(f"rake is {self.rake:g} beside locks, expected one of the two: {_NO_LOCKS}")
         _ = self.pairs  # what cannot be dealt is refused now
 
     @classmethod
@@ -159,14 +174,16 @@ class HoldemSpot:
                 betting.check_line(line, len(read_board(board)) - 3, top.values["pot"], top.values["stack"])
         rake = top.table("rake", "[rake] with rate = 0.05")
         rake.check_keys(("rate", "cap"))
-        for name in rake.values:
-            with rake.about(name):
-                check_number(rake.values[name], rake.name_of(name), InvalidGameError, "[0, inf)")
-        if rake.values.get("rate"):
-            raise rake.error(f"rake.rate is {rake.values['rate']}, expected 0: rake is not supported yet", "rate")
+        with rake.about("rate"):
+            rate = _read_rake(rake.values.get("rate", 0.0), "rake.rate")
+        with rake.about("cap"):
+            cap = _read_cap(rake.values.get("cap", math.inf), "rake.cap")
         locks = tuple(_lock(table) for table in top.tables("locks", '[[locks]] with seat = "ip"'))
+        if rate and cap and locks:
+            raise rake.error(f"rake.rate is {rate:g} beside [[locks]], expected one of the two: {_NO_LOCKS}", "rate")
+        pot, stack = top.values["pot"], top.values["stack"]
         with top.about("ranges"):
-            return cls(board, read, top.values["pot"], top.values["stack"], betting, locks=locks, spec=spec, deck=deck)
+            return cls(board, read, pot, stack, betting, locks=locks, spec=spec, deck=deck, rake=rate, rake_cap=cap)
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
         """Return the spot as the TOML file that :meth:`from_file` reads, and write it if a path is given.
@@ -201,6 +218,7 @@ class HoldemSpot:
         named = {json.dumps(line, ensure_ascii=False): text for line, text in self.betting.lines.items()}
         lines = _toml({**top, "ranges": ranges, "bets": bets, "thresholds": thresholds})
         lines += _toml({"lines": named}) if named else []
+        lines += _toml({"rake": self.rake_table("rate", "cap")}) if self.rake else []
         for table in (table for lock in self.locks for table in lock.tables(self)):
             lines += ["", "[[locks]]", *(f"{name} = {_value(value)}" for name, value in table.items())]
         text = "\n".join(lines) + "\n"
@@ -315,6 +333,22 @@ class HoldemSpot:
     def _payoffs(self) -> dict[tuple[tuple[int, ...], bool], CardPayoff]:
         return {}
 
+    def house_share(self, pot: float) -> float:
+        """Return what the house takes of a pot, in chips: min(rate · pot, cap).
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem import HoldemSpot
+        >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], 100, 100, rake="5%", rake_cap=8)
+        >>> spot.house_share(100), spot.house_share(300)
+        (5.0, 8.0)
+        """
+        return min(float(self.rake) * pot, self.rake_cap)
+
+    def rake_table(self, rate: str, cap: str) -> dict[str, float]:
+        """Return the rate, and the cap if there is one, under two names."""
+        return {rate: float(self.rake)} | ({cap: self.rake_cap} if math.isfinite(self.rake_cap) else {})
+
     @cached_property
     def size(self) -> SpotSize:
         """How large it is, found without building it."""
@@ -369,7 +403,7 @@ class HoldemSpot:
 
 
 class HoldemGame(Game):
-    """A spot as a game, which every problem and method takes.
+    """A spot as a game, which every problem and method takes; with a rake, those for games that are not zero-sum.
 
     Parameters
     ----------
@@ -378,7 +412,9 @@ class HoldemGame(Game):
 
     def __init__(self, spot: HoldemSpot) -> None:
         self.spot = spot
-        parameters = {"board": spot.board, "pot": spot.pot, "stack": spot.stack}
+        parameters: dict[str, Any] = {"board": spot.board, "pot": spot.pot, "stack": spot.stack}
+        if spot.rake:
+            parameters |= spot.rake_table("rake", "rake_cap")
         super().__init__(
             f"holdem {spot.board}",
             parameters,
@@ -412,6 +448,8 @@ class HoldemGame(Game):
         return self.spot.constraints
 
 
+#: Why there is no rake beside locks.
+_NO_LOCKS = "constraints are for zero-sum games"
 #: The keys of a spot file.
 _KEYS = ("board", "pot", "stack", "deck", "ranges", "bets", "thresholds", "lines", "rake", "locks")
 
@@ -438,6 +476,26 @@ def _check_chips(value: Any, name: str) -> None:
         raise InvalidGameError(
             f"{name} is {shown(value, 60)}, expected a whole number of chips from {least} to {_MOST_CHIPS:,}{hint}"
         )
+
+
+def _read_rake(value: Any, name: str) -> float:
+    """Return a rate from 0 to 1, given as a number or in per cent."""
+    rate = value
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            rate = read_float(text.rstrip("% ")) / (100.0 if text.endswith("%") else 1.0)
+        except ValueError:
+            rate = None
+    if not is_number(rate) or not 0.0 <= rate <= 1.0:
+        raise InvalidGameError(f"{name} is {shown(value, 60)}, expected a share of the pot from 0 to 1, or 0% to 100%")
+    return float(rate)
+
+
+def _read_cap(value: Any, name: str) -> float:
+    if not is_number(value) or not value >= 0.0:
+        raise InvalidGameError(f"{name} is {shown(value, 60)}, expected a number of chips of at least 0")
+    return float(value)
 
 
 def _lock(table: Table) -> Lock:
@@ -476,9 +534,9 @@ class _Tree:
         self.paid: list[tuple[int, int]] = []
         self.numbers: dict[tuple[int, ...], int] = {}
         #: Leaves by board and kind: nodes and amounts.
-        self.leaves: dict[tuple[tuple[int, ...], bool], tuple[list[int], list[float]]] = {}
+        self.leaves: dict[tuple[tuple[int, ...], bool], tuple[list[int], list[Any]]] = {}
         #: The same by board alone, with the probabilities of public chance.
-        self.chances: dict[tuple[int, ...], tuple[list[int], list[float]]] = {}
+        self.chances: dict[tuple[int, ...], tuple[list[int], list[Any]]] = {}
         street = len(spot.cards) - 3
         begun = first(spot.betting, street, spot.stack)
         known: dict[Decision, list[tuple[str, Decision | Ended]]] = {}
@@ -514,25 +572,33 @@ class _Tree:
 
     def _pay(self, node: int, state: Ended, board: tuple[int, ...], chance: float) -> None:
         folds = state.folded >= 0
-        half = self.spot.pot / 2
-        if folds:
-            amount = half + state.paid[1] if state.folded == 1 else -half - state.paid[0]
-        else:
-            amount = half + state.paid[0]
+        # A bet that is not called is no part of the pot.
+        half, taken = self.spot.pot / 2, self.spot.house_share(self.spot.pot + 2 * min(state.paid))
         # The same cards in another order leave the same hands.
         board = tuple(sorted(board))
-        for (nodes, numbers), number in (
-            (self.leaves.setdefault((board, folds), ([], [])), amount * chance),
-            (self.chances.setdefault(board, ([], [])), chance),
-        ):
-            nodes.append(node)
-            numbers.append(number)
+        if folds:
+            lost = half + state.paid[state.folded]
+            won = lost - taken
+            self._add(self.leaves, (board, True), node, (won, -lost) if state.folded == 1 else (-lost, won), chance)
+        else:
+            # Each loses half of what is taken with every pair of hands, and so much less is to be won.
+            stake = half + state.paid[0] - taken / 2
+            self._add(self.leaves, (board, False), node, (stake, -stake), chance)
+            if taken:
+                self._add(self.leaves, (board, True), node, (-taken / 2, -taken / 2), chance)
+        self._add(self.chances, board, node, (1.0,), chance)
+
+    def _add(self, to: dict[Any, tuple[list[int], list[Any]]], group: Any, node: int, paid: Any, chance: float) -> None:
+        """Enter what a leaf pays: both players, or of one number the first, and the other one the opposite."""
+        nodes, amounts = to.setdefault(group, ([], []))
+        nodes.append(node)
+        amounts.append([one * chance for one in paid] if self.spot.rake and len(paid) > 1 else paid[0] * chance)
 
     def form(self) -> PublicForm:
         spot = self.spot
 
         def group(of: tuple[list[int], list[float]], unit: CardPayoff) -> Leaves:
-            return Leaves(np.array(of[0]), np.array(of[1]) / spot.pairs, unit)
+            return Leaves(np.array(of[0]), np.array(of[1]).T / spot.pairs, unit)
 
         return PublicForm(
             self.players,

@@ -1,0 +1,114 @@
+"""Approximate Nash equilibria of games that are not zero-sum."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import best_response_values
+from ...seqform.game import Game
+from ...seqform.strategy import Profile, check_same_game
+from .features import Feature
+from .problem import Certificate, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonNash(Problem):
+    r"""An ε-Nash equilibrium of a game of two players, whose payoffs need not sum to zero.
+
+    The regret of player i is what it would gain by its best response,
+
+    .. math:: r_i = \max_{x_i'} u_i(x_i', x_{-i}) - u_i(x_i, x_{-i}),
+
+    and ε = max(r₀, r₁) is what the tolerance is held against: nobody gains more than ε by playing differently.
+
+    Parameters
+    ----------
+    game : Game
+        Of two players.
+
+    Raises
+    ------
+    InvalidGameError
+        If it is not a Game.
+    UnsupportedProblemError
+        If the game has more or fewer than two players.
+
+    Notes
+    -----
+    Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be near one. So there are no
+    bounds, and neither is a strategy safe by itself. Averages of regret minimisation need not become an equilibrium
+    either: they are proven to where payoffs sum to zero, and in general only the joint distribution of the iterates
+    becomes a coarse correlated equilibrium (H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class of games
+    whose completely mixed equilibria cannot be improved upon", International Journal of Game Theory 7, 1978). Where
+    payoffs nearly sum to zero, as with the rake of a poker room, they mostly do; in L. S. Shapley's game ("Some
+    topics in two-person games", Annals of Mathematics Studies 52, 1964) they do not. Whatever the game, ε is computed
+    from the strategies, and says how far they came.
+
+    Examples
+    --------
+    Matching pennies, but whoever shows heads has to pay 0.2 for it:
+
+    >>> from treeplex import Game, SequenceForm, solve
+    >>> from treeplex.models.problems import EpsilonNash
+    >>> taxed = SequenceForm.from_payoff_matrix([[0.8, -1.2], [-1, 1]], [[-1.2, 1], [0.8, -1]])
+    >>> solution = solve(EpsilonNash(Game.from_sequence_form(taxed)), tol=1e-3)
+    >>> [round(value, 2) + 0.0 for value in solution.value]
+    [-0.1, -0.1]
+    >>> solution.certificate.epsilon <= 1e-3
+    True
+    """
+
+    game: Game
+    name: ClassVar[str] = "epsilon-nash"
+    question: ClassVar[str] = "Which strategies leave no player more than a little to gain by playing differently?"
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
+    usual_method: ClassVar[str] = "dcfr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.game.num_players != 2:
+            raise UnsupportedProblemError(
+                f"{self.name} needs two players, and {self.game.spec} has {self.game.num_players}"
+            )
+
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
+        """Compute what a profile pays, and what each player would gain by a best response; there are no bounds."""
+        check_same_game(profile[0], self.game)
+        form = self.game.sequence_form
+        residual = max(strategy.treeplex.residual(strategy.plan) for strategy in profile)
+        return self.proven(
+            form.expected_payoffs(profile.plans).tolist(), best_response_values(form, profile).tolist(), residual
+        )
+
+    @staticmethod
+    def proven(values: Sequence[float], best: Sequence[float], residual: float = 0.0) -> Certificate:
+        """Return the certificate of strategies, given what each player is paid by them and by its best response.
+
+        Parameters
+        ----------
+        values, best : sequence of float
+        residual : float
+        """
+        regrets = tuple(max(0.0, most - value) for most, value in zip(best, values, strict=True))
+        return Certificate(
+            value=tuple(values),
+            objective=None,
+            lower=None,
+            upper=None,
+            exploitability=sum(regrets) / len(regrets),
+            residual=residual,
+            violations={},
+            regrets=regrets,
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the quantity compared with the tolerance: ε, the largest regret."""
+        assert certificate.epsilon is not None
+        return certificate.epsilon
