@@ -70,9 +70,8 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
 
 def is_learned(problem: str, opponents: Sequence[str] | None) -> bool:
     """Whether the loop on the public form takes a problem: then it is solved so by default."""
-    return problem in ("nash", "constrained") or (
-        problem in ("rnr", "epsilon-safe") and "locks" not in (opponents or ())
-    )
+    responds = problem == "epsilon-safe" and "locks" not in (opponents or ())
+    return responds or problem in ("nash", "constrained", "rnr")
 
 
 # Before

@@ -22,7 +22,7 @@ class CardPayoff(ReadOnly):
     Parameters
     ----------
     cards : two array_like of int, shape (num_hands, 2)
-        Each player's hands; cards are numbers from 0 to 63.
+        Each player's hands; cards are numbers from 0 to 63. A hand may come twice, as of two types of a player.
     alive : two array_like of int
         Which of each player's hands there are; others are paid nothing.
     strengths : two array_like of int, shape (num_hands,), optional
@@ -51,8 +51,8 @@ class CardPayoff(ReadOnly):
         if not all(len(one) == 0 or (one.min() >= 0 and one.max() < 64) for one in self.cards):
             raise InvalidGameError("cards are numbers from 0 to 63")
         for player, one in enumerate(self.cards):
-            if len(np.unique(_hand_numbers(one))) < len(one) or (one[:, 0] == one[:, 1]).any():
-                raise InvalidGameError(f"hands of player {player} come twice, or hold a card twice")
+            if (np.unique(_hand_numbers(one), return_counts=True)[1] > 2).any() or (one[:, 0] == one[:, 1]).any():
+                raise InvalidGameError(f"hands of player {player} come three times, or hold a card twice")
         if strengths is not None:
             strong, others = (_kept(one) for one in strengths)
             if (len(strong), len(others)) != self.shape:
@@ -61,6 +61,16 @@ class CardPayoff(ReadOnly):
 
     def __repr__(self) -> str:
         return f"CardPayoff(shape={self.shape}, {'folds' if self.strengths is None else 'showdowns'})"
+
+    def twice(self, player: int) -> "CardPayoff":
+        """Return the payoffs where each of a player's hands comes a second time, behind the last."""
+        cards, alive, strengths = list(self.cards), list(self.alive), None
+        alive[player] = np.concatenate([alive[player], alive[player] + len(cards[player])])
+        cards[player] = np.concatenate([cards[player]] * 2)
+        if self.strengths is not None:
+            strengths = list(self.strengths)
+            strengths[player] = np.concatenate([strengths[player]] * 2)
+        return CardPayoff(cards, alive, strengths)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,19 +103,23 @@ class CardPayoff(ReadOnly):
         """
         mine, theirs = self.alive
         cards = self.cards[0][mine], self.cards[1][theirs]
-        _, of_mine, of_theirs = np.intersect1d(_hand_numbers(cards[0]), _hand_numbers(cards[1]), return_indices=True)
-        same = 65 + np.arange(len(of_mine))
+        numbers = [_hand_numbers(one) for one in cards]
+        both = np.intersect1d(*numbers)
+        of_mine, of_theirs = (np.flatnonzero(np.isin(one, both)) for one in numbers)
+        own, others = (
+            65 + np.searchsorted(both, one[of]) for one, of in zip(numbers, (of_mine, of_theirs), strict=True)
+        )
         left = _entries(
             [mine, mine, mine, mine[of_mine]],
-            [np.zeros(len(mine), dtype=np.int64), 1 + cards[0][:, 0], 1 + cards[0][:, 1], same],
+            [np.zeros(len(mine), dtype=np.int64), 1 + cards[0][:, 0], 1 + cards[0][:, 1], own],
             [1.0, -1.0, -1.0, 1.0],
-            (self.shape[0], 65 + len(same)),
+            (self.shape[0], 65 + len(both)),
         )
         right = _entries(
             [theirs, theirs, theirs, theirs[of_theirs]],
-            [np.zeros(len(theirs), dtype=np.int64), 1 + cards[1][:, 0], 1 + cards[1][:, 1], same],
+            [np.zeros(len(theirs), dtype=np.int64), 1 + cards[1][:, 0], 1 + cards[1][:, 1], others],
             [1.0, 1.0, 1.0, 1.0],
-            (self.shape[1], 65 + len(same)),
+            (self.shape[1], 65 + len(both)),
         )
         return FactoredPayoff(left, right.T, scale=1.0)
 

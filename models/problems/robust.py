@@ -32,10 +32,13 @@ class PartlyFree(Replies):
         As :class:`~treeplex.models.saddle.view.Replies`.
     part, plans : Treeplex
         The polytopes of z and of y.
+    share : float
+        p.
     """
 
     part: Treeplex
     plans: Treeplex
+    share: float
 
     @classmethod
     def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
@@ -63,7 +66,7 @@ class PartlyFree(Replies):
         rows_of = np.concatenate([blocks[0].coords[0], blocks[1].coords[0] + part.num_infosets])
         inflow = sp.csr_array((entries, (rows_of, columns_of)), shape=(part.num_infosets + plans.num_infosets, width))
         treeplex = Treeplex.from_inflow(inflow, np.concatenate([part.num_actions, plans.num_actions]))
-        return cls(treeplex, sp.csr_array(spread.to_sparse()), part, plans, exact_spread=spread)
+        return cls(treeplex, sp.csr_array(spread.to_sparse()), part, plans, float(share), exact_spread=spread)
 
     @classmethod
     def models(cls, models: Sequence[Strategy], p: Any) -> "PartlyFree":

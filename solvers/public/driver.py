@@ -9,6 +9,7 @@ import numpy as np
 
 from ...models.constraints import LinearConstraint
 from ...models.problems import Certificate, EpsilonNash, Feature, Nash, Problem, SaddleProblem
+from ...models.problems.robust import PartlyFree
 from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.game import Game
@@ -16,7 +17,6 @@ from ...seqform.limits import uncounted
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
-from ...seqform.strategy import Profile
 from ..certification import certified_error
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
@@ -196,16 +196,18 @@ class PublicStepper(Stepper):
         fill(arrays, {name: found.astype(arrays[name].dtype) for name, found in numbers.items()})
         self.next_check, self._next_look = (int(each) for each in saved["due"])
 
-    def proof(self) -> tuple[Profile, Certificate, dict[str, float]]:
-        """Return the averages, what they prove, in double precision, and the multipliers that help."""
+    def answer(self) -> dict[str, Any]:
+        """Return the averages, what they prove, in double precision, and what helps, as :class:`Outcome` has them."""
         game, terms = self.problem.game, self.kernel.terms
         form = self.kernel.layout.form
         if terms is None:
             profile = StrategiesOnDemand(game, PublicProfile(form, self.behaviour, self.values))
-            return profile, self._certificate(), {}
-        profile = StrategiesOnDemand(game, PublicProfile(form, self.behaviour))
-        multipliers = terms.multipliers(self.state.calls, profile.plans)
-        return profile, self.problem.certify(profile, multipliers), multipliers
+            return {"proof": (profile, self._certificate())}
+        played = StrategiesOnDemand(terms.saddle.view.game, PublicProfile(form, self.behaviour))
+        multipliers = terms.multipliers(self.state.calls, played.plans)
+        found, dual = terms.answer(played)
+        proof = found, self.problem.certify(found, multipliers, dual)
+        return {"proof": proof, "multipliers": multipliers, "dual_certificate": dual}
 
     def _certificate(self) -> Certificate:
         """Return what the averages prove: of the value to player 0, or of both regrets."""
@@ -253,7 +255,6 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     loop = stepper(method, problem, number, options)
     build_seconds = time.perf_counter() - begun
     found = iterate(loop, options)
-    profile, certificate, multipliers = loop.proof()
     return Outcome(
         plans=(),
         stopped=found.stopped,
@@ -262,9 +263,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         seconds=found.seconds,
         build_seconds=build_seconds,
         history=found.history,
-        multipliers=multipliers,
         state=PublicState(method, _identity(problem), loop.state),
-        proof=(profile, certificate),
+        **loop.answer(),
     )
 
 
@@ -275,7 +275,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     terms = None
     if not _is_plain(problem):
         assert isinstance(problem, SaddleProblem)
-        terms = PublicTerms(problem.canonical)
+        terms = PublicTerms.of(problem.canonical)
     kernel = PublicKernel(form, number, terms=terms)
     state = kernel.initial_state(bool(method.local_rule.prediction))
     reached = _reached(method, problem, options.start)
@@ -297,7 +297,9 @@ def _identity(problem: Problem) -> tuple[object, ...]:
     ]
     penalties = [None if each is None else each.penalty for each in (saddle.own, saddle.other)]
     tilt = None if saddle.tilt is None else saddle.tilt.tobytes()
-    return problem.game.fingerprint, saddle.view.player, tilt, saddle.weight, saddle.floor, *penalties, *rows
+    replies = saddle.view.replies
+    share = replies.share if isinstance(replies, PartlyFree) else None
+    return problem.game.fingerprint, saddle.view.player, tilt, saddle.weight, saddle.floor, share, *penalties, *rows
 
 
 def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays | None:

@@ -311,20 +311,24 @@ class PublicLayout:
         own, other = orders[player], orders[1 - player]
         zeros = np.zeros(len(own), dtype=np.int64)
         first = second = weaker = upto = zeros
-        same = np.full(len(own), rounded_up(len(other)))
+        same = twin = np.full(len(own), rounded_up(len(other)))
         if self._cards is not None:
             mine, theirs = self._cards[player][own], self._cards[1 - player][other]
             first, second = mine[:, 0], mine[:, 1]
             numbers, found = (one.max(axis=1) * int(CARDS) + one.min(axis=1) for one in (mine, theirs))
-            _, of_mine, of_theirs = np.intersect1d(numbers, found, assume_unique=True, return_indices=True)
-            same[of_mine] = of_theirs
+            order = np.argsort(found, kind="stable")
+            place, end = (np.searchsorted(found[order], numbers, side=side) for side in ("left", "right"))
+            behind = np.append(order, [rounded_up(len(other))] * 2)
+            same, twin = (
+                np.where(end - place > before, behind[place + before], rounded_up(len(other))) for before in (0, 1)
+            )
         if strengths is not None:
             ranked, strong = strengths[1 - player][other], strengths[player][own]
             weaker, upto = (np.searchsorted(ranked, strong, side=side) for side in ("left", "right"))
         like = own
         for symmetry in kept:
             like = np.minimum(like, symmetry.states[player][own])
-        return np.column_stack([first, second, weaker, upto, same, self._up(like, own)])
+        return np.column_stack([first, second, weaker, upto, same, twin, self._up(like, own)])
 
     @staticmethod
     def _up(states: Indices, before: Indices) -> Indices:

@@ -45,9 +45,9 @@ SHAPE_COLUMNS = 11
 KIND, CHILD, ARITY, ROW, ENTRY, REACH = (np.uint64(i) for i in (0, 1, 2, 3, 4, 5))
 NODE_COLUMNS = 7
 #: Columns of private states: two cards; how many of the other player's are weaker, and how many are not stronger; which
-#: of them is the very same, if any; and which of one's own stands for it, where several are alike.
-FIRST, SECOND, WEAKER, UPTO, SAME, LIKE = (np.uint64(i) for i in range(6))
-STATE_COLUMNS = 6
+#: two of them are the very same, if any are; and which of one's own stands for it, where several are alike.
+FIRST, SECOND, WEAKER, UPTO, SAME, TWIN, LIKE = (np.uint64(i) for i in range(7))
+STATE_COLUMNS = 7
 #: Columns of lanes: the row of values of the leaf, and in which row each player's reach of it is; of those that are
 #: both folds and showdowns, the leaf, and the row of what it pays as a fold.
 LANE_NODE, LANE_REACH = ZERO, ONE
@@ -393,8 +393,10 @@ def _sweeps(registers: int) -> Any:
                 j += ONE
             found = apart(sums, states, own + h, totals)
             if not showdown:
-                same = np.uint64(states[own + h, SAME])
+                same, twin = np.uint64(states[own + h, SAME]), np.uint64(states[own + h, TWIN])
                 found = plus(found, read(turned, same * step) if same < theirs else nothing)
+                if twin < theirs:
+                    found = plus(found, read(turned, twin * step))
             write(paid, h * step, found)
             h += ONE
         if showdown:

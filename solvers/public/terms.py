@@ -1,7 +1,7 @@
 """What a saddle program adds to a game in public form, in the arrays of the compiled loop."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,10 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.constraints import LinearConstraint
-from ...models.saddle import SAFETY, Saddle
+from ...models.problems.robust import PartlyFree
+from ...models.saddle import REPLY, SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats, Indices
 from ...seqform.evaluate import best_response_value
+from ...seqform.game import Game
 from ...seqform.public_form import PublicForm
+from ...seqform.public_types import sequences_of_types, with_types
+from ...seqform.strategy import Profile, Strategy
 from ..outcome import Options
 from .layout import PublicLayout
 from .limits import Limits
@@ -28,8 +32,10 @@ def takes(saddle: Saddle) -> bool:
     """Whether the loop on the public form can state a program: linear rows, each at a price of its own, or a floor."""
     rows = [each for each in (saddle.own, saddle.other) if each is not None]
     linear = all(isinstance(one, LinearConstraint) for one in saddle.constraints)
+    replies = saddle.view.replies
+    typed = isinstance(replies, PartlyFree) and replies.part is replies.plans and replies.share > 0.0
     return (
-        saddle.view.replies is None
+        (replies is None or (typed and saddle.weight == 1 and saddle.tilt is None and saddle.own is None))
         and linear
         and not any(each.shared for each in rows)
         and (saddle.floor is None or (saddle.weight is None and not rows))
@@ -54,8 +60,8 @@ class PublicTerms:
     """
 
     saddle: Saddle
-    limits: tuple[Limits | None, Limits | None] = field(init=False)
-    rows: tuple[LinearConstraint, ...] = field(init=False)
+    limits: tuple[Limits | None, Limits | None] = field(init=False, kw_only=True)
+    rows: tuple[LinearConstraint, ...] = field(init=False, kw_only=True)
 
     def __post_init__(self) -> None:
         treeplexes = self.saddle.view.game.sequence_form.treeplexes
@@ -68,6 +74,15 @@ class PublicTerms:
             rows += others
         object.__setattr__(self, "limits", (limits[0], limits[1]))
         object.__setattr__(self, "rows", tuple(rows))
+
+    @classmethod
+    def of(cls, saddle: Saddle) -> "PublicTerms":
+        """Return a program as the loop takes it."""
+        return cls(saddle) if saddle.view.replies is None else TypedTerms.posed(saddle)
+
+    def answer(self, profile: Profile) -> tuple[Profile, dict[str, Floats]]:
+        """Return what a profile of the game that is solved is in that of the problem, and what helps to prove it."""
+        return profile, {}
 
     @property
     def form(self) -> PublicForm:
@@ -178,7 +193,8 @@ class PublicTerms:
         tilts, payments, least, free = [], [], [], []
         for player, limits in enumerate(self.limits):
             tilted = player == self.player and self.saddle.tilt is not None
-            tilts.append(self._laid_out(player, self.saddle.tilt).astype(number) if tilted else none)
+            tilt = self.saddle.tilt / self._weights[player] if tilted else none
+            tilts.append(self._laid_out(player, tilt).astype(number) if tilted else none)
             paid = np.zeros(self.layout.sizes[player] if self.changes[player] else 0, dtype=number)
             payments.append(tilts[-1].copy() if tilted else paid)
             least.append(none if limits is None else self._laid_out(player, limits.least).astype(number))
@@ -209,7 +225,8 @@ class PublicTerms:
         """Return where a row's coefficients are paid, on boards that are walked."""
         places, walked = self._placed[row.player]
         kept = walked[row.indices]
-        return places[row.indices[kept]], row.coefficients[kept]
+        own = row.indices[kept]
+        return places[own], row.coefficients[kept] / self._weights[row.player][own]
 
     def _met(self) -> dict[str, Any]:
         """Return where walks meet the reaches that rows are of; those of alike boards are met where one is walked."""
@@ -225,7 +242,8 @@ class PublicTerms:
             rows.append(np.full(len(at), number))
             boards.append(2 * board + player)
             reaches.append(at - layout.bases[board, player] + roots[board] * widths[board, player])
-            shares.append(np.bincount(back, row.coefficients[kept]))
+            weights = self._weights[player][row.indices[kept]]
+            shares.append(np.bincount(back, row.coefficients[kept] / weights))
         board_of = _joined(boards, np.int64)
         order = np.argsort(board_of, kind="stable")
         starts = np.searchsorted(board_of[order], np.arange(2 * len(layout.boards) + 1))
@@ -258,21 +276,33 @@ class PublicTerms:
         sizes = np.abs(row.coefficients[kept]) / np.maximum(dealt[row.indices[kept]], 1e-300)
         return 1.0 / float(sizes.max(initial=0.0) or 1.0)
 
+    def _by_sequence(self, player: int, of_states: Floats) -> Floats:
+        """Return what each sequence of a player has of its private state; of the first one 1."""
+        found = np.ones(self.form.num_sequences[player])
+        for node in np.flatnonzero(self.form.players == player).tolist():
+            for child in self.form.children[node].tolist():
+                sequences = self.form.sequences(player, child)
+                kept = sequences >= 0
+                found[sequences[kept]] = of_states[kept]
+        return found
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, Floats]:
+        """What reaches have at the root, where plans have 1; not 0, where nothing is reached."""
+        first, second = (
+            self._by_sequence(player, np.where(own > 0.0, own, np.inf)) for player, own in enumerate(self.form.weights)
+        )
+        return first, second
+
     @cached_property
     def _dealt(self) -> tuple[Floats, Floats]:
         """How likely a private state is dealt that each sequence is of."""
-        found = []
-        for player in (0, 1):
-            form = self.form
-            chances = np.zeros(form.num_sequences[player])
-            likely = form.arrival(player, 0, form.weights[1 - player]) * form.weights[player]
-            for node in np.flatnonzero(form.players == player).tolist():
-                for child in form.children[node].tolist():
-                    sequences = form.sequences(player, child)
-                    kept = sequences >= 0
-                    chances[sequences[kept]] = likely[kept]
-            found.append(chances)
-        return found[0], found[1]
+        weights = self.form.weights
+        first, second = (
+            self._by_sequence(player, self.form.arrival(player, 0, weights[1 - player]) * weights[player])
+            for player in (0, 1)
+        )
+        return first, second
 
     @cached_property
     def _opposed(self) -> list[tuple[int, int]]:
@@ -326,6 +356,52 @@ class PublicTerms:
             allowed = options.tol if name == SAFETY else options.violation
             if may_rise and violations[name] > allowed and calls[call, PRICE] > NEAR_STAKE * calls[call, STAKE]:
                 calls[call, STAKE] *= RAISE
+
+
+@dataclass(frozen=True, eq=False)
+class TypedTerms(PublicTerms):
+    """A program against an opponent who plays as some plan ŷ under constraints with probability p, else freely.
+
+    The opponent is of one of two types, which the player does not see: ŷ is what the first one does.
+
+    Attributes
+    ----------
+    outer : Saddle
+        The program, with the opponent's plans p ŷ + (1 − p) y.
+    places : tuple of ndarray of int
+        Of both types, their sequences in the game with types.
+    """
+
+    outer: Saddle
+    places: tuple[Indices, Indices]
+
+    @classmethod
+    def posed(cls, saddle: Saddle) -> "TypedTerms":
+        """Return the program on the game with types."""
+        view = saddle.view
+        form, other = view.game.public_form, 1 - view.player
+        assert form is not None
+        assert isinstance(view.replies, PartlyFree)
+        typed = with_types(form, other, view.replies.share)
+        places = sequences_of_types(form, typed, other)
+        game = Game.from_public_form(typed, view.game.name)
+        rows = []
+        for one in saddle.other_rows.constraints:
+            assert isinstance(one, LinearConstraint)
+            terms = zip(places[0][one.indices].tolist(), one.coefficients.tolist(), strict=True)
+            rows.append(LinearConstraint(other, dict(terms), one.limit, one.name))
+        kept = replace(saddle.other_rows, constraints=tuple(rows), size=typed.num_sequences[other])
+        return cls(Saddle(PlayerView(game, view.player), weight=1.0, other=kept), saddle, places)
+
+    def answer(self, profile: Profile) -> tuple[Profile, dict[str, Floats]]:
+        """Return the player's strategy and the opponent's mixture of both types, and both types' plans."""
+        player, view = self.player, self.outer.view
+        assert view.replies is not None
+        first, second = (profile[1 - player].plan[places] for places in self.places)
+        reply = np.concatenate([first, second[1:]])
+        plans = self.outer.seated(profile[player].plan, reply)
+        found = [Strategy.from_plan(view.game, seat, plan) for seat, plan in enumerate(plans)]
+        return Profile(found), {REPLY: reply}
 
 
 def _joined(parts: Sequence[Any], number: Any) -> Any:

@@ -347,7 +347,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
             f"method {method.name} takes linear constraints on games in public form, averaged and by turns, each at a "
-            f"penalty of its own: for others, or a start from elsewhere, use {', '.join(methods_for(problem.needs))}"
+            "penalty of its own, and opponents who keep to some with a p above 0: for others, or a start from "
+            f"elsewhere, use {', '.join(methods_for(problem.needs))}"
         )
     begun = time.perf_counter()
     pruned = prune(problem)

@@ -94,14 +94,19 @@ def test_responses_are_those_of_the_linear_program(seed):
     player = seed % 2
     model = drawn_strategy(game, 1 - player, random)
     check(RestrictedNash(game, model, p=float(random.choice([0.0, 0.3, 0.8, 1.0]))), METHODS[seed % 3], seed)
+    rows = [one for one in drawn_constraints(game, random) if one.player == 1 - player]
+    if rows:
+        check(RestrictedNash(game, rows, p=float(random.choice([0.1, 0.6, 1.0]))), METHODS[seed % 3], seed)
     epsilon = float(random.choice([0.05, 0.3])) * game.payoff_scale
-    check(EpsilonSafeResponse(game, model, epsilon=epsilon), METHODS[seed % 2], seed, near=1e-2)
+    value = solve(Nash(game), "highs").value * (1 - 2 * player)
+    safe = EpsilonSafeResponse(game, model, epsilon=epsilon, game_value=value)
+    check(safe, METHODS[seed % 2], seed, near=1e-2)
 
 
 # Hold'em
 
 RIVER = "Td9d6hQc2s"
-RANGES = ["QQ, TT, 99, AQ, KQs, A5s, 87s, J8s, 75s", "QJs, KQ, AT, KTs, JTs, T9s, A9s, 98s, AK"]
+RANGES = ["QQ, TT, 99:0.5, AQ, KQs, A5s, 87s:0.7, J8s, 75s", "QJs, KQ:0.25, AT, KTs, JTs:0.6, T9s, A9s, 98s, AK"]
 LOCKS = [
     ['ip at "bet 120": fold 60%'],
     ['ip at "bet 120" each: fold 40%'],
@@ -128,6 +133,21 @@ def test_locked_rivers_are_those_of_the_linear_program(locks):
     assert found.violation <= 1e-3
     # The two sides of an equation have one multiplier, and those of linear programs are not unique at kinks.
     assert all(min(pair) == 0.0 for pair in pairs_of(found.multipliers))
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
+def test_responses_to_locks_are_those_of_the_linear_program(p):
+    """The opponent who keeps to the lock with probability p is of one of two types, which nobody sees."""
+    spot = locked(['ip at "bet 120": fold 60%', 'ip at "all-in" each: call >= 20%'])
+    problem = RestrictedNash(spot.game, spot.constraints, p=p)
+    exact = solve(problem, "highs")
+    found = solve(problem, "dcfr", tol=1e-3 * spot.pot)
+    assert found.status is Status.CONVERGED
+    missed = found.violation * sum(exact.multipliers.values()) + 1e-6
+    assert found.lower - missed <= exact.objective <= found.upper + missed
+    assert found.certificate.gap <= 1e-3 * spot.pot
+    bound = problem.safety_bound(found.certificate)
+    assert bound is None or found.exploitability <= bound + 1e-9
 
 
 def pairs_of(multipliers):
