@@ -172,7 +172,8 @@ def solve(
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         if method is None:
             is_spot = loaded is not None and spots.spot_of(loaded) is not None
-            method = "dcfr" if is_spot and spots.is_learned(problem, words["opponent"]) else usual_method(problem)
+            learned = is_spot and not frontier and spots.is_learned(problem, words["opponent"])
+            method = "dcfr" if learned else usual_method(problem)
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method

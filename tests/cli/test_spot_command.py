@@ -178,10 +178,10 @@ def test_a_spot_with_a_rake_is_solved_for_an_approximate_equilibrium(raked, caps
 
 def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
     assert main(["solve", raked, "--tol", "0.1%", "--at", "all-in", "--out", "raked.npz", "--html", "raked.html"]) == 0
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     for text in (
         "epsilon-nash on raked.toml",
-        "rake            5% of a pot, at most 10 chips; 6.",
+        "rake 5% of a pot, at most 10 chips; 6.",
         "% of the pot; at most the tolerance of 0.1%",
         ": what a best response would gain; NashConv 0.",
         "; rake 7.",

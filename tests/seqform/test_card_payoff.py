@@ -30,11 +30,20 @@ def test_hands_that_share_no_card_are_compared():
     ("cards", "strengths", "message"),
     [
         (([[0, 64]], [[1, 2]]), None, "cards are numbers from 0 to 63"),
-        (([[0, 1], [1, 0]], [[1, 2]]), None, "hands of player 0 come twice"),
-        (([[0, 1]], [[2, 2]]), None, "hands of player 1 come twice, or hold a card twice"),
+        (([[0, 1], [1, 0], [0, 1]], [[1, 2]]), None, "hands of player 0 come three times"),
+        (([[0, 1]], [[2, 2]]), None, "hands of player 1 come three times, or hold a card twice"),
         (([[0, 1]], [[2, 3]]), ([1, 2], [1]), r"2 and 1 strengths, expected \(1, 1\)"),
     ],
 )
 def test_hands_are_checked(cards, strengths, message):
     with pytest.raises(InvalidGameError, match=message):
         CardPayoff(cards, [[0], [0]], strengths)
+
+
+@pytest.mark.parametrize("strengths", [None, ([3, 1, 2], [2, 2, 1, 3])], ids=["folds", "showdowns"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_hands_that_come_twice_are_paid_twice(strengths, player):
+    cards = [[0, 1], [2, 3], [4, 0]], [[1, 0], [2, 5], [6, 7], [4, 3]]
+    once = CardPayoff(cards, [[0, 1, 2], [0, 2, 3]], strengths)
+    twice = once.twice(player).factored.matrix.toarray()
+    assert np.array_equal(twice, np.concatenate([once.factored.matrix.toarray()] * 2, axis=player))
