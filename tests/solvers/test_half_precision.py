@@ -1,13 +1,14 @@
 """Regrets and averages kept in 16 bits by the loop on games in public form."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from effort import either
 from public_games import RandomPublicGame
 
-from treeplex import CFR, DCFR, CFRPlus, Checkpoint, Game, Nash, PCFRPlus, Profile, load_game, solve
+from treeplex import CFR, DCFR, CFRPlus, Checkpoint, ConstrainedNash, Game, Nash, PCFRPlus, Profile, load_game, solve
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Betting
 from treeplex.seqform.errors import GameTooLargeError, UnknownMethodError
@@ -182,8 +183,10 @@ def test_what_does_not_fit_is_told_of_16_bits(turn, monkeypatch):
 
 def test_other_loops_refuse_16_bits():
     river, leduc = spot("Ts9d6hQc2s").game, load_game("leduc")
+    locked = replace(spot("Ts9d6hQc2s"), locks=('ip at "all-in": call 40%',))
     for problem, method in (
         (Nash(leduc), HALF),
+        (ConstrainedNash(locked.game, locked.constraints), HALF),
         (Nash(river), DCFR(updates="simultaneous", precision="half")),
         (Nash(river), CFR(iterate="last", precision="half")),
     ):
