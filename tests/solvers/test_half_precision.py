@@ -11,6 +11,7 @@ from public_games import RandomPublicGame
 from treeplex import CFR, DCFR, CFRPlus, Checkpoint, ConstrainedNash, Game, Nash, PCFRPlus, Profile, load_game, solve
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Betting
+from treeplex.models.problems import EpsilonNash
 from treeplex.seqform.errors import GameTooLargeError, UnknownMethodError
 from treeplex.seqform.public_form import PublicForm
 from treeplex.solvers.checkpoint import fill
@@ -65,6 +66,13 @@ def test_spots_are_solved_and_certified_in_double_precision(board):
     assert solution.status.is_success
     assert public.exploitability == pytest.approx(solution.exploitability, abs=1e-9)
     assert public.value(0) == pytest.approx(solution.value, abs=1e-9)
+
+
+def test_spots_with_a_rake_are_solved():
+    game = replace(spot("Ts9d6hQc2s"), rake="5%", rake_cap=10).game
+    half, single = (solve(EpsilonNash(game), DCFR(precision=each), tol=0.05) for each in ("half", "single"))
+    assert half.status.is_success
+    assert half.value == pytest.approx(single.value, abs=0.2)
 
 
 def test_what_is_alike_stays_alike():
