@@ -1,15 +1,17 @@
 """How fast hold'em spots are solved: time an iteration, time to shares of the pot, by threads, and memory.
 
-    python benchmarks/holdem.py [SPOTS] [--quick]
+    python benchmarks/holdem.py [SPOTS] [--quick] [--half]
 
 Prints tables in Markdown: medians of five, on one thread and on two. SPOTS are letters, by default ``abcf``: a and b
-are rivers, between two ranges and between all hands; c is a turn; f a flop with one size a street.
+are rivers, between two ranges and between all hands; c is a turn; f a flop with one size a street. In single precision,
+or with ``--half`` in 16 bits.
 """
 
 import resource
 import statistics
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -67,18 +69,18 @@ def until(kernel: PublicKernel, goal: float, step: float = 1.03) -> tuple[int, f
             return done, seconds
 
 
-def main(names: str, quick: bool) -> None:
+def main(names: str, quick: bool, number: Any) -> None:
     """Print the tables."""
-    warm(np.float32, False)
+    warm(number, False)
     print("| spot | decision nodes | hands | state | ms an iteration | on two threads |")
     print("|---|---|---|---|---|---|")
     solved = []
     for name in names:
         spot = spot_named(name)
         begun = time.perf_counter()
-        kernels = [PublicKernel(spot.public_form, np.float32, threads=threads) for threads in (1, 2)]
+        kernels = [PublicKernel(spot.public_form, number, threads=threads) for threads in (1, 2)]
         built = time.perf_counter() - begun
-        state = sum(kernels[0].layout.sizes) * 8
+        state = kernels[0].taken()
         found = [milliseconds(kernel, TIMED[name]) for kernel in kernels[: kernels[1].threads]]
         hands = " and ".join(f"{len(held):,}" for held in spot.hands)
         nodes = len(spot.public_form.decisions)
@@ -98,4 +100,5 @@ def main(names: str, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(next((one for one in sys.argv[1:] if not one.startswith("-")), "abcf"), "--quick" in sys.argv)
+    named = next((one for one in sys.argv[1:] if not one.startswith("-")), "abcf")
+    main(named, "--quick" in sys.argv, np.uint16 if "--half" in sys.argv else np.float32)

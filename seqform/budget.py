@@ -325,7 +325,7 @@ class Budget:
             return _NEGLIGIBLE
         return self.limit - used
 
-    def require(self, needed: int, what: str) -> None:
+    def require(self, needed: int, what: str, instead: str = "") -> None:
         """Refuse what would take more than the budget.
 
         Parameters
@@ -334,6 +334,8 @@ class Budget:
             Bytes.
         what : str
             What would take them, to begin the message with.
+        instead : str
+            What else may be done, to begin the advice with.
 
         Raises
         ------
@@ -341,7 +343,8 @@ class Budget:
         """
         if self.left(needed) < 0:
             raise GameTooLargeError(
-                f"{what} would take about {in_words(needed)}, but the budget is {in_words(self.limit)}; {_ADVICE}"
+                f"{what} would take about {in_words(needed)}, but the budget is {in_words(self.limit)}; "
+                f"{instead}{_ADVICE}"
             )
 
     def admit(self, rules: Any, exact: bool = False, tree: bool = False) -> None:

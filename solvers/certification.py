@@ -13,7 +13,7 @@ from ..seqform.hints import Named
 from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, nearest_profile
-from .solution import Solution
+from .solution import RunState, Solution
 from .status import Status
 
 #: What counts as zero in a certificate of an exact method, relative to the game's largest payoff or penalty paid.
@@ -84,6 +84,8 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
         message = f"{message} (proven {error:.3g}, asked {options.tol:.3g}; {outcome.detail})"
         if method.is_exact:
             message = f"no exact proof was found, so numbers are floats, proven within {error:.3g} ({outcome.detail})"
+    if isinstance(outcome.state, RunState) and outcome.state.remark:
+        message = f"{message}; {outcome.state.remark}"
     return Solution(
         problem=problem,
         method=method,

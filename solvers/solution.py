@@ -149,6 +149,11 @@ class RunState:
     """What a method keeps of a run: to go on where it stopped, and to report on it."""
 
     @property
+    def remark(self) -> str:
+        """What the message of the solution says of it besides."""
+        return ""
+
+    @property
     def multiplier_bound(self) -> float | None:
         """What the multipliers were bounded by at the end; see :attr:`Solution.multiplier_bound`."""
         return None

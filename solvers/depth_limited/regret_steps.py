@@ -241,14 +241,15 @@ def compile_loop() -> None:
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
-    """Refuse single precision, in which steps are not solved.
+    """Refuse other precisions, in which steps are not solved.
 
     Raises
     ------
     UnknownMethodError
     """
-    if method.precision == "single":
-        raise UnknownMethodError(f"{method.name} got precision='single' for {problem.name}, expected double")
+    if method.precision in ("single", "half"):
+        found = f"{method.name} got precision={method.precision!r}"
+        raise UnknownMethodError(f"{found} for {problem.name}, expected double")
 
 
 def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Outcome:

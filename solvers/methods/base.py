@@ -19,7 +19,7 @@ Averaging = Annotated[
 ]
 Iterate = Annotated[Literal["average", "last"], About("which strategies are returned and certified")]
 Precision = Annotated[
-    Literal["double", "single", "auto"], About("floating-point precision, auto by tolerance and size")
+    Literal["double", "single", "half", "auto"], About("floating-point precision, auto by tolerance and size")
 ]
 Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
 SampleAveraging = Annotated[

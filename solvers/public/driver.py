@@ -12,6 +12,7 @@ from ...models.problems import Certificate, EpsilonNash, Feature, Nash, Problem,
 from ...models.problems.robust import PartlyFree
 from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
+from ...seqform.budget import Budget
 from ...seqform.game import Game
 from ...seqform.limits import uncounted
 from ...seqform.public_form import PublicForm
@@ -26,6 +27,7 @@ from ..solution import RunState, Solution
 from ..status import Status
 from .kernel import PublicKernel
 from .loop import PlayArrays
+from .storage import converted, named
 from .terms import PublicTerms, takes
 
 #: Single precision is chosen, where it is left to the library, for tolerances of this much of the largest payoff.
@@ -43,7 +45,7 @@ def serves(method: RegretMethod, problem: Problem, options: Options) -> bool:
         and method.iterate == "average"
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
-        and (_is_plain(problem) or _is_taken(problem))
+        and (_is_plain(problem) or (method.precision != "half" and _is_taken(problem)))
         and (options.start is None or _reached(method, problem, options.start) is not None)
     )
 
@@ -65,6 +67,13 @@ class PublicState(RunState):
     method: RegretMethod
     problem: tuple[object, ...]  # what identifies it: regrets and multipliers are of that alone
     arrays: PlayArrays
+
+    @property
+    def remark(self) -> str:
+        """That 16 bits were chosen, if they were."""
+        if self.method.precision == "half" or self.arrays.scales is None:
+            return ""
+        return "regrets and averages were kept in 16 bits, as those of single precision do not fit the memory"
 
 
 class PublicStepper(Stepper):
@@ -187,13 +196,12 @@ class PublicStepper(Stepper):
 
     def saved(self) -> Saved:
         """Return where it stands."""
-        return {"due": [self.next_check, self._next_look], **_named(self.state)}
+        return {"due": [self.next_check, self._next_look], **named(self.state)}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there, in this run's precision: the tolerance may have changed it."""
-        arrays = _named(self.state)
-        numbers = {name: found for name in arrays if isinstance(found := saved.get(name), np.ndarray)}
-        fill(arrays, {name: found.astype(arrays[name].dtype) for name, found in numbers.items()})
+        """Go on from there, in this run's precision: the tolerance, or the memory, may have changed it."""
+        arrays = {name: found for name, found in saved.items() if name != "due" and isinstance(found, np.ndarray)}
+        fill(named(self.state), converted(self.kernel.layout, arrays, self.state))
         self.next_check, self._next_look = (int(each) for each in saved["due"])
 
     def answer(self) -> dict[str, Any]:
@@ -235,13 +243,6 @@ def _next_look(iterations: int) -> int:
     return look
 
 
-def _named(state: PlayArrays) -> dict[str, Any]:
-    arrays = {"regrets": state.regrets, "sums": state.sums, "forecast": state.forecast}
-    return {"clock": state.clock, "calls": state.calls} | {
-        f"{name} {player}": pair[player] for name, pair in arrays.items() for player in (0, 1)
-    }
-
-
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate on the public form until the certificate meets the tolerance or a limit comes.
 
@@ -277,11 +278,16 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
         assert isinstance(problem, SaddleProblem)
         terms = PublicTerms.of(problem.canonical)
     kernel = PublicKernel(form, number, terms=terms)
-    state = kernel.initial_state(bool(method.local_rule.prediction))
+    predicting = bool(method.local_rule.prediction)
+    # Rows and limits are not met to the digits that 16 bits keep.
+    may_shorten = method.precision == "auto" and number is np.float32 and terms is None
+    if may_shorten and Budget().left(kernel.taken(predicting)) < 0:
+        kernel.number = np.uint16
+        warm(kernel.number, predicting)
+    state = kernel.initial_state(predicting)
     reached = _reached(method, problem, options.start)
     if reached is not None:
-        for name, array in _named(reached).items():
-            _named(state)[name][:] = array
+        fill(named(state), converted(kernel.layout, named(reached), state))
     return PublicStepper(method, problem, kernel, state, options)
 
 
@@ -311,10 +317,10 @@ def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays |
 
 
 def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
-    """Return the type of the loop's numbers."""
+    """Return the type of the numbers that are kept."""
     if method.precision == "auto":
         return np.float32 if options.tol >= _SINGLE_TOLERANCE * problem.unit else np.float64
-    return np.float32 if method.precision == "single" else np.float64
+    return {"half": np.uint16, "single": np.float32, "double": np.float64}[method.precision]
 
 
 @functools.cache

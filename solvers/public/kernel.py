@@ -48,7 +48,8 @@ class PublicKernel:
     ----------
     form : PublicForm
     number : type
-        Of regrets and sums, float32 or float64. Certificates are in float64 always.
+        Of regrets and sums, float32, float64, or uint16 for 16 bits, which walks take as float32. Certificates are in
+        float64 always.
     threads : int, optional
         Walks are the same, bit for bit, for any number; by default :func:`threads_for` says.
     terms : PublicTerms, optional
@@ -64,8 +65,9 @@ class PublicKernel:
     ) -> None:
         self.layout = PublicLayout(form) if terms is None else terms.layout
         self.number, self.terms = number, terms
-        self._game = self.layout.arrays(number)
-        self._terms = None if terms is None else terms.arrays(number)
+        self._walked = np.float32 if number is np.uint16 else number
+        self._game = self.layout.arrays(self._walked)
+        self._terms = None if terms is None else terms.arrays(self._walked)
         self._num_groups = len(self.layout.groups) - 1
         wanted = threads_for(self.layout) if threads is None else threads
         self.threads = max(1, min(wanted, self._num_groups))
@@ -80,7 +82,7 @@ class PublicKernel:
 
     @cached_property
     def _rooms(self) -> list[Any]:
-        return self.layout.rooms(self.number, self.threads, self._num_rows)
+        return self.layout.rooms(self._walked, self.threads, self._num_rows)
 
     @cached_property
     def _doubles(self) -> tuple[Any, Any, Any]:
@@ -94,6 +96,11 @@ class PublicKernel:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="treeplex")
 
+    def taken(self, predicting: bool = False) -> int:
+        """Return how many bytes a state takes."""
+        numbers = sum(self.layout.sizes) * np.dtype(self.number).itemsize * (3 if predicting else 2)
+        return int(numbers) + (4 * int(self.layout.scales[-1].sum()) if self.number is np.uint16 else 0)
+
     def initial_state(self, predicting: bool = False) -> PlayArrays:
         """Return the state before the first update.
 
@@ -102,8 +109,8 @@ class PublicKernel:
         GameTooLargeError
             If it takes more memory than the budget.
         """
-        taken = sum(self.layout.sizes) * np.dtype(self.number).itemsize * (3 if predicting else 2)
-        Budget().require(taken, "regrets and averages of this precision")
+        shorter = "" if self.number is np.uint16 or self.terms else "solve in 16 bits (precision=half), "
+        Budget().require(self.taken(predicting), "regrets and averages of this precision", shorter)
         state = self.layout.state(self.number, predicting, self._num_rows)
         if self.terms is not None:
             state.calls[:] = self.terms.first_calls()

@@ -365,6 +365,12 @@ class PublicLayout:
             found.append(int(self.bases[board, player]) + np.arange(rows)[:, None] * wide + like)
         return np.concatenate([one.ravel() for one in found])
 
+    @cached_property
+    def scales(self) -> Indices:
+        """Where each player's scales of each board begin, shape (num_boards + 1, 2)."""
+        rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
+        return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows, axis=0)])
+
     @property
     def sizes(self) -> tuple[int, int]:
         """How many numbers regrets and sums have each, by player."""
@@ -408,8 +414,8 @@ class PublicLayout:
         matrices = np.cumsum(sizes.ravel()).reshape(-1, 2) - sizes
         images = np.cumsum([0, *(sum(counts[at]) * len(each) for at, each in enumerate(self._images))])
         alike = [len(kept) > 0 for kept in self._kept]
-        before = [shapes, self.depths, self.parents, self.ends, images[:-1]]
-        found = np.column_stack([*before, counts, rounded_up(counts), self.bases[:-1], entries, matrices, alike])
+        before = [shapes, self.depths, self.parents, self.ends, images[:-1], counts, rounded_up(counts)]
+        found = np.column_stack([*before, self.bases[:-1], entries, matrices, alike, self.scales[:-1]])
         last = np.zeros((1, BOARD_COLUMNS), dtype=np.int64)
         last[0, 4] = images[-1]
         return np.concatenate([found, last])
@@ -514,9 +520,12 @@ class PublicLayout:
         regrets, sums, forecast = (tuple(np.zeros(size, dtype=number) for size in self.sizes) for _ in range(3))
         if not predicting:
             forecast = (np.zeros(0, dtype=number), np.zeros(0, dtype=number))
+        scales = None
+        if number is np.uint16:
+            scales = tuple(np.zeros(int(count), dtype=np.float32) for count in self.scales[-1])
         calls = np.zeros((num_rows + 1, CALL_COLUMNS))
         return PlayArrays(
-            np.zeros(1, dtype=np.int64), calls, regrets, forecast if predicting else regrets, forecast, sums
+            np.zeros(1, dtype=np.int64), calls, regrets, forecast if predicting else regrets, forecast, sums, scales
         )
 
     def places(self, node: int) -> Indices:

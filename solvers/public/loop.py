@@ -17,7 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compilation import compiled
-from ..regret.registers import in_rows, larger, load, side_by_side, spread, store, where_positive, width
+from ..regret.registers import (
+    WHOLE,
+    in_rows,
+    larger,
+    largest,
+    load,
+    load_whole,
+    side_by_side,
+    spread,
+    store,
+    store_whole,
+    where_positive,
+    width,
+)
 
 ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 #: Kinds of nodes; below these are the players.
@@ -26,6 +39,8 @@ EXIT, LEAF = np.uint64(2), np.uint64(3)
 CARDS = np.uint64(64)
 #: Lanes of leaves come by so many, a register of the shorter numbers; and registers that one sweep pays at most.
 FULL, MOST = np.uint64(8), np.uint64(3)
+#: The largest sum of a node in 16 bits; rounded up it must not be 2 ** 16. Sums are not scaled below the least.
+TOP, LEAST = np.float32(2**16 - 2), np.float32(1e-25)
 #: What a call does: whole iterations, or a part of one update.
 ITERATE, DESCEND, WORK, ASCEND = 0, 1, 2, 3
 
@@ -33,8 +48,8 @@ ITERATE, DESCEND, WORK, ASCEND = 0, 1, 2, 3
 SHAPE, DEPTH, PARENT, END, IMAGES, COUNT, WIDE, BASE, TABLE, MATRIX = (
     np.uint64(i) for i in (0, 1, 2, 3, 4, 5, 7, 9, 11, 13)
 )
-ALIKE = np.uint64(15)
-BOARD_COLUMNS = 16
+ALIKE, SCALE = np.uint64(15), np.uint64(16)
+BOARD_COLUMNS = 18
 #: Columns of shapes: their first node, how many of their nodes are roots and how many there are; where folds,
 #: showdowns, other leaves, and those that are both folds and showdowns begin among the lanes, and how many registers,
 #: or leaves, there are of each.
@@ -63,7 +78,7 @@ class PublicArrays(NamedTuple):
         Each before those that follow on it. ``END`` is behind the last of these, ``IMAGES`` where its images begin,
         ``COUNT`` and ``WIDE`` how many private states there are, and filled up, ``BASE`` where regrets begin,
         ``TABLE`` where private states stand in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
-        whether some private states are alike.
+        whether some private states are alike, ``SCALE`` where scales begin.
     shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
         What boards have in common: how their nodes hang together.
     nodes : ndarray of uint32, shape (num_nodes of all shapes, NODE_COLUMNS)
@@ -164,7 +179,11 @@ class RoomArrays(NamedTuple):
 
 
 class PlayArrays(NamedTuple):
-    """What iterations change; all but the clock and the calls are pairs of arrays, one a player."""
+    """What iterations change; all but the clock and the calls are pairs of arrays, one a player.
+
+    In 16 bits regrets are the upper halves of floats, and sums of reaches whole numbers, in units that each decision
+    node has for itself: its largest sum divided by ``TOP``.
+    """
 
     clock: Any  # iterations done
     calls: Any  # shape (num_rows + 1, CALL_COLUMNS)
@@ -172,6 +191,7 @@ class PlayArrays(NamedTuple):
     play: Any  # what behaviour is formed of: the regrets themselves, or the forecast
     forecast: Any
     sums: Any
+    scales: Any  # in 16 bits: the units, one for each action's row, of which each node's first counts; or None
 
 
 @compiled
@@ -200,7 +220,22 @@ def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: An
 
 
 @compiled
-def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any) -> None:
+def _add_whole(sums: Any, first: Any, count: Any, scales: Any, at: Any, decay: Any, here: Any, source: Any) -> None:
+    """Add reaches to ``decay`` times a node's sums in 16 bits, whose unit becomes a part of the largest."""
+    lanes, one = width(here), spread(scales[at] * decay)
+    found = spread(np.float32(0.0))
+    for h in range(ZERO, count, lanes):
+        found = larger(found, load_whole(sums, first + h) * one + load(here, source + h))
+    top = largest(found)
+    if top > LEAST:
+        scales[at] = top / TOP
+        factors = spread(TOP * np.float32(2**WHOLE) / top)
+        for h in range(ZERO, count, lanes):
+            store_whole(sums, first + h, load_whole(sums, first + h) * one + load(here, source + h), factors)
+
+
+@compiled
+def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, scales: Any, decay: Any) -> None:
     """Write a player's reaches on a board, where it plays as its regrets want it; add them to ``decay`` times sums."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
@@ -227,7 +262,11 @@ def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any
                     reach = larger(load(regrets, first + there), zeros) * shares
                     reach = where_positive(totals, reach, uniforms)
                     store(here, target + there, reach)
-                    store(sums, first + there, load(sums, first + there) * decays + reach)
+                    if scales is None:
+                        store(sums, first + there, load(sums, first + there) * decays + reach)
+            if scales is not None:
+                at = boards[board, SCALE + player] + row
+                _add_whole(sums, first, arity * wide, scales[player], at, real(decay), here, target)
 
 
 @compiled
@@ -655,11 +694,11 @@ def _down(
     if decay is None:  # what is None, here and below, is not compiled
         _play_average(game, board, other, state.sums[other], here)
     elif terms is None:
-        _play(game, board, other, state.play[other], here, state.sums[other], decay)
+        _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
     elif len(terms.least[other]) > 0:
         _play_within(game, terms, board, other, state.play[other], here, state.sums[other], decay)
     else:
-        _play(game, board, other, state.play[other], here, state.sums[other], decay)
+        _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
     if terms is not None:
         _tally(terms, board, other, here, game.layout[game.boards[board, DEPTH], 0], room.tally[group])
     _open(game, board, player, here)

@@ -16,7 +16,7 @@ from ...models.preferences import preference_on
 from ...models.problems import Certificate, ConstrainedNash, Problem
 from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
-from ...seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidStrategyError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
@@ -341,9 +341,15 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate until the certificate meets the tolerance or a limit comes; see :class:`~treeplex.solvers.CFR`.
 
     Constraints that leave no room are met by leaving out actions, not by multipliers that learn.
+
+    Raises
+    ------
+    UnknownMethodError, UnsupportedProblemError
+        If precision or constraints are for the loop on games in public form, which does not take the problem.
     """
     if public.serves(method, problem, options):
         return public.run(method, problem, options)
+    _check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
             f"method {method.name} takes linear constraints on games in public form, averaged and by turns, each at a "
@@ -363,7 +369,17 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper:
     """Return the compiled loop on a problem as it is, ready to begin or to go on."""
+    _check_precision(method, problem)
     return _begin(method, posed(method, problem, options))
+
+
+def _check_precision(method: RegretMethod, problem: Problem) -> None:
+    """Refuse 16 bits, in which only the loop on games in public form keeps its numbers."""
+    if method.precision == "half":
+        raise UnknownMethodError(
+            f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits are for "
+            "equilibria of games in public form that are averaged by turns"
+        )
 
 
 def _run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:

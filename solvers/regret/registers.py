@@ -2,6 +2,10 @@
 
 numba does not vectorise straight-line code, and vectorises short loops only behind tests for overlap that take longer
 than the loops. Here each operation is one of LLVM's on vectors, in the order in which it is written.
+
+Arrays of 16 bits (uint16) are read and written as numbers of 32: as upper halves of these by ``load`` and ``store``, as
+whole numbers by ``load_whole`` and ``store_whole``. What is written is rounded up as often as its lost bits say: errors
+have no side. A mixture of all its bits decides, so that equal numbers are rounded the same way, whoever writes them.
 """
 
 from __future__ import annotations
@@ -63,8 +67,13 @@ def _width(typing_context: Any, array: Any) -> Any:
     return types.uint64(array), generate
 
 
+def _of(array: Any) -> Register:
+    """Return the type of the registers that hold an array's numbers."""
+    return Register(types.float32 if array.dtype == types.uint16 else array.dtype)
+
+
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
-    vector = context.get_value_type(Register(array_type.dtype))
+    vector = ir.VectorType(context.get_value_type(array_type.dtype), _of(array_type).width)
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
 
@@ -74,20 +83,73 @@ def _load(typing_context: Any, array: Any, place: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature.args[0], *arguments)
-        return builder.load(pointer, align=array.dtype.bitwidth // 8)
+        found = builder.load(pointer, align=array.dtype.bitwidth // 8)
+        if array.dtype == types.uint16:
+            bits = builder.shl(_widened(builder, found), _constants(found.type.count, 16))
+            found = builder.bitcast(bits, context.get_value_type(signature.return_type))
+        return found
 
-    return Register(array.dtype)(array, place), generate
+    return _of(array)(array, place), generate
 
 
 def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
     """Write a register into an array, from a place on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], pointer, align=array.dtype.bitwidth // 8)
+        pointer, written = _pointer(context, builder, signature.args[0], *arguments[:2]), arguments[2]
+        if array.dtype == types.uint16:
+            written = _shortened(builder, builder.bitcast(written, ir.VectorType(_INTEGER, written.type.count)), 16)
+        builder.store(written, pointer, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(array, place, register), generate
+
+
+def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
+    """Return the register that holds the whole numbers, of 16 bits, of an array from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.load(_pointer(context, builder, signature.args[0], *arguments), align=2)
+        return builder.sitofp(_widened(builder, found), context.get_value_type(signature.return_type))
+
+    return _of(array)(array, place), generate
+
+
+def _store_whole(typing_context: Any, array: Any, place: Any, register: Any, scale: Any) -> Any:
+    """Write a register times a scale, in units of 2 ** -WHOLE, into an array as whole numbers, from a place on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers, factors = arguments[2:]
+        integers = ir.VectorType(_INTEGER, numbers.type.count)
+        units = builder.fptosi(builder.fmul(numbers, factors), integers)
+        written = _shortened(builder, units, WHOLE, builder.bitcast(factors, integers))
+        builder.store(written, _pointer(context, builder, signature.args[0], *arguments[:2]), align=2)
+        return context.get_dummy_value()
+
+    return types.void(array, place, register, scale), generate
+
+
+#: By so many powers of two what is to become a whole number is multiplied.
+WHOLE = 15
+_INTEGER = ir.IntType(32)
+
+
+def _constants(count: int, number: int) -> Any:
+    return ir.Constant(ir.VectorType(_INTEGER, count), [number] * count)
+
+
+def _widened(builder: Any, shorts: Any) -> Any:
+    return builder.zext(shorts, ir.VectorType(_INTEGER, shorts.type.count))
+
+
+def _shortened(builder: Any, integers: Any, lost: int, salt: Any = None) -> Any:
+    """Return integers without so many of their lowest bits, as 16 bits; these say how often they are rounded up."""
+    count = integers.type.count
+    mixed = integers if salt is None else builder.xor(integers, salt)
+    mixed = builder.mul(mixed, _constants(count, 0x85EBCA6B))
+    mixed = builder.mul(builder.xor(mixed, builder.lshr(mixed, _constants(count, 15))), _constants(count, 0xC2B2AE35))
+    raised = builder.add(integers, builder.lshr(mixed, _constants(count, 32 - lost)))
+    return builder.trunc(builder.lshr(raised, _constants(count, lost)), ir.VectorType(ir.IntType(16), count))
 
 
 def _spread(typing_context: Any, number: Any) -> Any:
@@ -100,6 +162,21 @@ def _spread(typing_context: Any, number: Any) -> Any:
         return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(index, vector.count), [0] * vector.count))
 
     return Register(number)(number), generate
+
+
+def _largest(typing_context: Any, register: Any) -> Any:
+    """Return the largest number of a register."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found, *others = (
+            builder.extract_element(arguments[0], ir.Constant(_INTEGER, lane))
+            for lane in range(arguments[0].type.count)
+        )
+        for other in others:
+            found = builder.select(builder.fcmp_ordered(">", found, other), found, other)
+        return found
+
+    return register.number(register), generate
 
 
 def _larger(typing_context: Any, left: Any, right: Any) -> Any:
@@ -257,6 +334,9 @@ load: Any = intrinsic(_load)
 gather: Any = intrinsic(_gather)
 add_at: Any = intrinsic(_add_at)
 store: Any = intrinsic(_store)
+load_whole: Any = intrinsic(_load_whole)
+store_whole: Any = intrinsic(_store_whole)
+largest: Any = intrinsic(_largest)
 spread: Any = intrinsic(_spread)
 larger: Any = intrinsic(_larger)
 where_positive: Any = intrinsic(_where_positive)

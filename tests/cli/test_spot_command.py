@@ -110,6 +110,18 @@ def test_a_flop_beyond_the_memory_is_refused_with_what_would_save_most(capsys):
 # solve
 
 
+def test_16_bits_are_taken_where_asked_for_or_where_memory_is_short(capsys, monkeypatch):
+    asked = json_of(capsys, "solve", "river.toml", "--precision", "half")
+    monkeypatch.setenv("TREEPLEX_MEMORY", "40kB")
+    short = json_of(capsys, "solve", "river.toml")
+    assert asked["status"] == short["status"] == "converged"
+    assert asked["exploitability"] == short["exploitability"]
+    assert "16 bits" in short["message"]
+    assert "16 bits" not in asked["message"]
+    line = refused(capsys, "solve", "river.toml", "--precision", "single")
+    assert "solve in 16 bits (precision=half)" in line
+
+
 def test_a_river_is_solved_to_the_numbers_on_record(capsys):
     record = json_of(capsys, "solve", "river.toml", "--tol", "0.01%", "--hands", "QsQh,AdKd")
     assert record["status"] == "converged"

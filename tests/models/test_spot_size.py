@@ -100,10 +100,12 @@ def test_a_flop_is_counted_in_no_time_and_refused_before_it_is_built(monkeypatch
     with pytest.raises(GameTooLargeError) as refused:
         solve(Nash(spot.game))
     said = str(refused.value)
-    assert said.startswith("holdem Td9d6h: the spot has 2,131,940 decision nodes: solving it would take about 11.4 GB")
+    assert said.startswith(
+        "holdem Td9d6h: the spot has 2,131,940 decision nodes: solving it in 16 bits would take about"
+    )
     assert "but the budget is 1 GB; what would save most: no raises, raise_cap = 1 (71% less); without 33%" in said
     assert len(savings(spot)) == 3
-    with pytest.raises(GameTooLargeError, match=r"solving it would take about 11\.4 GB, but the budget is 1 GB"):
+    with pytest.raises(GameTooLargeError, match=r"in 16 bits would take about 7\.17 GB, but the budget is 1 GB"):
         _ = spot.public_form
 
 

@@ -71,8 +71,10 @@ def test_tolerances_are_of_violations_too(scale, number):
 
 
 def test_there_is_no_other_precision():
-    with pytest.raises(UnknownMethodError, match="ccfr: precision = half; expected one of double, single, auto"):
-        CCFR(precision="half")
+    with pytest.raises(
+        UnknownMethodError, match="ccfr: precision = quarter; expected one of double, single, half, auto"
+    ):
+        CCFR(precision="quarter")
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -100,8 +100,12 @@ def spot_size(spot: "HoldemSpot", betting: Betting | None = None) -> SpotSize:
     return SpotSize(nodes, leaves, others, numbers)
 
 
-def check_size(spot: "HoldemSpot", budget: Budget | None = None, what: str = "solving it", times: int = 1) -> None:
+def check_size(
+    spot: "HoldemSpot", budget: Budget | None = None, what: str = "solving it in 16 bits", times: float = 0.5
+) -> None:
     """Refuse a spot that takes more memory than the budget, before anything of it is built.
+
+    Beside its tree it takes so many times a solver's state in single precision; the least that solves it is half of it.
 
     Raises
     ------
@@ -110,7 +114,7 @@ def check_size(spot: "HoldemSpot", budget: Budget | None = None, what: str = "so
     """
     budget = Budget() if budget is None else budget
     size = spot.size
-    needed = size.total_bytes + (times - 1) * size.bytes
+    needed = int(size.total_bytes + (times - 1) * size.bytes)
     if budget.left(needed) < 0:
         said = "; ".join(f"{how} ({saved:.0%} less)" for how, saved in savings(spot))
         raise GameTooLargeError(
