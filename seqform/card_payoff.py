@@ -104,7 +104,7 @@ class CardPayoff(ReadOnly):
         mine, theirs = self.alive
         cards = self.cards[0][mine], self.cards[1][theirs]
         numbers = [_hand_numbers(one) for one in cards]
-        both = np.intersect1d(*numbers)
+        both = np.intersect1d(numbers[0], numbers[1])
         of_mine, of_theirs = (np.flatnonzero(np.isin(one, both)) for one in numbers)
         own, others = (
             65 + np.searchsorted(both, one[of]) for one, of in zip(numbers, (of_mine, of_theirs), strict=True)
