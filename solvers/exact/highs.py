@@ -122,7 +122,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         "pdlp": info.pdlp_iteration_count,
     }[algorithm]
     stopped = Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL)
-    detail = f"HiGHS says {solver.modelStatusToString(model_status).lower()}"
+    told = detail = f"HiGHS says {solver.modelStatusToString(model_status).lower()}"
     found = _Attempt.read(problem, options, program, _solution(solver, program))
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
@@ -130,6 +130,9 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         try:
             with time_limited(options.time_limit - (ended - begun)):
                 for how, again, numbers in _further(problem.canonical, program):
+                    if isinstance(numbers, Status):  # the last way asks least
+                        found, stopped, detail = _Attempt(), numbers, f"{told}, and fractions prove it {numbers}"
+                        continue
                     better = _Attempt.read(problem, options, again, numbers)
                     if better.error < found.error:
                         found, stopped, detail = better, Status.OPTIMAL, f"{detail}, then solved {how}"
@@ -199,8 +202,8 @@ def _solution(solver: Any, program: LinearProgram) -> tuple[Floats, Floats] | No
 
 def _further(
     saddle: Saddle, program: LinearProgram
-) -> Iterator[tuple[str, LinearProgram, tuple[Floats, Floats] | None]]:
-    """Solve a program in other ways, one after the other.
+) -> Iterator[tuple[str, LinearProgram, tuple[Floats, Floats] | Status | None]]:
+    """Solve a program in other ways, one after the other; a status if it is proven that there is no solution.
 
     A floor at the value of the game leaves no room. Where chance has a rare outcome under which both still decide, the
     last digit of the floor is a large part of what is at stake there, and HiGHS may say "infeasible": so the floor is

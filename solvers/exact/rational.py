@@ -100,8 +100,10 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     )
 
 
-def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | None:
+def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | Status | None:
     """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if they are not found.
+
+    ``Status.INFEASIBLE`` if it is proven that there are none.
 
     Parameters
     ----------
@@ -111,6 +113,8 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | N
     """
     solver = _Refinement(RationalProgram.of(program), time.perf_counter() + seconds, 2**31 - 1)
     solver.run()
+    if solver.stopped is Status.INFEASIBLE:
+        return solver.stopped
     if solver.point is None:
         return None
     columns = np.array([to_float(number) for number in solver.point.columns])
