@@ -296,10 +296,10 @@ def _check_start(path: str | None, method: "Method") -> None:
     if path is None:
         return
     from ..seqform.interchange.files import regular_size
-    from ..solvers.methods import METHODS, class_of
+    from ..solvers.methods import METHODS
 
     if not method.takes_start:
-        takers = [name for name, maker in METHODS.items() if class_of(maker).takes_start]
+        takers = [name for name, maker in METHODS.items() if maker().takes_start]
         raise CommandLineError(f"--start is for --method {', '.join(takers)}, and --method is {method.name}")
     try:
         regular_size(path)

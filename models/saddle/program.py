@@ -212,6 +212,22 @@ class Saddle:
             violations |= {SAFETY: self.floor - view.whole.worst_case(own)}
         return Bounds(value + zero, lower + zero, upper, violations)
 
+    def gradients(
+        self, own: Any, other: Any, multipliers: Mapping[str, Any], subgradients: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Return what each sequence of x and of y earns its player against the other plan, prices paid.
+
+        Parameters
+        ----------
+        own, other, multipliers, subgradients
+            As in :meth:`bounds`; of a program with a weight, without a floor.
+        """
+        view = self.view
+        gradient, _ = self._gradient(view.own_gradient(other), None, multipliers)
+        slope, _ = self.own_rows.minorant(multipliers, own, subgradients)
+        priced, _ = self.other_rows.minorant(multipliers, other, subgradients)
+        return gradient - slope, self.weight * (view.other_gradient(own) - priced)
+
     def _gradient(self, against: Any, floor_reply: Any, multipliers: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return c + ω M y + κ M y_s, and −κ f, by M y; y is used as y_s if that is not given."""
         view = self.view

@@ -13,13 +13,14 @@ from ...models.problems import Certificate, SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
+from ...seqform.errors import InvalidStrategyError, TimeLimitError, UnknownMethodError, shown
 from ...seqform.limits import seconds_left, time_limited
-from ...seqform.strategy import Profile
+from ...seqform.strategy import Profile, check_same_game
 from ..certification import LIMITS, certified_error, enough
 from ..outcome import Options, Outcome, nearest_profile
 from ..status import Status
 from .interruptible import run_solver
+from .restriction import Restriction
 
 if TYPE_CHECKING:
     from ..methods import HiGHS
@@ -31,6 +32,10 @@ REFINED = 500
 #: Actions of one infoset above which there is no presolve: its time would grow with their square.
 LONG = 5_000
 
+#: What goes on from strategies.
+INTERIOR = ("ipm", "ipm-crossover")
+#: What sequences may lose to be in the first program, relative to the error of the strategies it starts from.
+_SLACK = 0.25
 #: Interior point takes tens of iterations, or stays where it is for ever.
 _STALLED = 1_000
 _SOLVERS = {"simplex": "simplex", "ipm": "ipm", "ipm-crossover": "ipm", "pdlp": "pdlp"}
@@ -87,16 +92,9 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
     large = size > (method.large if all(treeplex.single_parent for treeplex in treeplexes) else method.large_flow)
     if algorithm == "auto":
         algorithm = "ipm" if large else "simplex"
-    # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
-    relative = options.tol / problem.game.sequence_form.payoff_scale
-    solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
-    solver.setOptionValue("solver", _SOLVERS[algorithm])
-    solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
-    solver.setOptionValue("time_limit", seconds_left(options.time_limit))
-    for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
-        solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
-    if options.max_iterations >= method.default_iterations:
-        solver.setOptionValue("ipm_iteration_limit", _STALLED)
+    if options.start is not None and algorithm in INTERIOR:
+        return _run_from_strategies(method, problem, options, algorithm, program, built)
+    solver = _prepared(method, problem, options, algorithm, program, options.time_limit)
     if options.start is not None:
         _start_basis(method, options.start, algorithm, program.shape).give(solver)
     begun = time.perf_counter()
@@ -113,16 +111,8 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         )
     ended = time.perf_counter()
 
-    model_status = solver.getModelStatus()
-    info = solver.getInfo()
-    iterations = {
-        "simplex": info.simplex_iteration_count,
-        "ipm": info.ipm_iteration_count,
-        "ipm-crossover": info.ipm_iteration_count + info.crossover_iteration_count,
-        "pdlp": info.pdlp_iteration_count,
-    }[algorithm]
-    stopped = Status.INTERRUPTED if interrupted else _STOPPED.get(model_status, Status.OPTIMAL)
-    told = detail = f"HiGHS says {solver.modelStatusToString(model_status).lower()}"
+    stopped = Status.INTERRUPTED if interrupted else _stopped(solver)
+    told = detail = _said(solver)
     found = _Attempt.read(problem, options, program, _solution(solver, program))
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
@@ -151,11 +141,47 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
         proof=found.proof,
         stopped=stopped,
         detail=detail,
-        iterations=max(0, int(iterations)),
+        iterations=_iterations(solver, algorithm),
         seconds=ended - begun,
         build_seconds=begun - built,
         state=Basis.of(solver, program.shape) if algorithm in ("simplex", "ipm-crossover") else None,
     )
+
+
+def _prepared(
+    method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, seconds: float
+) -> Any:
+    """Return a HiGHS instance that holds a program and has an algorithm, tolerances and limits set."""
+    # PDLP is first-order: digits beyond the tolerance are dear. Its own tolerance is relative, so two more are kept.
+    relative = options.tol / problem.game.sequence_form.payoff_scale
+    solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
+    solver.setOptionValue("solver", _SOLVERS[algorithm])
+    solver.setOptionValue("run_crossover", "on" if algorithm == "ipm-crossover" else "off")
+    solver.setOptionValue("time_limit", seconds_left(seconds))
+    for limit in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
+        solver.setOptionValue(limit, min(options.max_iterations, 2**31 - 1))
+    if options.max_iterations >= method.default_iterations:
+        solver.setOptionValue("ipm_iteration_limit", _STALLED)
+    return solver
+
+
+def _stopped(solver: Any) -> Status:
+    return _STOPPED.get(solver.getModelStatus(), Status.OPTIMAL)
+
+
+def _said(solver: Any) -> str:
+    return f"HiGHS says {solver.modelStatusToString(solver.getModelStatus()).lower()}"
+
+
+def _iterations(solver: Any, algorithm: str) -> int:
+    info = solver.getInfo()
+    iterations = {
+        "simplex": info.simplex_iteration_count,
+        "ipm": info.ipm_iteration_count,
+        "ipm-crossover": info.ipm_iteration_count + info.crossover_iteration_count,
+        "pdlp": info.pdlp_iteration_count,
+    }[algorithm]
+    return max(0, int(iterations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +211,11 @@ class _Attempt:
         )
         if not all(np.isfinite(plan).all() for plan in answer.plans):
             return cls(answer)
-        profile = nearest_profile(problem.game, answer.plans)
+        return cls.of(problem, options, answer, nearest_profile(problem.game, answer.plans))
+
+    @classmethod
+    def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "_Attempt":
+        """Prove what an answer's strategies are worth."""
         certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
         error = certified_error(problem, certificate, options)
         return cls(answer, (profile, certificate), error if error > enough(problem, certificate, options) else 0.0)
@@ -198,6 +228,93 @@ def _solution(solver: Any, program: LinearProgram) -> tuple[Floats, Floats] | No
         return None
     with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
         return np.array(solution.col_value), np.nan_to_num(np.array(solution.row_dual) * objective_factor(program))
+
+
+def _run_from_strategies(
+    method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, built: float
+) -> Outcome:
+    """Solve programs restricted to what strategies play or nearly would, each with what the answer before lacked."""
+    begun = time.perf_counter()
+    saddle = problem.canonical
+    found = _started(method, problem, options)
+    assert found.answer is not None
+    assert found.proof is not None
+    first, scale = found.answer, problem.game.payoff_scale
+    slack = max(_SLACK * problem.error(found.proof[1]), TOLERANCE * scale)
+    kept = _near(saddle, first, slack)
+    iterations = rounds = 0
+    stopped, detail = Status.OPTIMAL, ""
+    while True:
+        restricted = kept.of(program)
+        left = max(0.0, options.time_limit - (time.perf_counter() - begun))
+        solver = _prepared(method, problem, options, algorithm, restricted, left)
+        rounds += 1
+        try:
+            interrupted = run_solver(solver, interruptible=True)
+        except (KeyboardInterrupt, TimeLimitError):  # HiGHS goes on unseen
+            stopped, detail = Status.INTERRUPTED, "HiGHS did not stop when it was asked to"
+            break
+        stopped, detail = Status.INTERRUPTED if interrupted else _stopped(solver), _said(solver)
+        iterations += _iterations(solver, algorithm)
+        attempt = _Attempt.read(problem, options, restricted, _solution(solver, restricted))
+        found = attempt if attempt.error <= found.error else found
+        if attempt.error == 0.0 or stopped in LIMITS:
+            break
+        if attempt.answer is None or stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
+            if kept.is_whole:
+                break
+            slack *= 10.0  # constraints need more than was kept
+            kept |= _near(saddle, first, slack)
+        else:
+            more = kept | _near(saddle, attempt.answer, slack)
+            if more.size == kept.size:
+                break
+            kept = more
+    assert found.answer is not None
+    used = f"{kept.size:,} of {kept.own.size + kept.other.size:,} sequences in program {rounds}"
+    return Outcome(
+        plans=found.answer.plans,
+        multipliers=found.answer.multipliers,
+        dual_certificate=found.answer.dual_certificate,
+        proof=found.proof,
+        stopped=stopped,
+        detail=f"{detail}, with {used}",
+        iterations=iterations,
+        seconds=time.perf_counter() - begun,
+        build_seconds=begun - built,
+    )
+
+
+def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> _Attempt:
+    """Return the strategies of a start as an answer.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If it is no profile of the game.
+    UnknownMethodError
+        If the problem's program is not one between plans of both players alone.
+    """
+    start: Any = options.start
+    profile = getattr(start, "profile", start)
+    if not isinstance(profile, Profile):
+        raise InvalidStrategyError(f"start is {shown(start)}, expected a Profile or a Solution")
+    saddle = problem.canonical
+    if not saddle.weight or saddle.floor is not None or saddle.view.replies is not None:
+        raise UnknownMethodError(
+            f"{method.name} takes a start for equilibria, constrained or not, and the problem is {problem.name}: give "
+            "none"
+        )
+    check_same_game(profile[0], problem.game)
+    multipliers = getattr(start, "multipliers", {})
+    known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
+    return _Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
+
+
+def _near(saddle: Saddle, answer: Answer, slack: float) -> Restriction:
+    """Return what loses little against an answer's plans."""
+    own, other = answer.plans[saddle.view.player], answer.plans[1 - saddle.view.player]
+    return Restriction.near(saddle, own, other, answer.multipliers, answer.dual_certificate, slack)
 
 
 def _further(

@@ -24,6 +24,10 @@ class HiGHS(Method):
 
     Notes
     -----
+    Interior point takes strategies to start from, for equilibria, constrained or not. It then solves a smaller program:
+    of what the strategies play, and of what loses at most a quarter of their error. The certificate, which knows all
+    sequences, says what that lacked, and programs follow with more until it is enough.
+
     Huangfu and Hall, "Parallelizing the dual revised simplex method", Mathematical Programming Computation 10 (2018).
 
     Examples
@@ -49,6 +53,11 @@ class HiGHS(Method):
     def name(self) -> str:  # type: ignore[override]
         """What the command line calls it."""
         return "highs" if self.algorithm == "auto" else f"highs-{self.algorithm}"
+
+    @property
+    def takes_start(self) -> bool:  # type: ignore[override]
+        """Whether it is interior point: others go on from a basis or not at all."""
+        return self.algorithm in ("ipm", "ipm-crossover")
 
     @property
     def default_tolerance(self) -> float:  # type: ignore[override]

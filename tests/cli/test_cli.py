@@ -364,7 +364,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player is not for nash; leave it out"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for --method cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, pref-cfr, es-mccfr, ",
+        "--start is for --method highs-ipm, highs-ipm-crossover, cfr, cfr+, dcfr, pcfr+, ccfr, cfvfp, ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],

@@ -89,7 +89,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         (CDBR, "cdbr needs --lookahead; expected an integer of at least 1"),
         ((*CDBR, "--lookahead", "1", "--p", "0.5"), "--p is not for cdbr"),
         ((*CDBR, "--lookahead", "1", "--method", "ccfr"), "method ccfr cannot solve cdbr: use lp"),
-        ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method cfr"),
+        ((*CDBR, "--lookahead", "1", "--method", "lp", "--start", "x.npz"), "--start is for --method highs-ipm, "),
         ((*CDRNR, "--lookahead", "1", "--gadget", "ful"), "--gadget ful (did you mean full?): expected one of full"),
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
         ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p 2: expected a number from 0 to 1"),

@@ -665,10 +665,10 @@ def test_iterations_are_whole():
     [
         ("cvxpy", "cvxpy takes no start: iterative methods do"),
         ("highs", r"highs starts from a solution by highs-simplex or highs-ipm-crossover, and the start is Profile\("),
-        ("highs-ipm", "highs-ipm takes no start here, as ipm goes on from no basis: use simplex"),
+        ("highs-pdlp", "highs-pdlp takes no start here, as pdlp goes on from no basis: use simplex"),
     ],
 )
-def test_exact_methods_take_no_strategies_as_a_start(method, text):
+def test_exact_methods_but_interior_point_take_no_strategies_as_a_start(method, text):
     game = load_game("kuhn")
     with pytest.raises(UnknownMethodError, match=text):
         solve(Nash(game), method, start=Profile.uniform(game))

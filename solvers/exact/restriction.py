@@ -1,0 +1,90 @@
+"""Linear programs restricted to the sequences that strategies play, or lose little by playing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.programs.linear_program import LinearProgram
+from ...models.saddle import Saddle
+from ...seqform.arrays import Floats
+from ...seqform.evaluate import infoset_values, sequence_values
+from ...seqform.polytope import Treeplex
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """Sequences of x and of y that a saddle program may use; the others have probability 0.
+
+    Attributes
+    ----------
+    saddle : Saddle
+        With a weight, without a floor, and against all plans of the other player.
+    own, other : ndarray of bool, shape (num_sequences of the player,)
+
+    Notes
+    -----
+    Let x and y meet their constraints, and prove, with prices λ and μ, lower ≤ optimum ≤ upper. Let r(s) be what the
+    sequence s of x earns less than the best of its infoset, against y, prices paid. An optimal x* earns at least the
+    optimum against y, and exactly upper − Σ x*(s) r(s), or less by what constraints leave; so
+
+        Σ_s x*(s) r(s) ≤ upper − lower,
+
+    and as much for y: optimal plans hardly use what loses much. What they use of it after all is found by the
+    certificate, in which both players choose from all their sequences.
+    """
+
+    saddle: Saddle
+    own: npt.NDArray[np.bool_]
+    other: npt.NDArray[np.bool_]
+
+    @classmethod
+    def near(
+        cls,
+        saddle: Saddle,
+        own: Floats,
+        other: Floats,
+        multipliers: Mapping[str, Any],
+        subgradients: Mapping[str, Any],
+        slack: float,
+    ) -> "Restriction":
+        """Return the sequences that lose at most ``slack`` against x and y, objective units."""
+        mine, theirs = saddle.gradients(own, other, multipliers, subgradients)
+        view = saddle.view
+        return cls(saddle, _losses(view.own, mine) <= slack, _losses(view.other, theirs) <= slack)
+
+    def __or__(self, more: "Restriction") -> "Restriction":
+        return Restriction(self.saddle, self.own | more.own, self.other | more.other)
+
+    @property
+    def size(self) -> int:
+        """Number of sequences of both players that others lead to."""
+        return int(sum(reached.sum() for reached in self._reached))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return bool(self.own.all() and self.other.all())
+
+    def of(self, program: LinearProgram) -> LinearProgram:
+        """Return the saddle's linear program with other sequences' columns at 0, and without their rows' bounds."""
+        columns, rows = program.column_upper.copy(), program.row_upper.copy()
+        own, other = self._reached
+        columns[program.columns["plan"]][~own] = 0.0
+        rows[program.rows["response"]][~other] = np.inf
+        return replace(program, column_upper=columns, row_upper=rows)
+
+    @cached_property
+    def _reached(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which of the sequences that are kept others lead to that are, of x and of y."""
+        view = self.saddle.view
+        return view.own.plan(self.own) > 0.0, view.other.plan(self.other) > 0.0
+
+
+def _losses(treeplex: Treeplex, gradient: Floats) -> Floats:
+    """Return how much less each sequence is worth than the best of its infoset."""
+    best = np.repeat(infoset_values(treeplex, gradient), treeplex.num_actions)
+    return np.append(0.0, best - sequence_values(treeplex, gradient)[1:])
