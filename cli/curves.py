@@ -1,5 +1,6 @@
 """What ``treeplex solve`` shows of many solutions at once: the frontier of responses, and what a bound is worth."""
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from .files import command_line, write_page
 from .tables import console, named, print_facts, print_pieces, status_facts, ten_decimals
 
 if TYPE_CHECKING:
-    from ..solvers import Solution
+    from ..solvers import Method, Solution
     from ..solvers.parametric.frontier import Frontier
 
 #: By which methods a frontier is found: it is the simplex method that goes on from one response to the next.
@@ -19,12 +20,23 @@ _METHODS = ("highs", "highs-simplex")
 _MOVABLE = ("constrained", "epsilon-safe")
 
 
-def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> None:
+def check_by_simplex(method: str) -> None:
+    """Refuse a method by which no frontier is found.
+
+    Raises
+    ------
+    CommandLineError
+    """
+    if method not in _METHODS:
+        raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
+
+
+def check_frontier(problem: str, given: Mapping[str, object]) -> None:
     """Refuse what does not go with ``--frontier``.
 
     Parameters
     ----------
-    problem, method : str
+    problem : str
     given : mapping of str to object
         Options that a frontier does not take; ``None`` where they are not given.
 
@@ -39,33 +51,36 @@ def check_frontier(problem: str, method: str, given: Mapping[str, object]) -> No
     for option, value in given.items():
         if value not in (None, [], ()):
             raise CommandLineError(f"--{option.replace('_', '-')} does not go with --frontier; leave it out")
-    if method not in _METHODS:
-        raise CommandLineError(f"--frontier is found by highs-simplex, and --method is {method}; leave it out")
 
 
-def find_frontier(posed: Any, plot: str | None = None, html: str | None = None) -> dict[str, Any]:
+def find_frontier(
+    posed: Any, chosen: "Method", tol: float | None, plot: str | None = None, html: str | None = None
+) -> dict[str, Any]:
     """Return the frontier of a restricted Nash response's game and opponent, as the JSON of ``solve``.
 
-    It is drawn to `plot`, and its report is written to `html`.
+    It is drawn to `plot`, and its report is written to `html`. Methods of regret minimisation have a tolerance.
     """
-    from ..solvers.methods import find_method
+    from ..solvers.methods import RegretMethod, find_method
     from ..solvers.parametric.frontier import restricted_nash_frontier
     from ..solvers.solution import sizes_of
     from ..solvers.solve import with_game_value
     from ..solvers.status import Status
 
     begun = time.perf_counter()
-    value = float(with_game_value(posed).game_value)
-    frontier = restricted_nash_frontier(posed.game, posed.opponent, value)
+    learned = isinstance(chosen, RegretMethod)
+    method: Any = chosen if learned else find_method("highs-simplex")
+    tolerance = tol if learned and tol is not None else method.default_tolerance * posed.game.payoff_scale
+    value = float(with_game_value(posed, method, tolerance).game_value)
+    how: dict[str, Any] = {"method": method, "tol": tolerance} if learned else {}
+    frontier = restricted_nash_frontier(posed.game, posed.opponent, value, **how)
     seconds = time.perf_counter() - begun
     if plot is not None:
         frontier.plot(plot)
-    method: Any = find_method("highs-simplex")
-    tolerance = method.default_tolerance * posed.game.sequence_form.payoff_scale
     status = Status.OPTIMAL if posed.constraints or frontier.gap <= tolerance else Status.UNCERTIFIED
+    status = Status.CONVERGED if learned else status
     count = len(frontier.strategies)
     message = f"{count:,} response{'s' * (count > 1)} for p from 0 to 1, all proven within the gap"
-    if posed.constraints:
+    if learned or posed.constraints:
         message = f"{count:,} response{'s' * (count > 1)} proven, of all that there are; no other beats them by the gap"
     if html is not None:
         from ..solvers.reports import frontier_page
@@ -73,7 +88,7 @@ def find_frontier(posed: Any, plot: str | None = None, html: str | None = None) 
         write_page(html, frontier_page(posed, frontier, status, message, command_line()))
     return {
         "method": method.name,
-        "options": {"algorithm": method.algorithm},
+        "options": dataclasses.asdict(method),
         "tolerance": tolerance,
         "player": posed.player,
         "status": str(status),
@@ -107,7 +122,7 @@ def print_frontier(record: dict[str, Any], files: Mapping[str, str | None]) -> N
         "player": str(record["player"]),
         "game value": ten_decimals(record["game_value"]),
         "gap": f"{record['gap']:.3g}, for every p at most",
-        "linear programs": f"{record['iterations']:,}",
+        "linear programs" if record["method"] in _METHODS else "solves": f"{record['iterations']:,}",
         "seconds": f"{record['seconds']:.3g}",
     }
     print_facts(facts, files)

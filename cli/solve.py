@@ -172,8 +172,9 @@ def solve(
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         if method is None:
             is_spot = loaded is not None and spots.spot_of(loaded) is not None
-            learned = is_spot and not frontier and spots.is_learned(problem, words["opponent"])
-            method = "dcfr" if learned else usual_method(problem)
+            learned = is_spot and spots.is_learned(problem, words["opponent"])
+            small = frontier and loaded is not None and not spots.is_large(loaded)
+            method = "dcfr" if learned and not small else usual_method(problem)
             if method == "dcfr":
                 options["precision"] = options.get("precision") or "auto"
         record["method"] = method
@@ -190,7 +191,11 @@ def solve(
                 **options,
                 **files,
             }
-            curves.check_frontier(problem, method, others)
+            if loaded is not None and spots.spot_of(loaded) is not None and method in _BASES:
+                others |= {"tol": None, "precision": None}
+            else:
+                curves.check_by_simplex(method)
+            curves.check_frontier(problem, others)
             words["p"] = "0"
         question = Question(problem, **words)
         asked = question.text if not frontier else f"{question.text_without('p')} --frontier"
@@ -223,7 +228,7 @@ def solve(
                 posed.with_bound(*moved[:2])  # says now what is wrong with the name
         if frontier:
             with waiting(f"responses for all p on {loaded.spec}", shown=shown):
-                found = curves.find_frontier(posed, plot, html)
+                found = curves.find_frontier(posed, chosen, limits["tol"], plot, html)
             record.write(**found)
             if shown:
                 curves.print_frontier(record, {"report": html, "JSON": json})

@@ -26,6 +26,8 @@ KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "node
 TOLERANCE = 0.001
 #: To which share of a solution's tolerance the value of its spot without locks is found.
 _VALUE_SHARE = 0.01
+#: Up to so many sequences of both players a frontier takes seconds by linear programming.
+_FEW = 3_000
 #: Locks are checked before a spot is solved where its tree takes so many bytes at most.
 _BUILT = 2**26
 #: Hands of which less is left are not printed.
@@ -66,6 +68,12 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     if spot is None:
         raise CommandLineError(f"--lock {texts[0]}: expected a spot of hold'em (.toml), and GAME is {game.spec}")
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
+
+
+def is_large(game: "Game") -> bool:
+    """Whether a linear program for each point of a spot's frontier would take long."""
+    form = game.public_form
+    return form is not None and sum(form.num_sequences) > _FEW
 
 
 def is_learned(problem: str, opponents: Sequence[str] | None) -> bool:

@@ -148,7 +148,7 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
     count = len(frontier.strategies)
     best = f"{count:,} strategies are best, each for a range of p" if count > 1 else "One strategy is best for all p"
     if not frontier.whole:
-        best = f"{count:,} strategies, evenly spaced in what they may lose"
+        best = f"{count:,} strategies, of all that there are"
     (least, most), (safest, riskiest) = (
         (number(numbers[0]), number(numbers[-1])) for numbers in (frontier.gains, frontier.exploitabilities)
     )

@@ -1,7 +1,8 @@
 """The frontier of restricted Nash responses: every p at which the response changes, or evenly spaced points of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from ...seqform.interchange.page import Content, Displayed, emphasis, first_numb
 from ...seqform.interchange.page import figure as drawn
 from ...seqform.interchange.pictures import COLOURS, Drawn, cut, dot_size, legend, panels
 from ...seqform.strategy import Strategy
+from ..dispatch import chosen_method, options_of
+from ..methods import RegretMethod
 from ..outcome import nearest_profile
 from ..solve import solve_part, with_game_value
 from .envelope import Line, find_envelope
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _SAME = 1e-9
 # How points of the frontier are solved: simplex goes on from the basis of the one before.
 _SIMPLEX = "highs-simplex"
+# The least p of which a response is learned.
+_FIRST = 0.02
 # The p of the last of them: a best response, of those the one that may lose least.
 _NEARLY = 0.9999
 
@@ -51,7 +56,8 @@ class Frontier(Drawn, Displayed):
     solves : int
         How many linear programs were solved.
     whole : bool
-        Whether these are all responses. If not, they are evenly spaced in what they may lose; what lies between two of
+        Whether these are all responses. If not, they are some of them: evenly spaced in what they may lose, or learned
+        for the p at which most was left to know. What lies between two of
         them is a mixture of both, and where the slope is the same several are best for one p alone.
     """
 
@@ -110,6 +116,8 @@ def restricted_nash_frontier(
     *,
     accuracy: float = 0.0,
     points: int | None = None,
+    method: str | RegretMethod | None = None,
+    tol: float | None = None,
 ) -> Frontier:
     """Return the restricted Nash responses to a model of the opponent for all p, and where they change.
 
@@ -128,6 +136,11 @@ def restricted_nash_frontier(
         Only so many responses, evenly spaced in what they may lose, from an equilibrium strategy to the best response
         that may lose least, each solved from the one before. Where constraints stand for the opponent 20 by default:
         all responses are not found then.
+    method : str or method, optional
+        A method of regret minimisation, for games whose linear programs are too large, such as turns of hold'em: 20
+        responses by default, for the p at which most is left to know.
+    tol : float, optional
+        To which those are solved, payoff units; by default as :func:`~treeplex.solve` has it.
 
     Returns
     -------
@@ -155,6 +168,9 @@ def restricted_nash_frontier(
     largest distance of their intersection from the points, over all p. The last ε is what the response for p = 0.9999
     may lose.
 
+    With a `method`, the first two responses are for p = 1 and p = 0.02, and each further one for the p at which two
+    neighbours are worth the same, where the corner between the lines that they prove lies highest above them.
+
     Examples
     --------
     >>> from treeplex import Strategy, load_game, restricted_nash_frontier
@@ -167,10 +183,11 @@ def restricted_nash_frontier(
     """
     accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
     problem = RestrictedNash(game, opponent, p=0.5, game_value=game_value)
+    count = 20 if points is None else check_whole(points, "points", UnknownMethodError, "[2, inf)")
+    if method is not None:
+        return _learned(problem, count, method, tol)
     if points is not None or problem.constraints:
-        return _evenly_spaced(
-            problem, 20 if points is None else check_whole(points, "points", UnknownMethodError, "[2, inf)")
-        )
+        return _evenly_spaced(problem, count)
     if problem.game_value is None:
         problem = with_game_value(problem)
     responses = _Responses(problem)
@@ -213,11 +230,53 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
         lines.append(one.gain_line(certificate, answer.multipliers))
         assert certificate.gain is not None
         found.append((float(certificate.exploitability), float(certificate.gain), profile[problem.player]))
+    return _through(found, lines, level, points + 2)
+
+
+def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, tol: float | None) -> Frontier:
+    """Return responses for so many p: each where the lines of two neighbours leave most room above them."""
+    chosen = chosen_method(method, problem)
+    limits = options_of(chosen, problem, tol=tol)
+    if problem.game_value is None:
+        problem = with_game_value(problem, chosen, limits.tol)
+    known: dict[float, tuple[tuple[float, float], tuple[float, float, Strategy]]] = {}
+    wanted: float | None = 1.0
+    while wanted is not None and len(known) < points:
+        needed = f"the response for p = {wanted:.6g}"
+        solution = solve_part(replace(problem, p=wanted), chosen, tol=limits.tol, needed=needed)
+        line = solution.problem.gain_line(solution.certificate, solution.multipliers)
+        assert line is not None
+        assert solution.gain is not None
+        known[wanted] = line, (solution.exploitability, solution.gain, solution.profile[problem.player])
+        wanted = _FIRST if len(known) == 1 else _most_open(known)
+    lines, found = zip(*known.values(), strict=True)
+    return _through(list(found), list(lines), _SAME * problem.game.payoff_scale, len(known) + 1)
+
+
+def _most_open(known: Mapping[float, tuple[tuple[float, float], tuple[float, float, Strategy]]]) -> float | None:
+    """Return the p at which two neighbours leave most room between their lines and themselves; ``None`` without any."""
+    ordered, room, wanted = sorted(known), 0.0, None
+    for left, right in pairwise(ordered):
+        ((low, steep), (loss, gain, _)), ((high, flat), (more, most, _)) = known[left], known[right]
+        if more <= loss or most <= gain or steep <= flat:
+            continue
+        p = (more - loss) / (more - loss + most - gain)  # for which both are worth the same
+        corner = (high - low) / (steep - flat)
+        above = p * (low + steep * corner) - (1.0 - p) * corner - (p * gain - (1.0 - p) * loss)
+        if above > room and left < p < right:
+            room, wanted = above, p
+    return wanted
+
+
+def _through(
+    found: list[tuple[float, float, Strategy]], lines: Sequence[tuple[float, float] | None], level: float, solves: int
+) -> Frontier:
+    """Return the frontier through responses, of which each may lose and gains something, below the lines they prove."""
     # Of those that may lose the same, the one that gains most.
     found.sort(key=lambda each: (each[0], -each[1]))
     kept = [found[0]]
     for each in found[1:]:
-        if each[0] - kept[-1][0] > level:
+        if each[0] - kept[-1][0] > level and each[1] > kept[-1][1]:
             kept.append(each)
     lost, gained = (np.array([each[place] for each in kept]) for place in (0, 1))
     breakpoints = np.maximum.accumulate(np.diff(lost) / (np.diff(lost) + np.maximum(np.diff(gained), 0.0)))
@@ -232,7 +291,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
             lost,
             np.concatenate([[0.0], breakpoints, [1.0]]),
         ),
-        solves=points + 2,
+        solves=solves,
         whole=False,
     )
 

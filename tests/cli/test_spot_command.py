@@ -421,8 +421,12 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
     assert [one["exploitability"] for one in points] == pytest.approx([25.0 / 19.0 * k for k in range(20)], abs=1e-5)
     assert [one["gain"] for one in points] == pytest.approx([5.0 / 19.0 * k for k in range(20)], abs=1e-5)
     page = (tmp_path / "curve.html").read_text(encoding="utf-8")
-    assert "20 strategies, evenly spaced in what they may lose" in page
+    assert "20 strategies, of all that there are" in page
     assert "if player 1 keeps to" in page
+    learned = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--frontier", "--method", "dcfr", "--tol", "0.1%")
+    assert (learned["method"], learned["status"]) == ("dcfr", "converged")
+    assert learned["gap"] < 0.5
+    assert all(one["gain"] == pytest.approx(one["exploitability"] / 5.0, abs=0.3) for one in learned["frontier"])
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,13 @@ from treeplex import (
     RestrictedNash,
     Status,
     Strategy,
+    restricted_nash_frontier,
     solve,
 )
 from treeplex.models.constraints import LinearConstraint
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Betting
+from treeplex.seqform.evaluate import worst_case
 from treeplex.seqform.public_form import PublicForm
 from treeplex.solvers.public.terms import PublicTerms
 
@@ -148,6 +150,24 @@ def test_responses_to_locks_are_those_of_the_linear_program(p):
     assert found.certificate.gap <= 1e-3 * spot.pot
     bound = problem.safety_bound(found.certificate)
     assert bound is None or found.exploitability <= bound + 1e-9
+
+
+def test_a_learned_frontier_is_near_that_of_linear_programs():
+    spot = locked(['ip at "bet 120": fold 60%'])
+    exact = restricted_nash_frontier(spot.game, spot.constraints)
+    learned = restricted_nash_frontier(spot.game, spot.constraints, points=12, method="dcfr", tol=0.02)
+    assert len(learned.strategies) <= 12
+    assert learned.gap < 0.2
+    assert (np.diff(learned.gains) > 0.0).all()
+    assert (np.diff(learned.exploitabilities) > 0.0).all()
+    # No strategy of the one lies further above the other than the gap, for any p; each loss is a best response's.
+    for p in np.linspace(0.0, 1.0, 41):
+        best = [np.max(p * one.gains - (1.0 - p) * one.exploitabilities) for one in (exact, learned)]
+        assert best[0] - best[1] <= learned.gap + 1e-6
+        assert best[1] - best[0] <= exact.gap + 1e-6
+    for strategy, loss in zip(learned.strategies, learned.exploitabilities, strict=True):
+        worst = worst_case(spot.game, strategy)
+        assert solve(Nash(spot.game)).value - worst == pytest.approx(loss, abs=0.01)
 
 
 def pairs_of(multipliers):
