@@ -128,6 +128,10 @@ def is_any_card(step: str) -> bool:
     return step.strip().removeprefix("deal").strip() in ("*", "any")
 
 
+#: What an infoset takes in the sequence form, with its label, and what a sequence takes.
+_INFOSET_BYTES, _SEQUENCE_BYTES = 250, 60
+
+
 class PublicForm(ReadOnly):
     """A game of two players whose private information is all there at the root.
 
@@ -536,6 +540,11 @@ class PublicForm(ReadOnly):
 
         Infosets and sequences are those of the nodes, state by state.
 
+        Raises
+        ------
+        GameTooLargeError
+            If its infosets and sequences take more memory than the budget.
+
         Examples
         --------
         >>> from treeplex import load_game
@@ -543,6 +552,8 @@ class PublicForm(ReadOnly):
         >>> form.factored.shape, form.factored.chained is None
         ((1093, 1093), True)
         """
+        needed = _INFOSET_BYTES * sum(self.num_infosets) + _SEQUENCE_BYTES * sum(self.num_sequences)
+        Budget().require(needed, "the infosets and sequences of a game in public form")
         treeplexes = tuple(self._treeplex(player) for player in (0, 1))
         return SequenceForm(treeplexes, factored=PublicPayoff(self), known_as=self.fingerprint)
 

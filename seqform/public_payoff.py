@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Numbers of an array that are held at once.
 _HELD = 2**22
+#: What an entry of the factors takes at most while they are made.
+_ENTRY_BYTES = 80
 
 
 class PublicPayoff:
@@ -92,7 +94,16 @@ class PublicPayoff:
 
     @cached_property
     def factored(self) -> FactoredPayoff:
-        """A in factors: a few non-zeros for each state at each leaf."""
+        """A in factors: a few non-zeros for each state at each leaf.
+
+        Raises
+        ------
+        GameTooLargeError
+            If they take more memory than the budget.
+        """
+        found = [(len(group.nodes), group.factored) for group in self.form.leaves]
+        entries = sum(count * one.nnz for count, one in found)
+        Budget().require(_ENTRY_BYTES * entries, "payoffs in factors, for a linear program,")
         return self._factors(0)
 
     def matrix(self, player: int) -> sp.csr_array:

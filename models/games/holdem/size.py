@@ -19,8 +19,8 @@ _MOST_ACTIONS = 1_000_000
 #: Seconds for finding what would make a spot smaller.
 _SECONDS = 5.0
 #: What a node of the public tree takes, in bytes, as measured on a turn of 2,754 decision nodes, 167 and 250 hands; and
-#: how many times as much as a solver's state building the sequence form takes there.
-_NODE, SEQUENCE_FORM = 500, 70
+#: how many times as much as a solver's state building the sequence form takes there, payoffs aside.
+_NODE, SEQUENCE_FORM = 500, 20
 
 
 @dataclass(frozen=True)
