@@ -92,6 +92,16 @@ class PublicKernel:
             return self._game, terms, self._rooms
         return self.layout.arrays(np.float64), terms, self.layout.rooms(np.float64, self.threads, self._num_rows)
 
+    @property
+    def _shares(self) -> list[tuple[int, int]]:
+        """Which groups are walked by one call: fewer and fewer, for calls take time and threads are to end together."""
+        found, first = [], 0
+        while first < self._num_groups:
+            end = first + max(1, (self._num_groups - first) // self.threads)
+            found.append((first, end))
+            first = end
+        return found
+
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="treeplex")
@@ -154,15 +164,15 @@ class PublicKernel:
     def _in_parts(self, rooms: Sequence[Any], call: Callable[[Any, int, int, int], Any]) -> Any:
         """Walk down the root's board, let threads take group after group, and walk up; return what the last did."""
         call(rooms[0], DESCEND, 0, self._num_groups)
-        left = deque(range(self._num_groups))
+        left = deque(self._shares)
 
         def work(room: Any) -> None:
             while True:
                 try:
-                    group = left.popleft()
+                    first, end = left.popleft()
                 except IndexError:
                     return
-                call(room, WORK, group, group + 1)
+                call(room, WORK, first, end)
 
         others = [self._pool.submit(work, room) for room in rooms[1:]]
         try:
