@@ -795,6 +795,8 @@ def _root_value(game: Any, player: Any, top: Any) -> Any:
 @compiled
 def _call(calls: Any, call: Any, excess: Any, rule: Any, decay: Any) -> None:
     """Let the multiplier of a call learn what the row is above its limit: nothing is paid where it is not called."""
+    if calls[call, STAKE] <= 0.0:
+        return
     share = calls[call, PRICE] / calls[call, STAKE]
     for column, gained in ((PASSED, -share * excess), (CALLED, (1.0 - share) * excess)):
         regret = calls[call, column]

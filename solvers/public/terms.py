@@ -24,6 +24,8 @@ from .loop import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
 
 #: A multiplier is at most this share of what one unit of its row can be worth, to begin with.
 FIRST_STAKE = 0.25
+#: Private states that are less likely than this share of the likeliest one count as that.
+_LEAST_DEALT = 1e-6
 #: The stake is raised by this factor where it holds a multiplier back, from this share of the stake on.
 RAISE, NEAR_STAKE = 4.0, 0.6
 
@@ -38,7 +40,7 @@ def takes(saddle: Saddle) -> bool:
         (replies is None or (typed and saddle.weight == 1 and saddle.tilt is None and saddle.own is None))
         and linear
         and not any(each.shared for each in rows)
-        and (saddle.floor is None or (saddle.weight is None and not rows))
+        and (saddle.floor is None or (saddle.weight is None and saddle.tilt is not None and not rows))
         and (saddle.other is None or saddle.weight == 1)
     )
 
@@ -270,10 +272,13 @@ class PublicTerms:
         return calls
 
     def _worth(self, row: LinearConstraint) -> float:
-        """Return how likely private states are dealt for which a row counts, by unit of its coefficients."""
+        """Return how likely private states are dealt for which a row counts, by unit of its coefficients.
+
+        Those that are never dealt keep to rows too.
+        """
         dealt = self._dealt[row.player]
         kept = row.indices > 0
-        sizes = np.abs(row.coefficients[kept]) / np.maximum(dealt[row.indices[kept]], 1e-300)
+        sizes = np.abs(row.coefficients[kept]) / np.maximum(dealt[row.indices[kept]], _LEAST_DEALT * dealt[1:].max())
         return 1.0 / float(sizes.max(initial=0.0) or 1.0)
 
     def _by_sequence(self, player: int, of_states: Floats) -> Floats:

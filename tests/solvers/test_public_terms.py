@@ -188,6 +188,23 @@ def test_limits_are_met_to_the_last_digit_and_priced():
     assert max(found.multipliers.values()) == pytest.approx(max(exact.multipliers.values()), rel=0.05)
 
 
+def test_penalties_of_nothing_and_hands_that_are_never_dealt_do_no_harm():
+    spot = locked(['ip at "bet 120": fold 60%'])
+    free = solve(Nash(spot.game), "dcfr", tol=0.1)
+    costless = solve(ConstrainedNash(spot.game, spot.constraints, penalty=0), "dcfr", tol=0.1)
+    assert costless.status is Status.CONVERGED
+    assert costless.value == pytest.approx(free.value, abs=0.2)
+    # The other player always holds one of the aces.
+    blocked = HoldemSpot(RIVER, ["AsAh, KsKh", "AsQs, AhQh"], 100, 100, bets="a")
+    form = blocked.public_form
+    hand = [sorted((one[:2], one[2:])) for one in form.states[0]].index(["Ah", "As"])
+    bets, calls = (int(form.sequences(0, int(form.find(line)))[hand]) for line in ("all-in", "check, all-in, call"))
+    seldom = LinearConstraint(0, {bets: 1, calls: 1}, 0.3, "seldom")
+    solution = solve(ConstrainedNash(blocked.game, [seldom]), "dcfr", tol=0.1)
+    assert solution.status is Status.CONVERGED
+    assert solution.violation <= 1e-3
+
+
 def test_constraints_that_cannot_be_met_are_found():
     spot = locked([])
     form = spot.public_form
