@@ -85,16 +85,20 @@ def calls(
     how: dict[str, Any] = (
         {"return_as": "generator"} if ordered else {"return_as": "generator_unordered", "batch_size": 1}
     )
-    yield from Parallel(n_jobs=jobs, **how)(delayed(_call)(function, each) for each in arguments)
+    folder = str(Path.cwd())
+    yield from Parallel(n_jobs=jobs, **how)(delayed(_call)(function, each, folder) for each in arguments)
 
 
-def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
     # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
     if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
         for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
         _follow_parent()
+        # A process of an earlier sweep may be elsewhere; on another machine there may be no such folder.
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
     return function(*arguments)
 
 

@@ -22,6 +22,7 @@ from treeplex import (
 )
 from treeplex.cli.application import run_command
 from treeplex.validation.sweep_settings import MAX_SETTINGS, expand, flat, keys_of, read_settings, varied_names
+from treeplex.validation.sweeps import calls
 
 
 def squared(place: Path, number: float, offset: float = 0.0) -> dict:
@@ -340,6 +341,15 @@ def here():
 def test_processes_find_what_one_process_finds(here, tmp_path):
     assert results(sweep(run_command, tmp_path, **ASKED, backend="processes", jobs=2)) == here
     assert here[-1][1].startswith("unknown method 'none-such'")
+
+
+@pytest.mark.slow
+def test_processes_are_where_the_sweep_is_though_they_were_begun_elsewhere(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        found = [str(path) for path in calls(os.getcwd, [()] * 3, 2)]
+        assert found == [str(tmp_path / name)] * 3
 
 
 @pytest.mark.slow
