@@ -32,8 +32,25 @@ def compiled(function: Any, cache: bool = False) -> Any:
 class _CheckedCacheFile(IndexDataCacheFile):
     """numba's cache on disk, with checksums: what is damaged, or another version's, is compiled again.
 
-    numba would raise what pickle does, at every run, and run what it can still read.
+    numba would raise what pickle does, at every run, and run what it can still read. It also numbers the files of a
+    function's signatures: two processes that compile two of them at once may take one number, and run the one's code
+    for the other. Here files are named by signature, and say of which source they are.
     """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save the compiled code of a signature, and then that it is there."""
+        name = self._data_name_pattern.replace("{number:d}", hashlib.sha256(repr(key).encode()).hexdigest()[:16])
+        self._save_data(name, (self._source_stamp, data))
+        self._save_index(self._load_index() | {key: name})
+
+    def load(self, key: Any) -> Any:
+        """Return the compiled code of a signature; ``None`` if it is not there, or of another source."""
+        name = self._load_index().get(key)
+        try:
+            stamp, data = (None, None) if name is None else self._load_data(name)
+        except OSError:
+            return None
+        return data if stamp == self._source_stamp else None
 
     def _save_index(self, overloads: Any) -> None:
         self._save_data(self._index_name, (self._version, self._source_stamp, overloads))

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import pytest
 
-from treeplex.solvers.compilation import compiled
+from treeplex.solvers.compilation import _CheckedCacheFile, compiled
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "emptied": lambda content: b"",
@@ -49,3 +49,23 @@ def test_a_damaged_cache_is_compiled_again(
     healed = loaded(path)
     assert healed(21) == 42
     assert sum(healed.stats.cache_hits.values()) == 1
+
+
+def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: Path) -> None:
+    """One saves a signature while the other one is saving another."""
+    first, second = (_CheckedCacheFile(str(tmp_path), "function", "stamp") for _ in range(2))
+    save = first._save_data
+
+    def late(name: str, data: Any) -> None:
+        if name.endswith(".nbc"):
+            first._save_data = save  # type: ignore[method-assign]
+            second.save("second", "code of the second")
+        save(name, data)
+
+    first._save_data = late  # type: ignore[method-assign]
+    first.save("first", "code of the first")
+    for key in ("first", "second"):
+        assert second.load(key) in (None, f"code of the {key}")
+    assert second.load("first") is not None or second.load("second") is not None
+    newer = _CheckedCacheFile(str(tmp_path), "function", "another stamp")
+    assert newer.load("first") is None
