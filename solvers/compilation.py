@@ -39,18 +39,23 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Save the compiled code of a signature, and then that it is there."""
-        name = self._data_name_pattern.replace("{number:d}", hashlib.sha256(repr(key).encode()).hexdigest()[:16])
-        self._save_data(name, (self._source_stamp, data))
-        self._save_index(self._load_index() | {key: name})
+        self._save_data(self._named(key), (self._source_stamp, data))
+        self._save_index(self._load_index() | {key: self._named(key)})
 
     def load(self, key: Any) -> Any:
         """Return the compiled code of a signature; ``None`` if it is not there, or of another source."""
-        name = self._load_index().get(key)
+        if self._load_index().get(key) != self._named(key):
+            return None
         try:
-            stamp, data = (None, None) if name is None else self._load_data(name)
+            stamp, data = self._load_data(self._named(key))
         except OSError:
             return None
         return data if stamp == self._source_stamp else None
+
+    def _named(self, key: Any) -> str:
+        """Return the name of a signature's file."""
+        pattern: str = self._data_name_pattern
+        return pattern.replace("{number:d}", hashlib.sha256(repr(key).encode()).hexdigest()[:16])
 
     def _save_index(self, overloads: Any) -> None:
         self._save_data(self._index_name, (self._version, self._source_stamp, overloads))

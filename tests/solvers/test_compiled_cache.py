@@ -54,7 +54,8 @@ def test_a_damaged_cache_is_compiled_again(
 def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: Path) -> None:
     """One saves a signature while the other one is saving another."""
     first, second = (_CheckedCacheFile(str(tmp_path), "function", "stamp") for _ in range(2))
-    save = first._save_data
+    save, load_index = first._save_data, second._load_index
+    second._load_index = dict  # type: ignore[method-assign]  # it looked before the first one wrote anything
 
     def late(name: str, data: Any) -> None:
         if name.endswith(".nbc"):
@@ -64,6 +65,7 @@ def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: 
 
     first._save_data = late  # type: ignore[method-assign]
     first.save("first", "code of the first")
+    second._load_index = load_index  # type: ignore[method-assign]
     for key in ("first", "second"):
         assert second.load(key) in (None, f"code of the {key}")
     assert second.load("first") is not None or second.load("second") is not None
