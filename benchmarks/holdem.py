@@ -34,7 +34,7 @@ SPOTS = {
 #: Per cent of the pot, by spot.
 SHARES = {"a": (0.5, 0.1, 0.01), "b": (0.5, 0.1, 0.01), "c": (0.5, 0.1, 0.01), "f": (0.5, 0.1)}
 #: Iterations that are timed together.
-TIMED = {"a": 400, "b": 100, "c": 8, "f": 2}
+TIMED = {"a": 400, "b": 100, "c": 40, "f": 2}
 
 
 def spot_named(name: str) -> HoldemSpot:
