@@ -1,0 +1,168 @@
+"""The table at which a match of hold'em is played, what a seat sees when it is to act, and what a bot is."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ...seqform.checks import check_whole
+from ...seqform.errors import InvalidGameError
+
+#: The betting rounds, in order.
+STREETS = ("preflop", "flop", "turn", "river")
+
+
+@dataclass(frozen=True)
+class Table:
+    """No-limit hold'em with the same stacks at the start of every hand.
+
+    Seats are numbered in the order in which they act after the flop. With more than two seats, seat 0 posts the small
+    blind, seat 1 the big blind, and the last seat is the button. Of two seats, seat 0 posts the big blind; seat 1 is
+    the button, posts the small blind, and acts first before the flop. So seat 0 is ``oop`` of a spot, and seat 1 is ``ip``.
+
+    Parameters
+    ----------
+    seats : int
+        2 to 6.
+    stack : int
+        What each has at the start of a hand, blinds included, in chips.
+    small_blind, big_blind : int
+        In chips.
+
+    Raises
+    ------
+    InvalidGameError
+        If a number is not whole or out of range.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import Table
+    >>> Table().blinds, Table(seats=3).blinds
+    ((100, 50), (50, 100, 0))
+    """
+
+    seats: int = 2
+    stack: int = 20_000
+    small_blind: int = 50
+    big_blind: int = 100
+
+    def __post_init__(self) -> None:
+        check_whole(self.seats, "seats", InvalidGameError, "[2, 6]")
+        check_whole(self.small_blind, "small_blind", InvalidGameError, "[1, inf)")
+        check_whole(self.big_blind, "big_blind", InvalidGameError, f"[{self.small_blind}, inf)")
+        check_whole(self.stack, "stack", InvalidGameError, f"[{self.big_blind}, inf)")
+
+    @property
+    def blinds(self) -> tuple[int, ...]:
+        """What each seat posts, in chips."""
+        if self.seats == 2:
+            return self.big_blind, self.small_blind
+        return self.small_blind, self.big_blind, *(0,) * (self.seats - 2)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a seat sees when it is to act.
+
+    Cards are numbered as in :mod:`treeplex.models.games.holdem.cards`, amounts are chips.
+
+    Attributes
+    ----------
+    table : Table
+    seat : int
+        Who is to act, and sees this.
+    hand : tuple of int
+        Its two cards, the higher number first.
+    board : tuple of int
+        The public cards, in the order of the deal.
+    street : int
+        Of :data:`STREETS`.
+    bets : tuple of int
+        What each seat has put in on this street.
+    stacks : tuple of int
+        What each seat has left.
+    folded : tuple of bool
+    pot : int
+        All that has been put in, the bets of this street included.
+    history : tuple of (int, int, str)
+        The actions so far: street, seat, and what it did. Posting of blinds is not an action.
+    least, most : int
+        The smallest and largest total of this street to which a bet or raise may go; both 0 where there can be none.
+        Equal where only all-in is possible.
+
+    Notes
+    -----
+    Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the total on
+    the street after it. ``call`` may be for less than what is asked. A fold where a check is possible is legal. What
+    puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or raise of the
+    whole stack, and ``call`` for a call.
+    """
+
+    table: Table
+    seat: int
+    hand: tuple[int, int]
+    board: tuple[int, ...]
+    street: int
+    bets: tuple[int, ...]
+    stacks: tuple[int, ...]
+    folded: tuple[bool, ...]
+    pot: int
+    history: tuple[tuple[int, int, str], ...]
+    least: int
+    most: int
+
+    @property
+    def price(self) -> int:
+        """What a call costs: no more than the seat has left."""
+        return min(max(self.bets) - self.bets[self.seat], self.stacks[self.seat])
+
+    @property
+    def aggressive(self) -> str:
+        """What a raise is called here: ``bet`` while nobody has bet on this street, otherwise ``raise``."""
+        return "raise" if max(self.bets) else "bet"
+
+
+@dataclass(frozen=True)
+class HandResult:
+    """How a hand ended, as a seat sees it.
+
+    Attributes
+    ----------
+    seat : int
+    hand : tuple of int
+    board : tuple of int
+    history : tuple of (int, int, str)
+        As in :class:`View`.
+    shown : tuple of (tuple of int or None)
+        The cards that each seat showed.
+    won : tuple of int
+        What each seat won or lost, in chips.
+    """
+
+    seat: int
+    hand: tuple[int, int]
+    board: tuple[int, ...]
+    history: tuple[tuple[int, int, str], ...]
+    shown: tuple[tuple[int, int] | None, ...]
+    won: tuple[int, ...]
+
+
+class Bot(Protocol):
+    """Who plays at a table.
+
+    A bot is asked for its actions only. Whatever it draws at random it draws from the generator it is given, so that
+    a match is the same again from the same seed, in whatever order its hands are played. Raising an exception, or an
+    action that is not legal, forfeits the hand.
+    """
+
+    def begin(self, table: Table, seat: int) -> None:
+        """Start a hand in a seat; nothing of the hand before may matter unless the bot learns."""
+        ...
+
+    def act(self, view: View, rng: np.random.Generator) -> str:
+        """Return an action."""
+        ...
+
+    def end(self, result: HandResult) -> None:
+        """See how the hand ended."""
+        ...
