@@ -18,7 +18,7 @@ class Table:
 
     Seats are numbered in the order in which they act after the flop. With more than two seats, seat 0 posts the small
     blind, seat 1 the big blind, and the last seat is the button. Of two seats, seat 0 posts the big blind; seat 1 is
-    the button, posts the small blind, and acts first before the flop. So seat 0 is ``oop`` of a spot, and seat 1 is ``ip``.
+    the button, posts the small blind, and acts first before the flop: seat 0 is ``oop`` of a spot, and seat 1 ``ip``.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ class View:
     -----
     Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the total on
     the street after it. ``call`` may be for less than what is asked. A fold where a check is possible is legal. What
-    puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or raise of the
-    whole stack, and ``call`` for a call.
+    puts in the whole stack may be called ``all-in`` or by its amount; the history says ``all-in`` for a bet or raise
+    of the whole stack, and ``call`` for a call.
     """
 
     table: Table
