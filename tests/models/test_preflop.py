@@ -114,7 +114,7 @@ def test_the_chooser_gains_by_choosing(solved):
 def test_one_continuation_is_the_blueprint(solved):
     """Its payoffs at a flop are those of the blueprint in the model played out, node for node."""
     tree, played = played_out(solved[0][0]), blueprint(solved[0][0])
-    rules, form = solved[1][0], solved[1][0].public_form
+    form = solved[1][0].public_form
 
     def behaviour(node):
         return played[tree.form.children[node]]
