@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from .preference_runs import PREFERENCE_CFR
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Rule = Literal["rm", "br"]
+Base = Literal["cfr", "dcfr"]
 #: The menu of the first decision, and how often the paper's strategies take each action, in per cent.
 MENU = ("fold", "call", "raise 2", "raise 3", "all-in")
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -55,6 +57,7 @@ class _Styles:
     streets: int
     continuations: int
     iterations: int
+    rule: Rule
 
     @cached_property
     def rules(self) -> Preflop:
@@ -82,7 +85,8 @@ class _Styles:
             Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=VULNERABILITY * chance)
             for name, chance in zip(CLASSES, dealt.tolist(), strict=True)
         ]
-        return PrefCFR(preferences, units="counterfactual", rule="br")
+        base: Base = "dcfr" if self.rule == "rm" else "cfr"
+        return PrefCFR(preferences, units="counterfactual", rule=self.rule, base=base)
 
     def value_against(self, style: str, other: str) -> float:
         """Return what the small blind of one style wins from the big blind of another, big blinds a hand."""
@@ -100,7 +104,7 @@ class _Styles:
             "loose-passive": f"fold <= {taken['fold']!r}",
         }[style]
         game = self.rules.game
-        solution = completed(ConstrainedNash(game, [parse_constraint(text, game)]), DCFR(), tol=TOLERANCE)
+        solution = completed(ConstrainedNash(game, parse_constraint(text, game)), DCFR(), tol=TOLERANCE)
         assert solution.lower is not None
         assert solution.upper is not None
         return max(0.0, value[0] - solution.upper), max(0.0, value[1] - solution.lower)
@@ -159,15 +163,16 @@ class _InModel(Experiment[Row]):
     stack: Annotated[int, Limits("[4, 1000]")] = 100
     streets: Annotated[int, Limits("[1, 3]")] = 2
     continuations: Annotated[int, Limits("[0, 4]")] = 4
-    iterations: Annotated[int, Limits("[1, inf)")] = 3_000
+    iterations: Annotated[int, Limits("[1, inf)")] = 2_000
+    rule: Annotated[Rule, Limits(choices=("rm", "br"))] = "rm"
 
     paper = PREFERENCE_CFR
     quick_settings: ClassVar = {}
-    full_settings: ClassVar = {"iterations": 20_000}
+    full_settings: ClassVar = {"iterations": 10_000}
 
     @property
     def _model(self) -> _Styles:
-        return _styles(self.stack, self.streets, self.continuations, self.iterations)
+        return _styles(self.stack, self.streets, self.continuations, self.iterations, self.rule)
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,9 @@ class PrefCFRFigure5(_InModel):
         As :class:`~treeplex.models.games.holdem.Preflop` takes them.
     iterations : int
         Of Preference-CFR.
+    rule : {"rm", "br"}
+        Its rule: in proportion to regrets, discounted as DCFR's, or the best action alone, the paper's, which is slower
+        here.
 
     Notes
     -----
@@ -310,7 +318,7 @@ class PrefCFRTable2(_InModel):
 
     Parameters
     ----------
-    stack, streets, continuations, iterations
+    stack, streets, continuations, iterations, rule
         As :class:`PrefCFRFigure5` has them.
     """
 
