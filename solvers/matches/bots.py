@@ -145,7 +145,7 @@ class _Json(MatchBot):
 @dataclass(frozen=True)
 class _Acpc(MatchBot):
     command: Annotated[str, _Command]
-    over: Annotated[Literal["tcp", "stdio"], About("how it is spoken to")] = "tcp"
+    over: Annotated[Literal["tcp", "stdio"], About("how it is spoken to", form="tcp|stdio")] = "tcp"
     seconds: Annotated[float, _Seconds] = 10.0
 
     name: ClassVar[str] = "acpc"
