@@ -6,7 +6,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal
@@ -201,7 +200,6 @@ class _ImportedBot:
             call(*arguments)
 
 
-@cache
 def _imported(module: str) -> ModuleType:
     if not module.endswith(".py"):
         return importlib.import_module(module)
