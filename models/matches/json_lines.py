@@ -23,7 +23,6 @@ class JsonBot:
 
     Examples
     --------
-    >>> import sys
     >>> from treeplex.models.matches import match
     >>> from treeplex.models.matches.json_lines import JsonBot
     >>> from treeplex.models.matches.programs import Program
@@ -36,7 +35,7 @@ class JsonBot:
     ... '''
     >>> from pathlib import Path
     >>> written = Path("caller.py").write_text(code)
-    >>> bot = JsonBot(Program(f"{sys.executable} -I caller.py"))
+    >>> bot = JsonBot(Program("{python} caller.py"))
     >>> found = match([bot, CallBot()], hands=2)
     >>> found.mbb_per_hand, found.forfeits
     (0.0, ())

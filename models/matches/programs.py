@@ -7,6 +7,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -42,8 +43,9 @@ class Program:
     Parameters
     ----------
     command : str
-        The program and its arguments, as a shell would split them; no shell runs. With `tcp`, ``{host}`` and ``{port}``
-        stand for where it is to connect to; without ``{port}`` both follow as the last two arguments.
+        The program and its arguments, as a shell would split them; no shell runs. ``{python}`` stands for the Python
+        that runs. With `tcp`, ``{host}`` and ``{port}`` stand for where it is to connect to; without ``{port}`` both
+        follow as the last two arguments.
     seconds : float
         How long an answer may take.
     tcp : bool
@@ -137,7 +139,7 @@ class _Live:
     """A program that runs, the threads that read and write its lines, and what is said on both sides."""
 
     def __init__(self, command: str, tcp: bool, seconds: float) -> None:
-        words = shlex.split(command)
+        words = [word.replace("{python}", sys.executable) for word in shlex.split(command)]
         if not words:
             raise ValueError("the command is empty")
         self.inbox: queue.Queue[bytes | None] = queue.Queue(_MOST)

@@ -2,8 +2,8 @@
 
 import json
 import os
-import sys
 import time
+from copy import deepcopy
 
 import numpy as np
 import psutil
@@ -93,7 +93,7 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 def program(tmp_path, code, kind="json", more=""):
     (tmp_path / "program.py").write_text(code)
-    return find_bot(f"{kind}:command={sys.executable} -I program.py{more}", TABLE)
+    return find_bot(f"{kind}:command={{python}} -I program.py{more}", TABLE)
 
 
 def reasons(tmp_path, code, kind="json", more="", hands=2):
@@ -175,11 +175,9 @@ def test_children_of_programs_end_with_them(tmp_path):
 
 
 def test_a_copy_starts_a_program_of_its_own(tmp_path):
-    import pickle
-
     bot = program(tmp_path, CALLS)
     bot.begin(TABLE, 0)
-    copy = pickle.loads(pickle.dumps(bot))
+    copy = deepcopy(bot)
     assert (bot.program.running, copy.program.running) == (True, False)
     bot.close()
 
