@@ -25,7 +25,14 @@ def test_everything_is_found_by_its_name():
     assert load_game("blotto:fields=2").rules == Blotto(fields=2)
     assert "blotto" in [family.name for family in families()]
     assert find_problem("bonus") is BonusResponse
-    assert extensions()["treeplex-extension 0.1"] == ["maniac", "blotto", "fictitious-play", "stubborn", "bonus", "extension"]
+    assert extensions()["treeplex-extension 0.1"] == [
+        "maniac",
+        "blotto",
+        "fictitious-play",
+        "stubborn",
+        "bonus",
+        "extension",
+    ]
     assert find_method("fictitious-play:power=1") == FictitiousPlay(power=1)
 
 
