@@ -205,7 +205,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
         ):
             look.plot(axes[1], values, places, markersize=7)
         axes[0].set_yticks(places, names)
-        axes[0].set(xlabel="earns, antes a hand")
+        axes[0].set(xlabel="earns, antes a hand", ylabel="bot made by hand, opponent and judge")
         axes[1].set(xlabel="exploitability, antes a hand")
         axes[1].set_xlim(left=0.0)
         legend(axes[0], fontsize="small")
