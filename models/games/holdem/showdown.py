@@ -75,12 +75,12 @@ def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indic
     return np.where(alive(board, hands), ranked(suits, deck), 0)
 
 
-def ranked(suits: Sequence[Indices] | Indices, deck: str = "full") -> Indices:
+def ranked(suits: Sequence[Indices], deck: str = "full") -> Indices:
     """Return how strong sets of seven cards are.
 
     Parameters
     ----------
-    suits : four ndarrays of int, shape (n,), or one of shape (4, n)
+    suits : four ndarrays of int, shape (n,)
         The ranks that each set has of each suit, as bits.
     deck : {"full", "short"}
     """
