@@ -148,7 +148,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
     )
     axes = ("starts", "opponents", "judges")
 
-    full_settings: ClassVar = {"runs": 20, "steps": 12, "jobs": -1}
+    full_settings: ClassVar = {"runs": 5, "jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[TuningRow]:
         """Yield the rows start by start."""
