@@ -16,9 +16,11 @@ from treeplex import (
     solve,
 )
 from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.matches import Table, match
 from treeplex.models.opponents import Threshold, ThresholdRound
 from treeplex.models.play import DuplicateDeals
-from treeplex.solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Score, Seats, TuningStep, tune
+from treeplex.solvers.matches.bots import find_bot
+from treeplex.solvers.opponents.tuning import Annealing, AtTable, ExactJudge, MatchJudge, Score, Seats, TuningStep, tune
 
 LEDUC = load_game("leduc:merge_suits=true")
 HAND_MADE = Threshold(Threshold().rounds[:2])
@@ -61,6 +63,16 @@ def test_spots_are_tuned_too() -> None:
     judge = ExactJudge(Seats(spot.game, Profile.uniform(spot.game)))
     found = tune(judge, Threshold(TIMID.rounds[:1]), Annealing(rounds=1, steps=6), seed=2)
     assert found.rounds[0].gain.mean > 5.0
+
+
+def test_automata_are_judged_at_a_table_of_holdem() -> None:
+    pytest.importorskip("pokerkit")
+    bots = [find_bot(text, Table()) for text in ("threshold", "random")]
+    assert not match(bots, hands=20, seed=1).forfeits
+    judge = MatchJudge(AtTable(), matches=3, deals=4)
+    assert judge.score(Threshold(), Threshold(), (1,)) == Score(0.0)
+    tight = Threshold.from_numbers(Threshold().numbers + np.tile([0.2, *[0] * 10], 4))
+    assert judge.score(tight, Threshold(), (1,)).error > 0
 
 
 def test_best_responses_beat_what_they_respond_to() -> None:
