@@ -42,7 +42,7 @@ def add_pairs(wins, ties, count, strength, kind, bits):
 
 
 def count_outcomes(boards, counts):
-    """Return how often a hand of each class beats one of each other, and how often they split, shape (169, 169) each."""
+    """Return how often a hand of each class beats one of each other, and how often they split, shape (169, 169)."""
     wins, ties = np.zeros((2, 169, 169), dtype=np.int64)
     for board, count in zip(boards.tolist(), counts.tolist(), strict=True):
         strength = strengths(board, np.arange(len(HANDS)))
