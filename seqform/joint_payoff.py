@@ -77,9 +77,9 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
     first = axes[-1] if player != axes[-1] else 0
     flat = tensor.reshape(-1, tensor.shape[-1]).T if first else tensor.reshape(len(tensor), -1)
     axes.remove(first)
-    found = (reaches[first] @ flat.astype(reaches[first].dtype, copy=False)).reshape(
-        -1, *(tensor.shape[axis] for axis in axes)
-    )
+    distinct, back = np.unique(reaches[first], axis=0, return_inverse=True)  # many leaves follow one action
+    found = distinct @ flat.astype(distinct.dtype, copy=False)
+    found = found.reshape(-1, *(tensor.shape[axis] for axis in axes))[back.ravel()]
     while len(axes) > 1:
         other = next(axis for axis in reversed(axes) if axis != player)
         rest, each = [axis for axis in axes if axis != other], tensor.ndim
