@@ -50,8 +50,7 @@ class JointStepper(Stepper):
             self._degrees, self._beta = list(preference.degrees), list(preference.vulnerability)
             self._fallback = [preference.fallback(one, player) for player, one in enumerate(form.treeplexes)]
             self._is_conditional = method.bias.is_conditional
-        self.regrets, self.costs = [np.zeros(size) for size in sizes], [np.zeros(len(beta)) for beta in self._beta]
-        self.recent, self.sums = [np.zeros(size) for size in sizes], [np.zeros(size) for size in sizes]
+        self.regrets, self.recent, self.sums = ([np.zeros(size) for size in sizes] for _ in range(3))
         self.behaviour = [fallback.copy() for fallback in self._fallback]
         self._plans = [np.ones(size) for size in sizes]
         for player in range(len(sizes)):
@@ -100,23 +99,23 @@ class JointStepper(Stepper):
         self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
 
     def _arrays(self) -> dict[str, Floats]:
-        named = {"regrets": self.regrets, "costs": self.costs, "recent": self.recent, "sums": self.sums}
+        named = {"regrets": self.regrets, "recent": self.recent, "sums": self.sums}
         named |= {"behaviour": self.behaviour, "plans": self._plans}
         return {f"{name} {player}": one for name, each in named.items() for player, one in enumerate(each)}
 
     def _update(self, player: int, plans: list[Floats]) -> None:
         """Add the regrets of the behaviour against plans, and move to the next behaviour."""
-        treeplex, beta = self.treeplexes[player], self._beta[player]
+        treeplex, costs = self.treeplexes[player], self._beta[player]
         values = self.payoff.gradient(player, plans, self._number)
-        if beta.any():
-            self.costs[player] += beta * (self._arrival(player, plans) if self._is_conditional else 1.0)
+        if self._is_conditional and costs.any():
+            costs = costs * self._arrival(player, plans)
         add_regrets(
-            treeplex.parents, treeplex.offsets, values, self.behaviour[player], self.regrets[player],
+            treeplex.parents, treeplex.offsets, values, costs, self.behaviour[player], self.regrets[player],
             self.recent[player], *_discounts(self.rule, self._iterations),
         )  # fmt: skip
         match_regrets(
-            treeplex.offsets, self.regrets[player] + self.rule.prediction * self.recent[player], self.costs[player],
-            self._degrees[player], self._fallback[player], self._is_greedy, self.behaviour[player],
+            treeplex.offsets, self.regrets[player] + self.rule.prediction * self.recent[player], self._degrees[player],
+            self._fallback[player], self._is_greedy, self.behaviour[player],
         )  # fmt: skip
 
     def _arrival(self, player: int, plans: list[Floats]) -> Floats:
@@ -151,30 +150,32 @@ def _discounts(rule: Rule, iteration: int) -> tuple[float, float, float]:
 
 
 def _add_regrets(
-    parents: Any, offsets: Any, values: Any, behaviour: Any, regrets: Any, recent: Any, up: Any, down: Any, floor: Any
-) -> None:
-    """Pass values up, infosets below first, and add what each action would have gained to the discounted regrets."""
+    parents: Any, offsets: Any, values: Any, costs: Any, behaviour: Any, regrets: Any, recent: Any,
+    up: Any, down: Any, floor: Any,
+) -> None:  # fmt: skip
+    """Pass values up, infosets below first, and add what each action would have gained to the discounted regrets.
+
+    Of that the cost of its infoset is taken off.
+    """
     for infoset in range(len(parents) - 1, -1, -1):
         first, last = offsets[infoset], offsets[infoset + 1]
         value = 0.0
         for s in range(first, last):
             value += behaviour[s] * values[s]
         for s in range(first, last):
-            recent[s] = values[s] - value
+            recent[s] = values[s] - value - costs[infoset]
             old = regrets[s]
             regrets[s] = max(old * (up if old > 0.0 else down) + recent[s], floor)
         values[parents[infoset]] += value
 
 
-def _match_regrets(
-    offsets: Any, regrets: Any, costs: Any, degrees: Any, fallback: Any, greedy: Any, behaviour: Any
-) -> None:
-    """Play in proportion to δ (R − β)⁺, or the first action of the largest alone."""
+def _match_regrets(offsets: Any, regrets: Any, degrees: Any, fallback: Any, greedy: Any, behaviour: Any) -> None:
+    """Play in proportion to δ R⁺, or the first action of the largest alone."""
     for infoset in range(len(offsets) - 1):
         first, last = offsets[infoset], offsets[infoset + 1]
         total, best, most = 0.0, first, 0.0
         for s in range(first, last):
-            behaviour[s] = degrees[s] * max(regrets[s] - costs[infoset], 0.0)
+            behaviour[s] = degrees[s] * max(regrets[s], 0.0)
             total += behaviour[s]
             if behaviour[s] > most:
                 best, most = s, behaviour[s]
@@ -201,8 +202,8 @@ def warm() -> None:
     """Compile, or load from the cache, so that no solve's seconds hold that."""
     with uncounted():
         two, one, numbers = np.zeros(1, np.int32), np.array([1, 2], np.int32), np.zeros(2)
-        add_regrets(two, one, numbers.copy(), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
-        match_regrets(one, numbers, np.zeros(1), numbers, numbers, False, numbers.copy())
+        add_regrets(two, one, numbers.copy(), np.zeros(1), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
+        match_regrets(one, numbers, numbers, numbers, False, numbers.copy())
         make_plan(two, one, numbers, numbers.copy())
 
 

@@ -9,7 +9,9 @@ from treeplex.models.games.holdem.three_handed import ThreeHanded, deal, shares
 from treeplex.seqform.rules import TERMINAL
 
 
-@pytest.mark.parametrize("names", [("AA", "AA", "AKs"), ("AKs", "AKo", "A2s"), ("72o", "T9s", "55"), ("KQo", "KQo", "QQ")])
+@pytest.mark.parametrize(
+    "names", [("AA", "AA", "AKs"), ("AKs", "AKo", "A2s"), ("72o", "T9s", "55"), ("KQo", "KQo", "QQ")]
+)
 def test_deals_are_counted(names: tuple[str, ...]) -> None:
     classes = [CLASSES.index(name) for name in names]
     first, second, third = ([set(hand) for hand in HANDS[one == CLASS_OF_HAND].tolist()] for one in classes)

@@ -22,8 +22,9 @@ def test_iterates_are_those_of_leaves(method: str, iterations: int) -> None:
 
 @pytest.mark.parametrize("units", ["conditional", "counterfactual"])
 @pytest.mark.parametrize("rule", ["rm", "br"])
-def test_preferences_are_those_of_leaves(units: str, rule: str) -> None:
-    method = PrefCFR(prefer="0/b@first:5", vulnerability=0.05, units=units, rule=rule)  # type: ignore[arg-type]
+@pytest.mark.parametrize("base", ["cfr", "dcfr"])
+def test_preferences_are_those_of_leaves(units: str, rule: str, base: str) -> None:
+    method = PrefCFR("0/b@first:5", 0.05, units=units, rule=rule, base=base)  # type: ignore[arg-type]
     on_leaves = solve(Nash(KUHN), method, tol=0, max_iterations=30)
     found = solve(Nash(JOINT), method, tol=0, max_iterations=30)
     assert found.value == pytest.approx(on_leaves.value, abs=1e-4)

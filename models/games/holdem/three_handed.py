@@ -167,6 +167,7 @@ def shares() -> npt.NDArray[Any]:
     one, two, three = np.array(
         [(i, j, k) for i in range(count) for j in range(i, count) for k in range(j, count)], dtype=np.int16
     ).T
+    second = np.where(two == three, (1 - first) / 2, second)  # equal classes win as much, whatever was rounded
     found = np.empty((count,) * 3, dtype=np.float32)
     for mine, a, b, c in ((first, one, two, three), (second, two, one, three), (1 - first - second, three, one, two)):
         found[a, b, c] = found[a, c, b] = mine
