@@ -2,8 +2,8 @@
 
     python -P examples/preflop_equities.py --out models/games/holdem/preflop_equities.npy
 
-The 2,598,960 boards are 134,459 up to an exchange of suits, which exchanges the hands of a class among themselves: one of
-each kind is counted, as often as there are boards of its kind. It takes some minutes, on one core.
+The 2,598,960 boards are 134,459 up to an exchange of suits, which exchanges the hands of a class among themselves: one
+of each kind is counted, as often as there are boards of its kind. It takes some minutes, on one core.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+
 from treeplex.models.games.holdem.cards import HANDS
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.games.holdem.showdown import strengths
