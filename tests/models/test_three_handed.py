@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
