@@ -53,7 +53,8 @@ class JointLeaves:
         -------
         ndarray, shape (k, number of the player's states)
         """
-        return contracted(self.payoff, player, reaches) * self.amounts[player][:, None]
+        paid: npt.NDArray[Any] = contracted(self.payoff, player, reaches) * self.amounts[player][:, None]
+        return paid
 
 
 def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -78,7 +79,7 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
     flat = tensor.reshape(-1, tensor.shape[-1]).T if first else tensor.reshape(len(tensor), -1)
     axes.remove(first)
     distinct, back = np.unique(reaches[first], axis=0, return_inverse=True)  # many leaves follow one action
-    found = distinct @ flat.astype(distinct.dtype, copy=False)
+    found: npt.NDArray[Any] = distinct @ flat.astype(distinct.dtype, copy=False)
     found = found.reshape(-1, *(tensor.shape[axis] for axis in axes))[back.ravel()]
     while len(axes) > 1:
         other = next(axis for axis in reversed(axes) if axis != player)

@@ -6,7 +6,8 @@ import pytest
 from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
-from treeplex.models.games.holdem.three_handed import ThreeHanded, deal, shares
+from treeplex.models.games.holdem.three_handed import ThreeHanded
+from treeplex.models.games.holdem.three_handed_form import deal, shares
 from treeplex.seqform.rules import TERMINAL
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -22,13 +21,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Table 3, mBB a hand: the style of the button, then of both blinds. One cell is not printed.
-TABLE: Mapping[tuple[str, str], float | None] = dict(
-    zip(
-        product(("normal", "aggressive", "loose-passive"), repeat=2),
-        (None, 247.2, 251.0, 252.4, 253.7, 253.9, 252.2, 256.3, 260.0),
-        strict=True,
-    )
-)
+TABLE: Mapping[tuple[str, str], float | None] = {
+    ("normal", "normal"): None,
+    ("normal", "aggressive"): 247.2,
+    ("normal", "loose-passive"): 251.0,
+    ("aggressive", "normal"): 252.4,
+    ("aggressive", "aggressive"): 253.7,
+    ("aggressive", "loose-passive"): 253.9,
+    ("loose-passive", "normal"): 252.2,
+    ("loose-passive", "aggressive"): 256.3,
+    ("loose-passive", "loose-passive"): 260.0,
+}
 #: What the text says of actions, per cent of hands: the style, the action of the menu, and how often it is taken.
 PRINTED = (
     ("normal", "fold", 61.4),
@@ -184,8 +187,16 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
                 (mine == "loose-passive" and not calls > normal[1], f"calls {calls:.4f}, normal {normal[1]:.4f}"),
                 (mine == "aggressive" and not raises > raised, f"raises {raises:.4f}, normal {raised:.4f}"),
             )
-            paid = 1000 * sum(button.gains), 1000 * button.cce_gap
-            yield ThreeHandedRow(mine, theirs, TABLE[mine, theirs], value, *button.frequencies, *paid, failure=failure)
+            yield ThreeHandedRow(
+                mine,
+                theirs,
+                TABLE[mine, theirs],
+                value,
+                *button.frequencies,
+                nash_conv=1000 * sum(button.gains),
+                cce_gap=1000 * button.cce_gap,
+                failure=failure,
+            )
 
     def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
         """Return every printed number beside ours."""
