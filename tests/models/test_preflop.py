@@ -191,7 +191,7 @@ def test_what_is_read_of_a_solution(solved):
     with pytest.raises(InvalidGameError, match="expected sb or bb"):
         node.classes("ip")
     with pytest.raises(InvalidGameError, match="raise 2"):
-        read.at("raise 3, call")
+        read.at("raise 9")
 
 
 def test_charts_of_nodes_before_the_flop(solved):
