@@ -1,7 +1,7 @@
 """A hand of a match: dealt, played by bots, and recorded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -198,14 +198,13 @@ def play_hand(
     history: list[tuple[int, int, str]] = []
     all_in = None
     while state.status:
-        seat = state.actor_index
-        if seat is None:
+        if state.actor_index is None:
             if state.all_in_status and all_in is None:
                 pots = tuple((pot.amount, tuple(pot.player_indices)) for pot in state.pots)
                 all_in = AllIn(_board(state, deck), pots, tuple(-paid for paid in state.payoffs))
             state.deal_street()
             continue
-        street = state.street_index or 0
+        seat, street = state.actor_index, state.street_index or 0
         action = None
         if seat not in out:
             view = _view(table, seat, hands[seat], state, deck, history)
@@ -219,24 +218,14 @@ def play_hand(
         else:
             state.complete_bet_or_raise_to(view.most if action == "all-in" else int(action.split()[1]))
         history.append((street, seat, action or "fold"))
-    shows = [False] * table.seats
-    for operation in state.operations:
-        if type(operation).__name__ == "HoleCardsShowingOrMucking" and operation.hole_cards:
-            shows[operation.player_index] = True
     record = HandRecord(
         table, deck[: 2 * table.seats + 5], _board(state, deck), tuple(history),
-        tuple(hand if show else None for hand, show in zip(hands, shows, strict=True)),
+        tuple(hand if state.shows(seat) else None for seat, hand in enumerate(hands)),
         tuple(map(int, state.payoffs)), all_in,
     )  # fmt: skip
     for seat, bot in enumerate(bots):
         ask(seat, bot.end, record.of_seat(seat))
-    return record if not forfeits else _with(record, forfeits)
-
-
-def _with(record: HandRecord, forfeits: Sequence[Forfeit]) -> HandRecord:
-    from dataclasses import replace
-
-    return replace(record, forfeits=tuple(forfeits))
+    return replace(record, forfeits=tuple(forfeits)) if forfeits else record
 
 
 def _hands(table: Table, deck: Sequence[int]) -> tuple[tuple[int, int], ...]:

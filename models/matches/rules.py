@@ -14,7 +14,7 @@ from ..games.holdem.showdown import strengths
 from .table import Table
 
 with needing("matches of hold'em need pokerkit", "holdem"):
-    from pokerkit import Automation, Card, NoLimitTexasHoldem, State
+    from pokerkit import Automation, Card, HoleCardsShowingOrMucking, NoLimitTexasHoldem, State
 
 #: pokerkit's card of each number.
 _CARDS = tuple(next(iter(Card.parse(card))) for card in CARDS)
@@ -57,7 +57,7 @@ class Hand(State):  # type: ignore[misc, unused-ignore]
         self._strengths: list[int] | None = None
         super().__init__(
             _AUTOMATIONS,
-            (),
+            (),  # type: ignore[arg-type, unused-ignore]
             NoLimitTexasHoldem.hand_types,
             _streets(table.big_blind),
             NoLimitTexasHoldem.betting_structure,
@@ -87,6 +87,11 @@ class Hand(State):  # type: ignore[misc, unused-ignore]
             self._strengths = strengths(self._numbers[seats:], hand_numbers(hands)).tolist()
         return self._strengths[seat]
 
+    def shows(self, seat: int) -> bool:
+        """Return whether a seat has shown its cards."""
+        shown = (each for each in self.operations if isinstance(each, HoleCardsShowingOrMucking) and each.hole_cards)
+        return any(each.player_index == seat for each in shown)
+
     # What follows replaces pokerkit's own.
 
     def _setup(self) -> None:
@@ -94,16 +99,20 @@ class Hand(State):  # type: ignore[misc, unused-ignore]
         self.deck_cards = deque(_CARDS[card] for card in self._numbers)
 
     def get_dealable_cards(self, deal_count: int | None = 0, warning_status: bool = True) -> Iterator[Card]:
+        """Yield the cards that are left."""
         yield from self.deck_cards
 
     def verify_folding(self) -> None:
+        """Let a seat fold where it could check."""
         if not self.actor_indices:
             raise ValueError("nobody is to act")
 
     def get_hand(self, player_index: int, board_index: int, hand_type_index: int) -> Any:
+        """Return how strong a hand is."""
         return self.strength(player_index) if self.statuses[player_index] else None
 
     def get_up_hand(self, player_index: int, board_index: int, hand_type_index: int) -> Any:
+        """Return how strong a hand is that has been shown."""
         up = self.statuses[player_index] and all(self.hole_card_statuses[player_index])
         return self.strength(player_index) if up else None
 
