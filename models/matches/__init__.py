@@ -3,6 +3,7 @@
 from .equity import expected_winnings
 from .hand import AllIn, Forfeit, HandRecord, IllegalActionError, play_hand, shuffled_deck
 from .match import Estimate, MatchForfeit, MatchResult, Played, Variance, match
+from .phh import PhhWriter, phh_text
 from .table import STREETS, Bot, HandResult, Table, View
 
 __all__ = [
@@ -16,12 +17,14 @@ __all__ = [
     "IllegalActionError",
     "MatchForfeit",
     "MatchResult",
+    "PhhWriter",
     "Played",
     "Table",
     "Variance",
     "View",
     "expected_winnings",
     "match",
+    "phh_text",
     "play_hand",
     "shuffled_deck",
 ]

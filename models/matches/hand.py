@@ -149,8 +149,8 @@ def play_hand(
     -----
     The rules are pokerkit's. A bot that raises an exception, takes too long or does what is not legal forfeits: its
     seat folds, so that what it has put in stays in the pot, and the others play on. One that fails when the hand
-    begins folds as soon as it is to act. One that fails when it sees the result has no more to lose; the reason is
-    kept like the others.
+    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result has no
+    more to lose; the reason is kept like the others.
 
     Examples
     --------
@@ -187,12 +187,14 @@ def play_hand(
             reason = f"it took more than {time_limit:g} seconds"
         except (Exception, SystemExit) as error:  # whatever somebody else's code raises
             reason = one_line(f"{type(error).__name__}: {error}", 400)
-        forfeits.append(Forfeit(seat, reason))
+        if seat not in out:
+            forfeits.append(Forfeit(seat, reason))
         out.add(seat)
         return None
 
     for seat, bot in enumerate(bots):
         ask(seat, bot.begin, table, seat)
+    begun = set(range(table.seats)) - out
     state = Hand(table, deck[: 2 * table.seats + 5])
     hands = _hands(table, deck)
     history: list[tuple[int, int, str]] = []
@@ -223,8 +225,8 @@ def play_hand(
         tuple(hand if state.shows(seat) else None for seat, hand in enumerate(hands)),
         tuple(map(int, state.payoffs)), all_in,
     )  # fmt: skip
-    for seat, bot in enumerate(bots):
-        ask(seat, bot.end, record.of_seat(seat))
+    for seat in begun:
+        ask(seat, bots[seat].end, record.of_seat(seat))
     return replace(record, forfeits=tuple(forfeits)) if forfeits else record
 
 
