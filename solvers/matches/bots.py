@@ -154,6 +154,20 @@ class _Acpc(MatchBot):
         return AcpcBot(Program(self.command, self.seconds, self.over == "tcp", "\r\n"))
 
 
+@dataclass(frozen=True)
+class _Resolving(MatchBot):
+    time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
+    streets: Annotated[int, About("rounds of bets after the flop in its model before the flop", minimum=1, maximum=3)] = 2
+
+    name: ClassVar[str] = "resolving"
+
+    def bot(self, table: Table) -> Bot:
+        from .blueprint import ModelBlueprint
+        from .resolving import ResolvingBot  # it imports the solvers, which texts of other bots do not need
+
+        return ResolvingBot(ModelBlueprint(table, self.streets), self.time)
+
+
 @dataclass
 class _ImportedBot:
     """A bot of a module, imported wherever it plays."""
@@ -226,5 +240,5 @@ def _accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
 
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", _accept)
-for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc):
+for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc, _Resolving):
     BOTS.register(_kind)
