@@ -130,8 +130,8 @@ class Followed:
         self._blueprint = blueprint
         self.lines: dict[tuple[str, ...], float] = {(): 1.0}
 
-    def take(self, action: str, total: int, called: int, floor: float) -> Floats:
-        """Go on by an action, and return how likely each class of hands takes it.
+    def take(self, action: str, total: int, called: int, floors: Floats) -> Floats:
+        """Go on by an action, and return how likely players take it with each class of hands.
 
         Parameters
         ----------
@@ -139,25 +139,25 @@ class Followed:
             As a history has it.
         total, called : int
             To what it raises, 0 where it does not, and what was to be called.
-        floor : float
-            How much of a uniform strategy is mixed in.
+        floors : ndarray of float64, shape (n,)
+            Of each player, how much of a uniform strategy is mixed into the blueprint.
 
         Returns
         -------
-        ndarray of float64, shape (169,)
+        ndarray of float64, shape (n, 169)
             Ones where no line has the action: the lines end there.
         """
-        likely, lines = np.zeros(169), {}
+        likely, lines, mixed = np.zeros((len(floors), 169)), {}, floors[:, None]
         for line, weight in self.lines.items():
             menu = self._blueprint.menu(line)
             counted = translated(menu, total, called, 2 * called) if total else {one: 1.0 for one in menu if one == action}
             for name, share in counted.items():
                 played = self._blueprint.behaviour(line)[list(menu).index(name)]
-                likely += weight * share * ((1.0 - floor) * played + floor / len(menu))
+                likely += weight * share * ((1.0 - mixed) * played + mixed / len(menu))
                 lines[*line, name] = weight * share
         known = sum(lines.values())
         self.lines = {line: weight / known for line, weight in lines.items() if weight > 0.0}
-        return likely / known if known else np.ones(169)
+        return likely / known if known else np.ones_like(likely)
 
     def mixture(self, hand: int) -> dict[tuple[str, int], float]:
         """Return what a class of hands does: by action and total, its probability. Empty where no line goes on."""

@@ -1,6 +1,6 @@
 """A bot for two seats that solves, after the flop, what is left of the hand whenever it does not know the answer yet."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -13,12 +13,15 @@ from ...models.games.holdem.showdown import alive
 from ...models.matches import HandResult, Table, View
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number
-from ...seqform.errors import InvalidGameError
+from ...seqform.errors import InvalidGameError, shown
 from .blueprint import Blueprint, Followed
+from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
 from .streets import SolvedStreet, street_spot, warm_up
 
 #: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
-_OWN_FLOOR = 0.01
+_OWN_FLOORS = np.array([0.01])
+#: How often players fold, call and raise before the flop where there is something to call, and where there is not.
+_OFTEN = np.array([[0.0, 0.6, 0.4], [0.3, 0.4, 0.3]])
 #: A tree is solved anew where less of a player's range than this comes to: what is played there is not settled.
 _RARE = 0.05
 
@@ -43,8 +46,8 @@ class StreetPlan:
 
 #: By street, as :data:`~treeplex.models.matches.STREETS` numbers them.
 PLANS = {
-    1: StreetPlan(Betting({"flop": "50%, 100%"}, {"flop": "3x"}, raise_cap=3), 10, rounds=1),
-    2: StreetPlan(Betting({"turn": "50%, 100%"}, {"turn": "3x"}, raise_cap=3), 12, rounds=1),
+    1: StreetPlan(Betting({"flop": "60%", "turn": "100%"}, {"flop": "3x"}, raise_cap=2), 16, rounds=1),
+    2: StreetPlan(Betting({"turn": "60%", "river": "75%"}, {"turn": "3x"}, raise_cap=2), 16),
     3: StreetPlan(Betting("50%, 100%", "3x", raise_cap=3), 60),
 }
 
@@ -59,9 +62,12 @@ class ResolvingBot:
     time : float
         Seconds after which no more iterations are made in a decision. Decisions that need less, as all do by far on
         an idle machine, do not depend on the clock.
-    floor : float
-        How much of a uniform strategy is mixed into what the other player is believed to do, so that no hand is ruled
-        out by what an equilibrium would not do.
+    kinds : three float
+        How likely the other player is one who plays the equilibrium, one who takes actions as often but puts in the
+        more, the stronger the hand, and one who does anything with anything, so that no hand is ruled out.
+    learns : bool
+        Whether the other player's frequencies and kind are learnt from hand to hand. Then it matters in which order
+        hands are played, and by how many processes; otherwise what is played depends on the hand alone.
     pure : float
         Actions less likely than this are not taken: what few iterations leave of them is noise.
     left_out : float
@@ -86,21 +92,28 @@ class ResolvingBot:
         self,
         blueprint: Blueprint,
         time: float = 2.0,
-        floor: float = 0.1,
+        kinds: Sequence[float] = (0.6, 0.3, 0.1),
+        learns: bool = True,
         pure: float = 0.1,
         left_out: float = 0.02,
         plans: Mapping[int, StreetPlan] = PLANS,
     ) -> None:
         check_number(time, "time", InvalidGameError, "(0, inf)")
-        for name, value in (("floor", floor), ("pure", pure), ("left_out", left_out)):
+        for name, value in (("pure", pure), ("left_out", left_out)):
             check_number(value, name, InvalidGameError, "[0, 1)")
+        first = np.array(kinds, dtype=np.float64)
+        if first.shape != (len(KINDS),) or not (first.min() >= 0.0 and abs(first.sum() - 1.0) < 1e-9):
+            raise InvalidGameError(f"kinds is {shown(kinds)}, expected {len(KINDS)} probabilities that sum to 1")
+        self._reads = Reads(first, learns)
         self.blueprint, self.time, self.plans = blueprint, time, plans
-        self._floor, self._pure, self._left_out = floor, pure, left_out
-        self._clear()
+        self._pure, self._left_out = pure, left_out
+        self._clear(0)
         warm_up()
 
-    def _clear(self) -> None:
-        self.ranges = [np.ones(len(HANDS)), np.ones(len(HANDS))]
+    def _clear(self, seat: int) -> None:
+        #: Of each seat, weights by kind of player and hand.
+        self._beliefs = [np.ones((1, len(HANDS))), np.ones((1, len(HANDS)))]
+        self._beliefs[1 - seat] = np.repeat(self._reads.kinds[:, None], len(HANDS), axis=1)
         self._seen, self._street, self._node = 0, 0, 0
         self._followed = Followed(self.blueprint)
         self._solved: SolvedStreet | None = None
@@ -111,10 +124,24 @@ class ResolvingBot:
         if table.seats != 2:
             raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one other")
         warm_up()
-        self._clear()
+        self._table = table
+        self._clear(seat)
+
+    @property
+    def ranges(self) -> list[Floats]:
+        """What each seat is believed to hold, shape (1326,) each, in any unit."""
+        return [belief.sum(axis=0) for belief in self._beliefs]
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended: nothing is kept."""
+        """See how the hand ended, and learn from what was shown."""
+        other = 1 - result.seat
+        for number in range(self._seen, len(result.history)):
+            street, seat, action = result.history[number]
+            stage = _Stage.before(self._table, result.history[:number], street)
+            if seat == other:
+                self._reads.note(street, stage.faces(seat), group_of(action))
+        belief, cards = self._beliefs[other], result.shown[other]
+        self._reads.judge(belief.sum(axis=1) if cards is None else belief[:, hand_numbers(np.array([cards]))[0]])
 
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return an action."""
@@ -128,7 +155,8 @@ class ResolvingBot:
             choices = self._followed.mixture(int(CLASS_OF_HAND[hand])) or {("call", 0): 1.0}
             actions, likely = list(choices), self._kept(np.array(list(choices.values())))
         else:
-            stage, tree = _Stage.before(view, len(view.history)), self._tree(view, len(view.history), hand, until)
+            stage = _Stage.before(view.table, view.history, view.street)
+            tree = self._tree(view, len(view.history), hand, until)
             actions = [(name.partition(" ")[0], stage.total(name)) for name in tree.actions(self._node)]
             likely = self._kept(tree.behaviour(self._node)[:, hand])
         return _legal(view, *actions[rng.choice(len(actions), p=likely)])
@@ -142,35 +170,40 @@ class ResolvingBot:
     def _follow(self, view: View, number: int, hand: int, until: float) -> None:
         """Learn from an action of the history, and go on behind it."""
         street, seat, action = view.history[number]
-        own = seat == view.seat
-        floor = _OWN_FLOOR if own else self._floor
+        own, stage = seat == view.seat, _Stage.before(view.table, view.history[:number], street)
+        floors, weights, facing = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
         if street == 0:
-            stage = _Stage.before(view, number)
-            classes = self._followed.take(action, stage.total(action), max(stage.now), floor)
-            self._learn(seat, classes[CLASS_OF_HAND])
-            return
-        tree = self._tree(view, number, hand, until)
-        behaviour, place = tree.behaviour(self._node), tree.actions(self._node).index(action)
-        played = (self._kept(behaviour) if own else behaviour)[place]
-        self._learn(seat, (1.0 - floor) * played + floor / len(behaviour))
-        self._node = tree.after(self._node, action)
-
-    def _learn(self, seat: int, likely: Floats) -> None:
-        before = self.ranges[seat]
-        self.ranges[seat] = before * likely
-        self._comes[seat] *= float(self.ranges[seat].sum() / before.sum())
+            taken = self._followed.take(action, stage.total(action), max(stage.now), floors)
+            likely, often, strengths, share = taken[:, CLASS_OF_HAND], _OFTEN[int(facing)], strengths_before(), 1.0
+        else:
+            tree = self._tree(view, number, hand, until)
+            actions, behaviour = tree.actions(self._node), tree.behaviour(self._node)
+            played = (self._kept(behaviour) if own else behaviour)[actions.index(action)]
+            likely = (1.0 - floors[:, None]) * played + floors[:, None] / len(actions)
+            groups = [group_of(one) for one in actions]
+            often = np.bincount(groups, behaviour @ weights / weights.sum(), 3)
+            # A straightforward player chooses among sizes as the equilibrium does.
+            share = float(played @ weights / weights.sum()) / max(float(often[group_of(action)]), 1e-9)
+            strengths, self._node = tree.beaten[seat], tree.after(self._node, action)
+        if not own:
+            self._reads.note(street, facing, group_of(action))
+            plain = self._reads.likely(street, facing, group_of(action), often, strengths, weights)
+            likely[1] = share * ((1.0 - FLOORS[1]) * plain + FLOORS[1] / 3)
+        before = self._beliefs[seat].sum()
+        self._beliefs[seat] = self._beliefs[seat] * likely
+        self._comes[seat] *= float(self._beliefs[seat].sum() / before)
 
     def _tree(self, view: View, number: int, hand: int, until: float) -> SolvedStreet:
         """Return a solved tree that has the next action of the history, or the bot's own decision, at its node."""
-        action = view.history[number][2] if number < len(view.history) else ""
-        stage = _Stage.before(view, number)
+        street, _, action = view.history[number] if number < len(view.history) else (view.street, -1, "")
+        stage = _Stage.before(view.table, view.history[:number], street)
         if self._solved is not None and stage.street == self._street:
             known = action in self._solved.actions(self._node) if action else min(self._comes) > _RARE
             if known:
                 return self._solved
         board, plan = view.board[: stage.street + 2], self.plans[stage.street]
         free = alive(board, np.arange(len(HANDS)))
-        self.ranges = [np.where(free, one, 0.0) / one[free].max() for one in self.ranges]
+        self._beliefs = [np.where(free, one, 0.0) / one[:, free].max() for one in self._beliefs]
         ranges = [self._trimmed(seat, hand if seat == view.seat else -1) for seat in (0, 1)]
         amount = stage.total(action) or None
         spot = street_spot(
@@ -182,7 +215,7 @@ class ResolvingBot:
 
     def _trimmed(self, seat: int, hand: int) -> Floats:
         """Return a range without its least likely hands; one hand, the bot's own, is not left out."""
-        weights = self.ranges[seat].copy()
+        weights = self.ranges[seat]
         order = np.argsort(weights, kind="stable")
         least = 0.0 if hand < 0 else max(float(weights[hand]), 1e-3)
         weights[order[np.cumsum(weights[order]) < self._left_out * weights.sum()]] = 0.0
@@ -204,14 +237,18 @@ class _Stage:
     checked: bool = False
 
     @classmethod
-    def before(cls, view: View, number: int) -> "_Stage":
-        """Return where it stands before an action of the history, or at its end."""
-        stage = cls(list(view.table.blinds), view.table.big_blind, view.table.stack)
-        for street, seat, action in view.history[:number]:
-            stage._go_to(street, view.table.big_blind)
+    def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "_Stage":
+        """Return where it stands after a history, on a street."""
+        stage = cls(list(table.blinds), table.big_blind, table.stack)
+        for when, seat, action in history:
+            stage._go_to(when, table.big_blind)
             stage._take(seat, action)
-        stage._go_to(view.history[number][0] if number < len(view.history) else view.street, view.table.big_blind)
+        stage._go_to(street, table.big_blind)
         return stage
+
+    def faces(self, seat: int) -> bool:
+        """Whether a seat has something to call."""
+        return self.now[seat] < max(self.now)
 
     @property
     def stack(self) -> int:

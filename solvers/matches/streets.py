@@ -2,20 +2,23 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
 
 import numpy as np
 
 from ...models.games.holdem import HoldemSpot, Range
-from ...models.games.holdem.bets import ALL_IN, STREETS, Betting, Decision, Ended
+from ...models.games.holdem.bets import STREETS, Betting, Decision, Ended, following
 from ...models.games.holdem.cards import CARDS, HANDS
+from ...models.games.holdem.showdown import all_strengths
+from ...models.games.holdem.size import SpotSize, spot_size
 from ...seqform.arrays import Floats
 from ..methods import DCFR
 from ..public.driver import warm
 from ..public.kernel import PublicKernel
 
+_LAST = len(STREETS) - 1
 #: Iterations between two looks at the clock.
 _TOGETHER = 5
 #: Few iterations are made: negative regrets are soon forgotten, and averages are of the last ones. On ranges at random
@@ -33,9 +36,9 @@ class StreetSpot(HoldemSpot):
         Where the betting begins; what was bet on the street before counts. ``pot`` and ``stack`` are those with which
         the street began.
     rounds : int
-        With 0 a card is dealt after each street and bet on. Otherwise nobody bets after this street, and the cards that
-        are missing are those of so many boards for each unseen card: all cards come equally often, so that how likely
-        a draw is to fill up is exact but for blockers.
+        With 0 a card is dealt after each street. Otherwise the streets that are left are bet on with the board that
+        there is, and then the cards that are missing are dealt at once: so many boards for each unseen card, in which
+        all cards come equally often, so that how likely a draw is to fill up is exact but for blockers.
 
     Examples
     --------
@@ -55,6 +58,30 @@ class StreetSpot(HoldemSpot):
         """The betting as the spot begins."""
         return self.start
 
+    @cached_property
+    def size(self) -> SpotSize:
+        """How large it is, found without building it."""
+        if not self.rounds:
+            return spot_size(self)
+        states: list[Decision | Ended] = [self.start]
+        counts = {"nodes": 0, "leaves": 0, "others": 0, "numbers": 0}
+        for state in states:  # which grows
+            if isinstance(state, Decision):
+                after = [one for _, one in self.moves(state)]
+                states += after
+                counts["nodes"] += 1
+                counts["numbers"] += len(after) * len(self.hands[state.mover])
+            else:
+                counts["others"] += state.folded < 0
+                counts["leaves"] += len(self._runouts) if state.folded < 0 else 1
+        return SpotSize(**counts)
+
+    def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
+        """Yield the actions at a decision, and what follows."""
+        for name, after in super().moves(state):
+            ends = isinstance(after, Decision) or after.folded >= 0 or after.all_in or after.street == _LAST
+            yield name, after if ends or not self.rounds else following(after, self.betting)
+
     def dealt(
         self, state: Ended, board: tuple[int, ...]
     ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
@@ -62,9 +89,8 @@ class StreetSpot(HoldemSpot):
         if not self.rounds:
             yield from super().dealt(state, board)
             return
-        after = Ended(state.paid, -1, len(STREETS) - 1, -1, True, state.line)
         for cards in self._runouts:
-            yield "".join(CARDS[card] for card in cards), after, (*board, *cards), self._share
+            yield "".join(CARDS[card] for card in cards), state, (*board, *cards), self._share
 
     @cached_property
     def _runouts(self) -> list[tuple[int, ...]]:
@@ -134,6 +160,18 @@ class SolvedStreet:
         whole[:, held] = found
         return whole
 
+    @cached_property
+    def beaten(self) -> list[Floats]:
+        """How much of the other player's range each hand of a player beats, summed up over boards."""
+        boards = [board for board in self.spot.boards if len(board) == 5]
+        found = [np.zeros(len(HANDS)) for _ in range(2)]
+        for board in boards:
+            _, places = np.unique(all_strengths(tuple(sorted(board)), "full"), return_inverse=True)
+            for player, total in enumerate(found):
+                weights = np.bincount(places[self.spot.hands[1 - player]], self.spot.weights[1 - player], len(HANDS))
+                total += (np.cumsum(weights) - weights / 2)[places]
+        return found
+
 
 def warm_up() -> None:
     """Compile the loop, or load it from its cache."""
@@ -169,16 +207,15 @@ def street_spot(
     """
     if amount is not None:
         own = [one for one in betting.amounts_at(start, pot, stack) if not _alike(one, amount, start, pot)]
-        listed = ", ".join("all-in" if one >= min(stack, ALL_IN) else f"bet {one}" for one in sorted({*own, amount}))
-        fields = {name: getattr(betting, name) for name in ("bets", "raises", "add_all_in", "force_all_in", "merge")}
-        betting = Betting(**fields, raise_cap=betting.raise_cap, lines={"": listed})
+        listed = ", ".join("all-in" if one >= stack else f"bet {one}" for one in sorted({*own, amount}))
+        betting, start = replace(betting, lines={"": listed}), replace(start, line=())
     return StreetSpot(
         "".join(CARDS[card] for card in board),
         [Range(weights / weights.max()) for weights in ranges],
         pot,
         stack,
         betting,
-        start=Decision(**{**vars(start), "line": () if amount is not None else None}),
+        start=start,
         rounds=rounds,
     )
 

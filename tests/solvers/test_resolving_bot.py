@@ -2,6 +2,7 @@
 
 import pickle
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def hand(name: str) -> int:
     return int(hand_numbers(np.array([read_cards(name)]))[0])
 
 
-def quick(table: Table, **settings: float) -> ResolvingBot:
+def quick(table: Table, **settings: Any) -> ResolvingBot:
     return ResolvingBot(Simple(table), plans=QUICK, **settings)
 
 
@@ -105,11 +106,13 @@ def view_of(table: Table, seat: int, cards: str, board: str, street: int, bets: 
 
 def test_ranges_before_the_flop_follow_by_bayes() -> None:
     table = Table(stack=1000)
-    bot = quick(table, floor=0.2)
+    bot = quick(table, kinds=(0.8, 0.0, 0.2))
     bot.begin(table, 0)
     bot.act(view_of(table, 0, "KsQs", "", 0, (100, 300), [(0, 1, "raise 300")]), np.random.default_rng(0))
-    # Aces raise for certain, others with probability 1/4; a uniform strategy of three actions counts for a fifth.
-    expected = np.where(CLASS_OF_HAND == 0, 0.8 + 0.2 / 3, 0.8 * 0.25 + 0.2 / 3)
+    # Aces raise for certain, others with probability 1/4; a fifth of players do any of three things, and the others too
+    # in one case of twenty.
+    uniform = 0.2 + 0.8 * 0.05
+    expected = np.where(CLASS_OF_HAND == 0, 1.0, 0.25) * (1.0 - uniform) + uniform / 3
     assert bot.ranges[1] == pytest.approx(expected)
     assert bot.ranges[0] == pytest.approx(1.0)
 
@@ -118,15 +121,16 @@ def test_ranges_after_the_flop_follow_by_bayes() -> None:
     """The nuts always bet, and of air so much that a bluff-catcher, who beats air alone, is indifferent."""
     table, board = Table(stack=400, small_blind=50, big_blind=100), "QcJc9c3d2d"
     plans = {3: StreetPlan(Betting("100%", "a"), 2000)}
-    bot = ResolvingBot(Simple(table), plans=plans, floor=0.0, left_out=0.0)
+    bot = ResolvingBot(Simple(table), plans=plans, kinds=(1.0, 0.0, 0.0), left_out=0.0)
     bot.begin(table, 1)
-    bot.ranges = [np.isin(np.arange(1326), [hand(one) for one in names]) * 1.0 for names in (("AcKc", "8h7h"), ("QdQh",))]
+    for seat, names in enumerate((("AcKc", "8h7h"), ("QdQh",))):
+        bot._beliefs[seat] *= np.isin(np.arange(1326), [hand(one) for one in names])
     history = [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "check"), (1, 1, "check"), (2, 0, "check"), (2, 1, "check")]
     bot._seen = len(history)
     bot.act(view_of(table, 1, "QdQh", board, 3, (100, 0), [*history, (3, 0, "all-in")]), np.random.default_rng(0))
     nuts, air = (float(bot.ranges[0][hand(one)]) for one in ("AcKc", "8h7h"))
     # A bet of 100 into 600: called with 1/7 of bluffs among the bets, so one bluff for six hands of value in eight.
-    assert air / nuts == pytest.approx(1 / 7, abs=0.02)
+    assert air / nuts == pytest.approx((0.95 / 7 + 0.025) / 0.975, abs=0.02)
     assert bot.ranges[0].astype(bool).sum() == 2
 
 

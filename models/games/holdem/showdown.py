@@ -146,10 +146,10 @@ def showdown_payoff(board: Sequence[int], hands: Sequence[Indices], deck: str = 
     deck : {"full", "short"}
     """
     folds = fold_payoff(board, hands)
-    return CardPayoff(folds.cards, folds.alive, [_all_strengths(tuple(board), deck)[one] for one in hands])
+    return CardPayoff(folds.cards, folds.alive, [all_strengths(tuple(board), deck)[one] for one in hands])
 
 
 @lru_cache(maxsize=512)
-def _all_strengths(board: tuple[int, ...], deck: str) -> Indices:
+def all_strengths(board: tuple[int, ...], deck: str) -> Indices:
     """Return how strong all hands are on a board, which spots share that differ in ranges or betting."""
     return frozen(strengths(board, np.arange(len(HANDS)), deck))

@@ -34,7 +34,8 @@ from .offers import spot_offers
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
-_RIVER = 2
+#: How many cards a board has in the end.
+_WHOLE = 5
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
 _MOST_CHIPS = 10_000_000
 
@@ -340,6 +341,10 @@ class HoldemSpot:
         """The betting as the spot begins."""
         return first(self.betting, len(self.cards) - 3, self.stack)
 
+    def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
+        """Yield the actions at a decision, and what follows."""
+        return moves(state, self.betting, self.pot, self.stack)
+
     def dealt(self, state: Ended, board: tuple[int, ...]) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
         """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
         share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
@@ -569,9 +574,9 @@ class _Tree:
                 if isinstance(state, Decision):
                     self.players.append(state.mover)
                     if state not in known:  # on every board the same
-                        known[state] = list(moves(state, spot.betting, spot.pot, spot.stack))
+                        known[state] = list(spot.moves(state))
                     later += [(node, name, after, board, chance) for name, after in known[state]]
-                elif state.folded >= 0 or state.street == _RIVER:
+                elif state.folded >= 0 or len(board) == _WHOLE:
                     self.players.append(TERMINAL)
                     self._pay(node, state, board, chance)
                 else:
