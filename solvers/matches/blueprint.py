@@ -14,15 +14,22 @@ from ...seqform.arrays import Floats
 class Blueprint(Protocol):
     """What both players do before the flop, in a model that has few sizes.
 
-    A line is the actions of the model so far, the button's first. ``menu`` says what may follow, and to which total in
-    chips each action bets or raises, 0 where it does neither; it is empty where nobody decides any more. ``behaviour``
-    has the probability of each of these actions for the 169 classes of hands, shape (actions, 169), in the order of
-    :data:`treeplex.models.games.holdem.classes.CLASSES`.
+    A line is the actions of the model so far, the button's first.
     """
 
-    def menu(self, line: tuple[str, ...]) -> Mapping[str, int]: ...
+    def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
+        """Return what may follow a line, and to which total in chips it raises: 0 where it does not.
 
-    def behaviour(self, line: tuple[str, ...]) -> Floats: ...
+        Empty where nobody decides any more, or the model has no such line.
+        """
+        ...
+
+    def behaviour(self, line: tuple[str, ...]) -> Floats:
+        """Return the probability of each action of the menu for each class of hands, shape (actions, 169).
+
+        Classes are in the order of :data:`~treeplex.models.games.holdem.classes.CLASSES`.
+        """
+        ...
 
 
 def translated(menu: Mapping[str, int], total: int, called: int, pot: int) -> dict[str, float]:
@@ -53,7 +60,8 @@ def translated(menu: Mapping[str, int], total: int, called: int, pot: int) -> di
     Three quarters of the pot, between half of it and all of it:
 
     >>> from treeplex.solvers.matches.blueprint import translated
-    >>> {name: round(share, 3) for name, share in translated({"call": 0, "half": 150, "pot": 200}, 175, 100, 100).items()}
+    >>> found = translated({"call": 0, "half": 150, "pot": 200}, 175, 100, 100)
+    >>> {name: round(share, 3) for name, share in found.items()}
     {'half': 0.429, 'pot': 0.571}
     """
     raises = sorted((amount, name) for name, amount in menu.items() if amount > called)
@@ -150,7 +158,7 @@ class Followed:
         likely, lines, mixed = np.zeros((len(floors), 169)), {}, floors[:, None]
         for line, weight in self.lines.items():
             menu = self._blueprint.menu(line)
-            counted = translated(menu, total, called, 2 * called) if total else {one: 1.0 for one in menu if one == action}
+            counted = translated(menu, total, called, 2 * called) if total else {action: 1.0} if action in menu else {}
             for name, share in counted.items():
                 played = self._blueprint.behaviour(line)[list(menu).index(name)]
                 likely += weight * share * ((1.0 - mixed) * played + mixed / len(menu))

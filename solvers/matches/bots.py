@@ -157,7 +157,8 @@ class _Acpc(MatchBot):
 @dataclass(frozen=True)
 class _Resolving(MatchBot):
     time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
-    streets: Annotated[int, About("rounds of bets after the flop in its model before the flop", minimum=1, maximum=3)] = 2
+    streets: Annotated[int, About("rounds of bets that its model has after the flop", minimum=1, maximum=3)] = 2
+    learns: Annotated[bool, About("whether it learns how the other one plays")] = True
 
     name: ClassVar[str] = "resolving"
 
@@ -165,7 +166,7 @@ class _Resolving(MatchBot):
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot  # it imports the solvers, which texts of other bots do not need
 
-        return ResolvingBot(ModelBlueprint(table, self.streets), self.time)
+        return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
 
 
 @dataclass

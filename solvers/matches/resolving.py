@@ -1,4 +1,4 @@
-"""A bot for two seats that solves, after the flop, what is left of the hand whenever it does not know the answer yet."""
+"""A bot for two seats that solves the rest of a hand after the flop whenever it does not know the answer yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class StreetPlan:
     Attributes
     ----------
     betting : Betting
-        Also of the streets after it, if `rounds` is 0.
+        Of this street and those after it.
     iterations : int
     rounds : int
         As :class:`~treeplex.solvers.matches.streets.StreetSpot` takes it.
@@ -83,7 +83,12 @@ class ResolvingBot:
     resolving (Burch, Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no
     guarantee: it is right against a player who comes with the range that is believed.
 
-    On the flop and the turn nobody bets on later streets, and the flop's 49 boards stand for 1,176.
+    *Simplified*: on the flop, one more round of bets is made before any card is seen, and 49 boards stand for 1,176;
+    on the turn, a bet on the river is not raised. Before the flop both are what :class:`ModelBlueprint` says.
+
+    *Learnt*, if it learns: how often the other player folds, calls and bets by street, with and without something to
+    call, and from what is shown which kind of player it is. Never which cards were dealt: a deal that comes again with
+    the seats exchanged is played as if it was new.
 
     Compiling the loop takes half a minute once on a machine; it is done when a bot is made.
     """

@@ -18,7 +18,6 @@ from ..methods import DCFR
 from ..public.driver import warm
 from ..public.kernel import PublicKernel
 
-_LAST = len(STREETS) - 1
 #: Iterations between two looks at the clock.
 _TOGETHER = 5
 #: Few iterations are made: negative regrets are soon forgotten, and averages are of the last ones. On ranges at random
@@ -79,8 +78,14 @@ class StreetSpot(HoldemSpot):
     def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
         """Yield the actions at a decision, and what follows."""
         for name, after in super().moves(state):
-            ends = isinstance(after, Decision) or after.folded >= 0 or after.all_in or after.street == _LAST
-            yield name, after if ends or not self.rounds else following(after, self.betting)
+            if self.rounds and isinstance(after, Ended) and self._goes_on(after):
+                yield name, following(after, self.betting)
+            else:
+                yield name, after
+
+    @staticmethod
+    def _goes_on(state: Ended) -> bool:
+        return state.folded < 0 and not state.all_in and state.street < len(STREETS) - 1
 
     def dealt(
         self, state: Ended, board: tuple[int, ...]
@@ -167,9 +172,9 @@ class SolvedStreet:
         found = [np.zeros(len(HANDS)) for _ in range(2)]
         for board in boards:
             _, places = np.unique(all_strengths(tuple(sorted(board)), "full"), return_inverse=True)
-            for player, total in enumerate(found):
+            for player in (0, 1):
                 weights = np.bincount(places[self.spot.hands[1 - player]], self.spot.weights[1 - player], len(HANDS))
-                total += (np.cumsum(weights) - weights / 2)[places]
+                found[player] += (np.cumsum(weights) - weights / 2)[places]
         return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import either
 
 from treeplex import Nash, solve
 from treeplex.models.games.holdem.bets import Betting, Decision
@@ -137,7 +138,7 @@ def test_ranges_after_the_flop_follow_by_bayes() -> None:
 def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
     table = Table(stack=1000)
     bot, rng = quick(table), np.random.default_rng(3)
-    for _ in range(5):
+    for _ in range(3):
         record = play_hand(table, shuffled_deck(table, rng), [bot, Wild()], [rng, rng])
         free = ~np.isin(HANDS, record.board).any(axis=1)
         assert all((one[free] > 0.0).all() for one in bot.ranges)
@@ -186,7 +187,7 @@ def test_boards_that_stand_for_all_have_every_card_equally_often() -> None:
 def test_it_never_acts_illegally(table: Table) -> None:
     pytest.importorskip("pokerkit")
     bot, rng = quick(table), np.random.default_rng(table.stack)
-    for number in range(12):
+    for number in range(either(5, 16)):
         seats = [bot, Wild()] if number % 2 else [Wild(), bot]
         record = play_hand(table, shuffled_deck(table, rng), seats, [rng, rng])
         assert not record.forfeits
@@ -198,7 +199,7 @@ def test_it_is_the_same_again_and_decides_in_time() -> None:
 
     def play(bot: ResolvingBot) -> list[tuple[tuple[int, int, str], ...]]:
         records = []
-        for number in range(3):
+        for number in range(2):
             deck = shuffled_deck(table, np.random.default_rng(number))
             rngs = [np.random.default_rng([number, seat]) for seat in (0, 1)]
             records.append(play_hand(table, deck, [bot, Wild()], rngs).history)
@@ -218,4 +219,3 @@ def test_more_than_two_seats_are_refused() -> None:
         quick(Table()).begin(Table(seats=3), 0)
     with pytest.raises(InvalidGameError, match="time is 0"):
         quick(Table(), time=0.0)
-

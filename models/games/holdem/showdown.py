@@ -40,7 +40,7 @@ def _highest(count: int) -> Indices:
 #: The cards of each hand as bits.
 _HAND_BITS: Indices = (1 << HANDS).sum(axis=1)
 #: By suit, the ranks that each hand has of it, as bits.
-_SUITS = [np.where(HANDS % 4 == suit, 1 << (HANDS // 4), 0).sum(axis=1) for suit in range(4)]
+_SUITS = [(np.equal(HANDS % 4, suit) << (HANDS // 4)).sum(axis=1) for suit in range(4)]
 #: Sets of ranks as bits, a deuce the lowest.
 _SETS: Indices = np.arange(2**13, dtype=np.int64)
 _ACE = 1 << 12

@@ -345,7 +345,9 @@ class HoldemSpot:
         """Yield the actions at a decision, and what follows."""
         return moves(state, self.betting, self.pot, self.stack)
 
-    def dealt(self, state: Ended, board: tuple[int, ...]) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
+    def dealt(
+        self, state: Ended, board: tuple[int, ...]
+    ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
         """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
         share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
         after = following(state, self.betting)
