@@ -9,12 +9,11 @@ import numpy as np
 
 from ...seqform.errors import shown
 from ..games.holdem.cards import CARDS
+from .hand import amounts
 from .programs import Program, ProgramError
-from .table import HandResult, Table, View
+from .table import DEALT, HandResult, Table, View
 
 _VERSION = re.compile(r"VERSION:2\.\d+\.\d+")
-#: Public cards by the end of each street.
-_DEALT = (0, 3, 4, 5)
 
 
 @dataclass
@@ -73,7 +72,7 @@ class AcpcBot:
     def end(self, result: HandResult) -> None:
         """Send the states since the last one, with the cards that were shown."""
         hands = {seat: hand for seat, hand in enumerate(result.shown) if hand is not None}
-        street = _DEALT.index(len(result.board))
+        street = DEALT.index(len(result.board))
         self._send(result.seat, result.history, hands | {result.seat: result.hand}, result.board, street)
 
     def close(self) -> None:
@@ -113,25 +112,15 @@ def betting(table: Table, history: Sequence[tuple[int, int, str]], street: int) 
     >>> betting(Table(), [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "check"), (1, 1, "all-in")], 1)
     'r300c/cr20000'
     """
-    before, bets = [0] * table.seats, list(table.blinds)
-    written = [""]
-    for when, seat, action in history:
-        while len(written) <= when:
-            before = [one + other for one, other in zip(before, bets, strict=True)]
-            bets = [0] * table.seats
-            written.append("")
-        word, _, amount = action.partition(" ")
-        if word in ("call", "check"):
-            bets[seat] = min(max(bets), table.stack - before[seat])
-        elif word != "fold":
-            bets[seat] = int(amount) if amount else table.stack - before[seat]
-        written[-1] += "f" if word == "fold" else "c" if word in ("call", "check") else f"r{before[seat] + bets[seat]}"
-    return "/".join([*written, *[""] * (street + 1 - len(written))])
+    written = [""] * (street + 1)
+    for each in amounts(table, history):
+        written[each.street] += {"fold": "f", "call": "c", "raise": f"r{each.in_all}"}[each.word]
+    return "/".join(written)
 
 
 def _cards(table: Table, hands: dict[int, tuple[int, int]], board: Sequence[int], street: int) -> str:
     """Return the cards as ACPC writes them."""
     named = [CARDS[card] for card in board]
     private = "|".join("".join(CARDS[card] for card in hands.get(seat, ())) for seat in range(table.seats))
-    streets = ["".join(named[start:end]) for start, end in pairwise(_DEALT)]
+    streets = ["".join(named[start:end]) for start, end in pairwise(DEALT)]
     return "/".join([private, *streets[:street]])

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Seconds between signals to code that goes on after the first one.
-_AGAIN = 0.05
+#: Seconds between signals to code that goes on after the first one: enough to end a program.
+_AGAIN = 1.0
 
 
 class OutOfTime(BaseException):

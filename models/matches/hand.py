@@ -1,6 +1,6 @@
 """A hand of a match: dealt, played by bots, and recorded."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,50 @@ class HandRecord:
     def of_seat(self, seat: int) -> HandResult:
         """Return what a seat sees of the hand when it has ended."""
         return HandResult(seat, self.hands[seat], self.board, self.history, self.shown, self.won)
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What a seat has put in after an action.
+
+    Attributes
+    ----------
+    street, seat : int
+    word : str
+        ``fold``, ``call`` (or a check) or ``raise`` (or a bet, or all-in).
+    on_street, in_all : int
+        In chips, blinds included.
+    """
+
+    street: int
+    seat: int
+    word: str
+    on_street: int
+    in_all: int
+
+
+def amounts(table: Table, history: Sequence[tuple[int, int, str]]) -> Iterator[Amount]:
+    """Yield what each action of a history comes to.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import Table
+    >>> from treeplex.models.matches.hand import amounts
+    >>> history = [(0, 1, "raise 300"), (0, 0, "call"), (1, 0, "check"), (1, 1, "all-in")]
+    >>> [(each.on_street, each.in_all) for each in amounts(Table(), history)]
+    [(300, 300), (300, 300), (0, 300), (19700, 20000)]
+    """
+    before, bets, street = [0] * table.seats, list(table.blinds), 0
+    for when, seat, action in history:
+        if when > street:
+            before = [one + other for one, other in zip(before, bets, strict=True)]
+            bets, street = [0] * table.seats, when
+        word, _, number = action.partition(" ")
+        word = {"check": "call", "bet": "raise", "all-in": "raise"}.get(word, word)
+        left = table.stack - before[seat]
+        if word != "fold":
+            bets[seat] = min(max(bets), left) if word == "call" else int(number or left)
+        yield Amount(when, seat, word, bets[seat], before[seat] + bets[seat])
 
 
 def shuffled_deck(table: Table, rng: np.random.Generator) -> tuple[int, ...]:

@@ -23,7 +23,6 @@ class JsonBot:
 
     Examples
     --------
-    >>> import sys
     >>> from treeplex.models.matches import match
     >>> from treeplex.models.matches.json_lines import JsonBot
     >>> from treeplex.models.matches.programs import Program
@@ -36,7 +35,7 @@ class JsonBot:
     ... '''
     >>> from pathlib import Path
     >>> written = Path("caller.py").write_text(code)
-    >>> bot = JsonBot(Program(f"{sys.executable} -I caller.py"))
+    >>> bot = JsonBot(Program("{python} caller.py"))
     >>> found = match([bot, CallBot()], hands=2)
     >>> found.mbb_per_hand, found.forfeits
     (0.0, ())
@@ -57,14 +56,7 @@ class JsonBot:
             bets=view.bets, stacks=view.stacks, folded=view.folded, pot=view.pot, price=view.price, least=view.least,
             most=view.most, history=_told(view.history), seed=int(rng.integers(2**32)),
         )  # fmt: skip
-        answer = self.program.receive()
-        try:
-            action = from_json(answer)["action"]
-        except (GameFileError, TypeError, KeyError):
-            raise ProgramError(
-                f'its answer is {shown(answer, 60)}, expected {{"action": "call"}} or the like'
-            ) from None
-        return str(action)
+        return read_action(self.program.receive())
 
     def end(self, result: HandResult) -> None:
         """Tell how the hand ended."""
@@ -78,6 +70,29 @@ class JsonBot:
 
     def _send(self, kind: str, **told: Any) -> None:
         self.program.send(json.dumps({"type": kind, **told}))
+
+
+def read_action(answer: str) -> str:
+    """Return the action in a line of JSON.
+
+    Raises
+    ------
+    ProgramError
+        If there is none.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches.json_lines import read_action
+    >>> read_action('{"action": "raise 300"}')
+    'raise 300'
+    """
+    try:
+        action = from_json(answer)["action"]
+    except (GameFileError, TypeError, KeyError):
+        action = None
+    if not isinstance(action, str):
+        raise ProgramError(f'its answer is {shown(answer, 60)}, expected {{"action": "call"}} or the like')
+    return action
 
 
 def _named(cards: tuple[int, ...]) -> list[str]:

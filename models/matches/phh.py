@@ -8,11 +8,9 @@ from typing import IO, Self
 
 from ...seqform.interchange.files import writing_whole
 from ..games.holdem.cards import CARDS
-from .hand import HandRecord
+from .hand import HandRecord, amounts
 from .match import Played
-
-#: Public cards by the end of each street.
-_DEALT = (0, 3, 4, 5)
+from .table import DEALT
 
 
 def phh_text(record: HandRecord, number: int, players: Sequence[str], **more: object) -> str:
@@ -133,35 +131,24 @@ def _actions(record: HandRecord) -> list[str]:
     table, deck = record.table, record.deck
     written = [f"d dh p{seat + 1} {CARDS[deck[2 * seat]]}{CARDS[deck[2 * seat + 1]]}" for seat in range(table.seats)]
     left = set(range(table.seats))
-    bets = list(table.blinds)
-    before = [0] * table.seats
     street = 0
-    for when, seat, action in record.history:
-        if when > street:
-            written += _board(record, street, when)
-            before = [one + other for one, other in zip(before, bets, strict=True)]
-            bets, street = [0] * table.seats, when
-        word, _, amount = action.partition(" ")
-        if word == "fold":
-            written.append(f"p{seat + 1} f")
-            left.discard(seat)
-        elif word in ("check", "call"):
-            written.append(f"p{seat + 1} cc")
-            bets[seat] = min(max(bets), table.stack - before[seat])
-        else:
-            bets[seat] = int(amount) if amount else table.stack - before[seat]
-            written.append(f"p{seat + 1} cbr {bets[seat]}")
+    for each in amounts(table, record.history):
+        written += _board(record, street, each.street)
+        street = each.street
+        action = {"fold": "f", "call": "cc", "raise": f"cbr {each.on_street}"}[each.word]
+        written.append(f"p{each.seat + 1} {action}")
+        left -= {each.seat} if each.word == "fold" else set()
     if len(left) == 1:
         return written
     shows = [f"p{seat + 1} sm" + _shown(record.shown[seat]) for seat in sorted(left)]
     # Hands are shown when all betting is over.
-    end = _DEALT.index(len(record.board))
+    end = DEALT.index(len(record.board))
     return [*written, *shows, *_board(record, street, end)]
 
 
 def _board(record: HandRecord, street: int, until: int) -> list[str]:
     """Return how the board was dealt after a street and until another one."""
-    dealt = (record.board[_DEALT[each] : _DEALT[each + 1]] for each in range(street, until))
+    dealt = (record.board[DEALT[each] : DEALT[each + 1]] for each in range(street, until))
     return [f"d db {''.join(CARDS[card] for card in cards)}" for cards in dealt]
 
 

@@ -7,6 +7,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -42,8 +43,9 @@ class Program:
     Parameters
     ----------
     command : str
-        The program and its arguments, as a shell would split them; no shell runs. With `tcp`, ``{host}`` and ``{port}``
-        stand for where it is to connect to; without ``{port}`` both follow as the last two arguments.
+        The program and its arguments, as a shell would split them; no shell runs. ``{python}`` stands for the Python
+        that runs. With `tcp`, ``{host}`` and ``{port}`` stand for where it is to connect to; without ``{port}`` both
+        follow as the last two arguments.
     seconds : float
         How long an answer may take.
     tcp : bool
@@ -113,31 +115,31 @@ class Program:
         try:
             line = live.inbox.get(timeout=self.seconds)
         except queue.Empty:
-            self.close()
+            self.close(at_once=True)
             raise ProgramError(f"it took more than {self.seconds:g} seconds{live.complaint}") from None
         except BaseException:  # out of time, or Ctrl-C: its answer must not be taken for the next one
-            self.close()
+            self.close(at_once=True)
             raise
         if line is None:
             self.close()
             raise ProgramError(f"it ended with status {live.process.returncode}{live.complaint}")
         if not line.endswith(b"\n"):
-            self.close()
+            self.close(at_once=True)
             raise ProgramError(f"its answer {shown(line[:60])} has no end of line within {_LONGEST:,} bytes")
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
-    def close(self) -> None:
-        """End the program; it can be started again."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the program, which may end by itself unless it is to be at once; it can be started again."""
         live, self._live = self._live, None
         if live is not None:
-            live.close()
+            live.close(0.0 if at_once else _GRACE)
 
 
 class _Live:
     """A program that runs, the threads that read and write its lines, and what is said on both sides."""
 
     def __init__(self, command: str, tcp: bool, seconds: float) -> None:
-        words = shlex.split(command)
+        words = [word.replace("{python}", sys.executable) for word in shlex.split(command)]
         if not words:
             raise ValueError("the command is empty")
         self.inbox: queue.Queue[bytes | None] = queue.Queue(_MOST)
@@ -164,6 +166,9 @@ class _Live:
                     self.reading, self.writing = self.process.stdout, self.process.stdin
             except BaseException:
                 self._end_process()
+                self._threads[0].join(_GRACE)
+                if self.process.stderr is not None:
+                    self.process.stderr.close()
                 raise
         self._begin(self._read)
         self._begin(self._write)
@@ -175,10 +180,10 @@ class _Live:
         said = one_line(" | ".join(self.complaints), 300)
         return f"; on standard error: {said}" if said else ""
 
-    def close(self) -> None:
+    def close(self, grace: float) -> None:
         self.outbox.put(None)  # the writer closes the program's input, so that it can end by itself
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_GRACE)
+            self.process.wait(grace)
         self._end_process()
         if self.connection is not None:
             with contextlib.suppress(OSError):

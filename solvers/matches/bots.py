@@ -6,7 +6,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal
@@ -21,7 +20,7 @@ from ...models.matches.table import Bot, HandResult, Table, View
 from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.grammar import Grammar, usage
 from ...seqform.parameters import About, parameters_of
-from ...seqform.registry import Registry, check_attribute, check_class
+from ...seqform.registry import Registry, accepting
 
 _GRAMMAR = Grammar("bot", InvalidStrategyError, InvalidStrategyError, prefix="bot ")
 
@@ -216,7 +215,6 @@ class _ImportedBot:
             call(*arguments)
 
 
-@cache
 def _imported(module: str) -> ModuleType:
     if not module.endswith(".py"):
         return importlib.import_module(module)
@@ -231,15 +229,12 @@ def _imported(module: str) -> ModuleType:
     return loaded
 
 
-def _accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
-    """Return the name of a bot, and its class twice."""
-    check_class(kind, MatchBot, InvalidStrategyError)
-    check_attribute(kind, "name", str, "what texts call it, such as name = 'careful'", InvalidStrategyError)
-    _ = parameters_of(kind)  # raises here if they are not declared as they should be
-    return kind.name, kind, kind
-
-
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
+<<<<<<< HEAD
 BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", _accept)
 for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc, _Resolving):
+=======
+BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"))
+for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc):
+>>>>>>> lane/match
     BOTS.register(_kind)

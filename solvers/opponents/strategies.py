@@ -15,7 +15,7 @@ from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
 from ...seqform.parameters import About, Parameter, parameters_of
-from ...seqform.registry import Registry, check_attribute, check_class
+from ...seqform.registry import Registry, accepting
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ...seqform.strategy_files import SUFFIXES
 from ..methods import find_method
@@ -317,16 +317,10 @@ class _AgentLimits:
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
 
 
-def _accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
-    """Return the name of an opponent, and its class twice."""
-    check_class(kind, Opponent, InvalidStrategyError)
-    check_attribute(kind, "name", str, "what texts call it, such as name = 'careful'", InvalidStrategyError)
-    _ = parameters_of(kind)  # raises here if they are not declared as they should be
-    return kind.name, kind, kind
-
-
 #: Every opponent under its name; other packages add some by :meth:`Registry.register` or by entry points.
-OPPONENTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.opponents", _accept)
+OPPONENTS: Registry[type[Any]] = Registry(
+    _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful")
+)
 for _kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed, _Threshold):
     OPPONENTS.register(_kind)
 #: Problems that an agent solves decision by decision, as it plays.

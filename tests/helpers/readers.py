@@ -27,6 +27,7 @@ from treeplex import Profile, load_game, read_play_log
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
+from treeplex.models.matches.json_lines import read_action
 from treeplex.models.preferences import preference_on
 from treeplex.models.problems import find_problem
 from treeplex.seqform.budget import memory_budget
@@ -140,6 +141,7 @@ READERS = {
     "preference": Reader(lambda text: preference_on(KUHN, text)),
     "problem": Reader(lambda text: (find_problem(text.partition(":")[0]), Question(text).pose(KUHN))),
     "memory": Reader(memory_budget),
+    "bot": Reader(read_action),
 }
 
 
