@@ -1,7 +1,7 @@
 """Leduc poker: one private card, one public card, a round of betting before and after it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -189,7 +189,7 @@ class Leduc:
         mover, hands, public, _, stakes, _, raises, _ = state
         size = self.bet2 if public else self.bet1
         level, price = raises * size, max(stakes) - stakes[mover]
-        higher = {"r": level + size} if "r" in self.actions(state) else {}
+        higher: dict[Hashable, float] = {"r": level + size} if "r" in self.actions(state) else {}
         return Offer(
             int(bool(public)), self._value(hands[mover], public), price, level, "c", higher, "f" if price else None
         )

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats, Indices
-from ...seqform.checks import check_number, check_type, check_whole
-from ...seqform.errors import InvalidStrategyError
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import InvalidStrategyError, shown
 from ..matches.table import Bot, HandResult, Table, View
 
 
@@ -241,7 +241,8 @@ class Portfolio:
     _playing: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_type(self.learner, "learner", InvalidStrategyError, Learner)
+        if not isinstance(self.learner, Learner):
+            raise InvalidStrategyError(f"learner is {shown(self.learner, 60)}, expected a Learner, such as UCB1(2)")
         self.lowest = check_number(self.lowest, "lowest", InvalidStrategyError)
         self.highest = check_number(self.highest, "highest", InvalidStrategyError, f"({self.lowest!r}, inf)")
         if len(self.bots) != len(self.learner.counts):

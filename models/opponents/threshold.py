@@ -154,7 +154,8 @@ class Threshold:
         if given.ndim != 1 or not len(given) or len(given) % NUMBERS:
             raise InvalidStrategyError(f"{given.size} numbers, expected {NUMBERS} for each round")
         rows = given.reshape(-1, NUMBERS).tolist()
-        return cls(tuple(ThresholdRound(*sorted(row[:3]), tuple(row[3:7]), tuple(row[7:])) for row in rows))
+        sides = [(sorted(row[:3]), tuple(row[3:7]), tuple(row[7:])) for row in rows]
+        return cls(tuple(ThresholdRound(x, y, z, p, q) for (x, y, z), p, q in sides))
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "Threshold":
@@ -173,7 +174,7 @@ class Threshold:
                 raise top.error(f"{len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
             rounds = []
             for table in tables:
-                table.check_keys(_KEYS)
+                table.check_keys(tuple(_KEYS))
                 for key, such_as in _KEYS.items():
                     table.needs(key, such_as)
                 try:
@@ -229,7 +230,7 @@ class Threshold:
         automaton = np.searchsorted((rule.x, rule.y, rule.z), values, side="right")
         pays = np.maximum(np.polynomial.polynomial.polyval(values, rule.p), 0.0)
         bets = np.polynomial.polynomial.polyval(values, rule.q)
-        pays = np.choose(automaton, (0.0, pays, pays, np.inf))
+        pays = np.where(automaton == 0, 0.0, np.where(automaton == 3, np.inf, pays))
         further = 0.0 if np.isinf(least) else max(2.0 * level, least)
         higher = np.where(bets >= least, bets, np.where(automaton == 3, further, CALL))
         return np.where(price > pays, FOLD, np.where(automaton >= 2, higher, CALL))

@@ -230,11 +230,6 @@ def _imported(module: str) -> ModuleType:
 
 
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
-<<<<<<< HEAD
-BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", _accept)
-for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc, _Resolving):
-=======
 BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"))
-for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc):
->>>>>>> lane/match
+for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc, _Resolving):
     BOTS.register(_kind)

@@ -28,6 +28,7 @@ from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.matches.json_lines import read_action
+from treeplex.models.opponents import Threshold
 from treeplex.models.preferences import preference_on
 from treeplex.models.problems import find_problem
 from treeplex.seqform.budget import memory_budget
@@ -131,6 +132,7 @@ READERS = {
     "streamed": Reader(StreamedProfile.load, ".jsonl"),
     "spot": Reader(lambda path: HoldemSpot.from_file(path).size, ".toml"),
     "settings": Reader(read_settings, ".toml"),
+    "threshold": Reader(Threshold.from_file, ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
     "game": Reader(read_game),

@@ -144,6 +144,6 @@ def _estimated(hand: tuple[int, int], board: tuple[int, ...], samples: int) -> f
     seen = np.bitwise_or.reduce(_BITS[:, list(board)], axis=1, keepdims=True)
     for card in drawn[2:]:
         seen = seen | _BITS[:, card]
-    mine = ranked(seen | _BITS[:, list(hand)].sum(axis=1, keepdims=True))
-    theirs = ranked(seen | _BITS[:, drawn[0]] | _BITS[:, drawn[1]])
+    mine = ranked(list(seen | _BITS[:, list(hand)].sum(axis=1, keepdims=True)))
+    theirs = ranked(list(seen | _BITS[:, drawn[0]] | _BITS[:, drawn[1]]))
     return float(np.sign(mine - theirs).mean())
