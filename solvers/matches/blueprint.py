@@ -89,7 +89,7 @@ class ModelBlueprint:
     >>> from treeplex.solvers.matches.blueprint import ModelBlueprint
     >>> blueprint = ModelBlueprint(Table(stack=1000), streets=1)
     >>> blueprint.menu(("raise 3",))
-    {'fold': 0, 'call': 0, 'all-in': 1000}
+    {'fold': 0, 'call': 0, 'raise 9': 900, 'all-in': 1000}
     """
 
     def __init__(self, table: Table, streets: int = 2) -> None:

@@ -91,6 +91,24 @@ class ResolvingBot:
     the seats exchanged is played as if it was new.
 
     Compiling the loop takes half a minute once on a machine; it is done when a bot is made.
+
+    Examples
+    --------
+    Aces in the big blind, after a raise to three blinds:
+
+    >>> import numpy as np
+    >>> from treeplex.models.matches import Table, View
+    >>> from treeplex.solvers.matches.blueprint import ModelBlueprint
+    >>> from treeplex.solvers.matches.resolving import ResolvingBot
+    >>> table = Table(stack=1000)
+    >>> bot = ResolvingBot(ModelBlueprint(table, streets=1))
+    >>> bot.begin(table, 0)
+    >>> raised = ((0, 1, "raise 300"),)
+    >>> view = View(table, 0, (51, 50), (), 0, (100, 300), (900, 700), (False, False), 400, raised, 500, 1000)
+    >>> bot.act(view, np.random.default_rng(0)) in ("call", "raise 900", "all-in")
+    True
+    >>> bool(bot.ranges[1].max() > bot.ranges[1].min())  # not all hands raise as often
+    True
     """
 
     def __init__(
