@@ -1,6 +1,8 @@
 """A match: many hands between bots, and what each earned, with an interval."""
 
+import contextlib
 import math
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -334,7 +336,8 @@ def _play(
 def _task(
     bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
 ) -> list[Played]:
-    return list(_deals(bots, table, deals, duplicate, seed, time_limit))
+    with contextlib.redirect_stdout(sys.stderr):  # a process of its own: what bots print is not a result
+        return list(_deals(bots, table, deals, duplicate, seed, time_limit))
 
 
 def _deals(

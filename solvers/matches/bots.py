@@ -17,6 +17,7 @@ from ...models.matches.json_lines import JsonBot
 from ...models.matches.programs import Program
 from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
 from ...models.matches.table import Bot, HandResult, Table, View
+from ...models.opponents import Threshold, ThresholdBot
 from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.grammar import Grammar, usage
 from ...seqform.parameters import About, parameters_of
@@ -111,6 +112,16 @@ class _Raise(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         return RaiseBot(self.pots)
+
+
+@dataclass(frozen=True)
+class _Threshold(MatchBot):
+    file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+
+    name: ClassVar[str] = "threshold"
+
+    def bot(self, table: Table) -> Bot:
+        return ThresholdBot(Threshold() if self.file is None else Threshold.from_file(self.file))
 
 
 @dataclass(frozen=True)
@@ -231,5 +242,5 @@ def _imported(module: str) -> ModuleType:
 
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"))
-for _kind in (_Call, _Fold, _Random, _Raise, _Python, _Json, _Acpc, _Resolving):
+for _kind in (_Call, _Fold, _Random, _Raise, _Threshold, _Python, _Json, _Acpc, _Resolving):
     BOTS.register(_kind)

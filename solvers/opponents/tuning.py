@@ -9,14 +9,15 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ...models.games.betting import PlacedOffer, placed_offers
-from ...models.opponents import Threshold
+from ...models.matches import Table, match
+from ...models.opponents import Threshold, ThresholdBot
 from ...models.opponents.threshold import NUMBERS
 from ...models.play import DuplicateDeals
 from ...models.saddle import check_two_players
 from ...seqform.arrays import Floats
+from ...seqform.calls import calls
 from ...seqform.checks import check_number, check_whole
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import expected_payoffs
@@ -120,6 +121,31 @@ class Seats:
         return self._duplicate.play(mine, theirs, deals, np.random.default_rng(seed))
 
 
+@dataclass(frozen=True)
+class AtTable:
+    """A table of no-limit hold'em at which threshold automata play matches of duplicate deals.
+
+    Parameters
+    ----------
+    table : Table
+        Of two seats.
+
+    Raises
+    ------
+    MissingExtraError
+        When a match is played, if pokerkit is not installed.
+    """
+
+    table: Table = field(default_factory=Table)
+
+    def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
+        """Play a match, and return what the automaton won a hand on each deal, in big blinds; all-ins by equity."""
+        number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
+        found = match([ThresholdBot(automaton), ThresholdBot(opponent)], self.table, 2 * deals, seed=number)
+        won: Floats = found.expected[:, :, 0].mean(axis=1) / self.table.big_blind
+        return won
+
+
 @dataclass(frozen=True, eq=False)
 class ExactJudge(Judge):
     """Says what an automaton earns in expectation, as the payoff of its plan.
@@ -147,8 +173,9 @@ class MatchJudge(Judge):
     Parameters
     ----------
     play : callable
-        Plays one match: :class:`Seats` for games that are small, or any function of the automaton, its opponent, the
-        number of deals and a seed that returns what the automaton is paid a hand on each deal.
+        Plays one match: :class:`Seats` for games that are small, :class:`AtTable` for no-limit hold'em, or any function
+        of the automaton, its opponent, the number of deals and a seed that returns what the automaton is paid a hand on
+        each deal.
     matches : int
     deals : int
         In a match; in duplicate each is two hands.
@@ -182,10 +209,7 @@ class MatchJudge(Judge):
     def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
         """Return what an automaton earned a hand."""
         arguments = [(automaton, opponent, self.deals, (*seed, match)) for match in range(self.matches)]
-        if self.jobs == 1:
-            paid = np.array([self.play(*each) for each in arguments])
-        else:
-            paid = np.array(Parallel(n_jobs=self.jobs)(delayed(self.play)(*each) for each in arguments))
+        paid = np.array(list(calls(self.play, arguments, self.jobs)))
         middle = np.sort(paid.mean(axis=1))[self.trim : self.matches - self.trim]
         return Score(float(middle.mean()), float(paid.std(ddof=1)) / math.sqrt(paid.size))
 

@@ -48,7 +48,9 @@ def test_without_duplicate_every_hand_is_a_deal(capsys):
 
 
 def test_forfeits_are_counted_and_listed(capsys, tmp_path):
-    (tmp_path / "mine.py").write_text("class Bad:\n    def act(self, view, rng):\n        return 'bluff'\n")
+    (tmp_path / "mine.py").write_text(
+        "class Bad:\n    def act(self, view, rng):\n        print('thinking')\n        return 'bluff'\n"
+    )
     bots = ("call", "python:module=mine.py,object=Bad")
     record = json_of(capsys, *bots, "--hands", "4", "--duplicate")
     assert record["forfeits"] == 4

@@ -19,7 +19,7 @@ from treeplex import (
     load_game,
     simulate,
 )
-from treeplex.models.games.betting import Offer
+from treeplex.models.games.betting import Offer, placed_offers
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.holdem.bets import Decision, Ended, first, moves
 from treeplex.models.games.holdem.cards import HANDS, read_board, read_cards
@@ -226,6 +226,21 @@ def test_plan_on_a_river_earns_what_the_bot_earns_hand_by_hand() -> None:
     drawn = counts[counts > 0]
     assert abs(paid @ drawn / hands - exact) < 3 * standard_error(paid, drawn)
     assert exact != 0
+
+
+def test_offers_of_a_turn_begin_anew_on_the_river() -> None:
+    spot = HoldemSpot("Td9d6hQc", ["AA, KQs", "JJ, T9s"], 200, 900, bets="50%")
+    form, seen = spot.public_form, 0
+    for placed in placed_offers(spot.game, 0):
+        offer = placed.offer
+        assert list(offer.raises.values()) == sorted(offer.raises.values())
+        assert offer.price == 0 or offer.fold == "fold"
+        if offer.round == 3 and not offer.price:  # first to act on a river, whatever was bet on the turn
+            assert offer.level == 0
+            seen += 1
+    assert seen == sum(form.players[node] == -1 for node in form.parents[form.players == 0])
+    bets = placed_offers(spot.game, 0)
+    assert next(bets).offer.raises == {"bet 100": 1.0}
 
 
 def test_values_of_hands_agree() -> None:

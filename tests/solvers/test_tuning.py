@@ -15,9 +15,12 @@ from treeplex import (
     load_game,
     solve,
 )
+from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.matches import Table, match
 from treeplex.models.opponents import Threshold, ThresholdRound
 from treeplex.models.play import DuplicateDeals
-from treeplex.solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Score, Seats, TuningStep, tune
+from treeplex.solvers.matches.bots import find_bot
+from treeplex.solvers.opponents.tuning import Annealing, AtTable, ExactJudge, MatchJudge, Score, Seats, TuningStep, tune
 
 LEDUC = load_game("leduc:merge_suits=true")
 HAND_MADE = Threshold(Threshold().rounds[:2])
@@ -53,6 +56,23 @@ def test_tuning_improves_on_what_is_made_by_hand() -> None:
         assert exact(found.automaton, against) > exact(start, against) + 0.05
         assert found.rounds[0].gain == Score(exact(found.automaton, against) - exact(start, against))
     assert exact(HAND_MADE, nash) == pytest.approx(0.0, abs=1e-9)  # nothing is left to improve
+
+
+def test_spots_are_tuned_too() -> None:
+    spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h, KhKd", "QdQh, JdTd"], pot=100, stack=100, bets="100%")
+    judge = ExactJudge(Seats(spot.game, Profile.uniform(spot.game)))
+    found = tune(judge, Threshold(TIMID.rounds[:1]), Annealing(rounds=1, steps=6), seed=2)
+    assert found.rounds[0].gain.mean > 5.0
+
+
+def test_automata_are_judged_at_a_table_of_holdem() -> None:
+    pytest.importorskip("pokerkit")
+    bots = [find_bot(text, Table()) for text in ("threshold", "random")]
+    assert not match(bots, hands=20, seed=1).forfeits
+    judge = MatchJudge(AtTable(), matches=3, deals=4)
+    assert judge.score(Threshold(), Threshold(), (1,)) == Score(0.0)
+    tight = Threshold.from_numbers(Threshold().numbers + np.tile([0.2, *[0] * 10], 4))
+    assert judge.score(tight, Threshold(), (1,)).error > 0
 
 
 def test_best_responses_beat_what_they_respond_to() -> None:

@@ -179,7 +179,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
                 claims.append(
                     Claim(
                         f"{row.start}: earnings against the bot made by hand, after a round of responses and the last",
-                        "the best response of a certain strategy may not be good enough in the global view",
+                        'it "may not good enough in the global view"',
                         f"{row.first:.4f}, {row.after:.4f}",
                     )
                 )
