@@ -15,6 +15,7 @@ from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.matches import Table, View, play_hand, shuffled_deck
 from treeplex.seqform.errors import InvalidGameError
 from treeplex.solvers.matches.blueprint import ModelBlueprint, translated
+from treeplex.solvers.matches.reads import Reads
 from treeplex.solvers.matches.resolving import ResolvingBot, StreetPlan
 from treeplex.solvers.matches.streets import SolvedStreet, StreetSpot, street_spot
 
@@ -142,6 +143,24 @@ def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
         record = play_hand(table, shuffled_deck(table, rng), [bot, Wild()], [rng, rng])
         free = ~np.isin(HANDS, record.board).any(axis=1)
         assert all((one[free] > 0.0).all() for one in bot.ranges)
+
+
+def test_frequencies_and_kinds_are_learnt_if_they_may_be() -> None:
+    first, hands, equal = np.array([0.6, 0.3, 0.1]), np.arange(10.0), np.ones(10)
+    often = np.array([0.2, 0.6, 0.2])
+    reads, deaf = Reads(first, learns=True), Reads(first, learns=False)
+    for one in (reads, deaf):
+        # The two strongest of ten hands bet.
+        assert one.likely(3, True, 2, often, hands, equal).tolist() == [0.0] * 8 + [1.0] * 2
+        for _ in range(20):
+            one.note(3, True, 2)
+        one.judge(np.array([0.0, 0.4, 0.1]))
+    # Twenty bets beside what the equilibrium's frequencies count for, twenty actions: six of ten.
+    assert reads.likely(3, True, 2, often, hands, equal).sum() == 6.0
+    assert reads.likely(3, False, 2, often, hands, equal).sum() == 2.0
+    assert reads.kinds == pytest.approx([0.012, 0.79, 0.198])
+    assert deaf.likely(3, True, 2, often, hands, equal).sum() == 2.0
+    assert deaf.kinds is first
 
 
 def test_a_street_can_be_solved_from_its_middle() -> None:
