@@ -2,12 +2,14 @@
 
 from .events import Events, observed_events
 from .intervals import Intervals, clopper_pearson_intervals, proportion_intervals, wilson_intervals
+from .lines import LineObservations
 from .observations import Observations
 from .opponent_model import OpponentModel, frequency_model
 
 __all__ = [
     "Events",
     "Intervals",
+    "LineObservations",
     "Observations",
     "OpponentModel",
     "clopper_pearson_intervals",
