@@ -1,7 +1,5 @@
-"""Subgames of no-limit hold'em after the flop, between two ranges."""
+"""No-limit hold'em for two: the game before the flop, and subgames after it between two ranges."""
 
-from .cards import Range as Range
-from .cards import read_board as read_board
-from .locks import Lock as Lock
-from .solved import SolvedSpot as SolvedSpot
-from .spot import HoldemSpot as HoldemSpot
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
