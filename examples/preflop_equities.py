@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+
 from treeplex.models.games.holdem.cards import HANDS
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.games.holdem.showdown import strengths

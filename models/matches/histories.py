@@ -103,7 +103,7 @@ class HandHistories:
         self.__post_init__()
         sources = self._sources()
         for number, source in enumerate(sources):
-            self._within = f"{one_line(os.fspath(source))}: " if len(sources) > 1 else ""  # type: ignore[arg-type]
+            self._within = f"{one_line(os.fspath(source))}: " if len(sources) > 1 else ""
             self._before, self._done = self.num_lines, (number, len(sources))
             yield from self._hands(source)
 
@@ -121,7 +121,8 @@ class HandHistories:
 
     def _hands(self, source: Any) -> Iterator[Hand]:
         with reading(source, "hand histories") as file:
-            block, begun, size = [], 1, 0
+            block: list[bytes] = []
+            begun, size = 1, 0
             try:
                 for batch in batches(file, self._report if self.progress else None):
                     for number, line in enumerate(batch.lines, self.num_lines - self._before + 1):
@@ -145,8 +146,7 @@ class HandHistories:
 
     def _read(self, block: list[bytes], line: int, size: int) -> Iterator[Hand]:
         """Yield the hand that lines describe, if there is one."""
-        begun = next((place for place, one in enumerate(block) if one.strip() and one.lstrip()[:1] != b"#"), None)
-        if begun is None:
+        if all(one.lstrip()[:1] in (b"", b"#") for one in block):
             return
         try:
             if size > LONGEST:

@@ -96,7 +96,8 @@ class Hand:
             return None
         lost = [-paid - ante for paid, ante in zip(self.paid, self.antes, strict=True)]
         won: list[Any] = lost
-        extra, below = sum(self.antes), 0
+        extra: Amount = sum(self.antes)
+        below: Amount = 0
         for level in sorted({paid for paid, folded in zip(self.paid, self.folded, strict=True) if not folded}):
             pot = extra + sum(min(paid, level) - min(paid, below) for paid in self.paid)
             inside = [seat for seat, paid in enumerate(self.paid) if not self.folded[seat] and paid >= level]
@@ -301,7 +302,7 @@ class Replay:
         if self.folded.count(False) > 1 and self.street < 3 and sum(stack > 0 for stack in self._staying()) > 1:
             raise BadLineError("unfinished hand", f"the hand is not over: expected a {STREETS[self.street + 1]}")
         paid = [one + bet for one, bet in zip(self.before, self.bets, strict=True)]
-        highest, second = sorted(paid)[-1], sorted(paid)[-2]
+        *_, second, highest = sorted(paid)
         return Hand(
             line,
             players,

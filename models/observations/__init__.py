@@ -1,6 +1,7 @@
 """From counts of observed games to what they say of an opponent."""
 
 from .events import Events, observed_events
+from .hands import hand_observations
 from .intervals import Intervals, clopper_pearson_intervals, proportion_intervals, wilson_intervals
 from .lines import LineObservations
 from .observations import Observations
@@ -14,6 +15,7 @@ __all__ = [
     "OpponentModel",
     "clopper_pearson_intervals",
     "frequency_model",
+    "hand_observations",
     "observed_events",
     "proportion_intervals",
     "wilson_intervals",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...seqform.checks import check_number
-from ...seqform.errors import InvalidConstraintError, PlayLogError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidConstraintError, PlayLogError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.public_form import PublicForm
 from ...seqform.strategy import Strategy, checked_player
@@ -52,17 +52,17 @@ class PreflopLines:
         #: Of each node, what follows by name, and the raises: totals in big blinds, and nodes.
         self.after = [{actions[child]: int(child) for child in children} for children in form.children]
         self.raises = [
-            [(float(name.removeprefix("raise ")) if name != "all-in" else float(stack), child) for name, child in raises]
-            for raises in (
-                [(name, child) for name, child in after.items() if name.startswith("raise ") or name == "all-in"]
-                for after in self.after
-            )
+            [
+                (float(stack) if name == "all-in" else float(name.removeprefix("raise ")), child)
+                for name, child in after.items()
+                if name == "all-in" or name.startswith("raise ")
+            ]
+            for after in self.after
         ]
+        sizes = {child: amount for raises in self.raises for amount, child in raises}
         self.levels = [1.0] * len(actions)
         for node, parent in enumerate(form.parents.tolist()[1:], 1):
-            self.levels[node] = dict((child, amount) for amount, child in self.raises[parent]).get(
-                node, self.levels[parent]
-            )
+            self.levels[node] = sizes.get(node, self.levels[parent])
 
     @cached_property
     def before_the_flop(self) -> Any:

@@ -1,4 +1,4 @@
-"""What was seen of an opponent in a game in public form: how often each line was taken, and what was shown at its end."""
+"""What was seen of an opponent in a game in public form: how often it took each line, and what it showed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -181,7 +181,9 @@ def _heading(figure: "Figure", node: "SpotNode | PreflopNode", who: str) -> None
     figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
 
 
-def _key(figure: "Figure", node: "SpotNode | PreflopNode", colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
+def _key(
+    figure: "Figure", node: "SpotNode | PreflopNode", colours: Mapping[str, str], by: str, scale: Any, who: str
+) -> None:
     """Draw what the colours mean below the chart."""
     from matplotlib.patches import Patch
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats, Indices
+from ....seqform.arrays import Floats
 from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, needing, one_line, one_of, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import (
