@@ -135,9 +135,9 @@ class HandHistories:
                     self.num_lines += len(batch.lines)
                 yield from self._read(block, begun, size)
             except (EOFError, zlib.error) as error:
-                line = self.num_lines - self._before
-                message = f"its compression is damaged after line {line}: {one_line(str(error)).lower()}"
-                self._skip(BadLineError("damaged", message), line + 1)
+                last = self.num_lines - self._before
+                message = f"its compression is damaged after line {last}: {one_line(str(error)).lower()}"
+                self._skip(BadLineError("damaged", message), last + 1)
 
     def _report(self, lines: int, part: float | None) -> None:
         number, count = self._done

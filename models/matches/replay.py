@@ -110,6 +110,23 @@ class Hand:
             extra, below = 0, level
         return tuple(won)
 
+    def paid_before(self, street: int) -> tuple[Amount, ...]:
+        """Return what each seat put in before a street, antes left out."""
+        before, bets, now = [*(0,) * self.seats], list(self.blinds), 0
+        for when, seat, word in self.history:
+            if when >= street:
+                break
+            if when > now:
+                before = [one + bet for one, bet in zip(before, bets, strict=True)]
+                bets, now = [0] * self.seats, when
+            left = self.stacks[seat] - self.antes[seat] - before[seat]
+            kind, _, amount = word.partition(" ")
+            if kind == "call":
+                bets[seat] = min(max(bets), left)
+            elif kind == "all-in" or amount:
+                bets[seat] = amount_of(amount) if amount else left
+        return tuple(one + bet for one, bet in zip(before, bets, strict=True)) if street else (0,) * self.seats
+
     def _ranks(self) -> list[int] | None:
         """Return how strong the hands are that did not fold."""
         if not self.went_to_showdown:

@@ -6,10 +6,12 @@ from .intervals import Intervals, clopper_pearson_intervals, proportion_interval
 from .lines import LineObservations
 from .observations import Observations
 from .opponent_model import OpponentModel, frequency_model
+from .spots import LineFrequency, spot_frequencies
 
 __all__ = [
     "Events",
     "Intervals",
+    "LineFrequency",
     "LineObservations",
     "Observations",
     "OpponentModel",
@@ -18,5 +20,6 @@ __all__ = [
     "hand_observations",
     "observed_events",
     "proportion_intervals",
+    "spot_frequencies",
     "wilson_intervals",
 ]

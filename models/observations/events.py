@@ -104,13 +104,13 @@ def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
     classes, parents, labels = _with_unshown_leaves(view)
     own, matrix = _functions(view, classes, opponent)
     kept = np.flatnonzero(~_multiples(matrix, parents))
-    least, most = -greatest(opponent, -matrix[kept]), greatest(opponent, matrix[kept])
+    least, most = -_greatest(opponent, -matrix[kept]), _greatest(opponent, matrix[kept])
     says = most - least > _SAME * most
     kept, least, most = kept[says], least[says], most[says]
     return Events(_names([labels[row] for row in kept.tolist()]), classes[kept], own[kept], matrix[kept], least, most)
 
 
-def greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
+def _greatest(treeplex: Treeplex, matrix: sp.csr_array) -> Floats:
     """Return the greatest value of each row of a matrix over a player's plans, shape (rows,)."""
     found = [np.zeros(0)]
     for values in _columns(matrix):

@@ -1,9 +1,8 @@
-"""Hands of hold'em as lines of the model before the flop."""
+"""Hands of hold'em as lines of a model: of the one before the flop, and of spots."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,107 +17,117 @@ from ..matches import Hand
 from .lines import LineObservations
 
 
-class PreflopLines:
-    """Which node of the model each hand comes to before the flop.
+class MenuLines:
+    """Which public state each line of real bets comes to in a model, whose menu has fewer of them.
 
     Parameters
     ----------
     form : PublicForm
-        Of the model.
-    stack : int
-        In big blinds.
+        Of the model, whose actions are named ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``.
+    stack : float
+        The total of all-in, in the units of the menu.
+    pot, level : float
+        What is in the pot from earlier streets, and the highest bet at the root.
+
+    Attributes
+    ----------
+    first_street : ndarray of bool, shape (num_nodes,)
+        Whether each public state is reached by what is done on the street of the root.
 
     Notes
     -----
-    What is not on the menu counts as something that is. A raise counts as the size next to it: with A < x < B the raise
-    and its neighbours as parts of the pot after a call, it is A if (B − x)(1 + A) / ((B − A)(1 + x)) is at least a
-    half, otherwise B. This is the pseudo-harmonic mapping of S. Ganzfried, T. Sandholm, "Action translation in
-    extensive-form games with large action spaces", IJCAI 2013, without its dice. Where the menu has no raise, as after
-    one that counted as all-in, a raise counts as a call.
+    What is not on the menu counts as something that is. A bet counts as the size next to it: with A < x < B the bet and
+    its neighbours as parts of the pot after a call, it is A if (B − x)(1 + A) / ((B − A)(1 + x)) is at least a half,
+    otherwise B. This is the pseudo-harmonic mapping of S. Ganzfried, T. Sandholm, "Action translation in extensive-form
+    games with large action spaces", IJCAI 2013, without its dice. Where the menu has no raise, as after one that
+    counted as all-in, a raise counts as a call.
 
     Examples
     --------
     >>> from treeplex import load_game
-    >>> from treeplex.models.observations.hands import PreflopLines
-    >>> form = load_game("preflop:stack=20").public_form
-    >>> line = PreflopLines(form, 20).line([(1, "raise 2.3"), (0, "raise 8"), (1, "fold")], big_blind=1)
+    >>> from treeplex.models.observations.hands import MenuLines
+    >>> form = load_game("preflop:stack=20,continuations=0").public_form
+    >>> line = MenuLines(form, stack=20).line(["raise 2.3", "raise 8", "fold"])
     >>> form.path(line[-1])
     ('raise 2', 'raise 6', 'fold')
     """
 
-    def __init__(self, form: PublicForm, stack: float) -> None:
-        self.form = form
-        actions = [str(action) for action in form.actions]
-        #: Of each node, what follows by name, and the raises: totals in big blinds, and nodes.
-        self.after = [{actions[child]: int(child) for child in children} for children in form.children]
+    def __init__(self, form: PublicForm, stack: float, pot: float = 0.0, level: float = 1.0) -> None:
+        self.form, self.pot, self.level = form, pot, level
+        self.after = [{str(form.actions[child]): int(child) for child in children} for children in form.children]
+        #: Of each node, the bets and raises: totals, and nodes.
         self.raises = [
             [
-                (float(stack) if name == "all-in" else float(name.removeprefix("raise ")), child)
+                (float(stack) if name == "all-in" else float(name.split()[1]), child)
                 for name, child in after.items()
-                if name == "all-in" or name.startswith("raise ")
+                if name == "all-in" or _WAGER.fullmatch(name)
             ]
             for after in self.after
         ]
         sizes = {child: amount for raises in self.raises for amount, child in raises}
-        self.levels = [1.0] * len(actions)
-        for node, parent in enumerate(form.parents.tolist()[1:], 1):
-            self.levels[node] = sizes.get(node, self.levels[parent])
-
-    @cached_property
-    def before_the_flop(self) -> Any:
-        """Whether each node is reached by what is done before the flop, shape (num_nodes,)."""
-        parents = self.form.parents.tolist()
-        over = [False] * len(parents)
-        found = [True] * len(parents)
+        parents = form.parents.tolist()
+        self.levels, over, self.first_street = (
+            [level] * len(parents),
+            [False] * len(parents),
+            np.ones(len(parents), bool),
+        )
         for node, parent in enumerate(parents[1:], 1):
-            found[node] = found[parent] and not over[parent]
-            action = self.form.actions[node]
-            over[node] = action == "check" or (action == "call" and parent != 0)
-        return np.array(found)
+            self.levels[node] = sizes.get(node, self.levels[parent])
+            self.first_street[node] = self.first_street[parent] and not over[parent]
+            # The blind may be called, and a first check be followed by another, before the street is over.
+            begins = parent == 0 and level == self.levels[node]
+            over[node] = form.actions[node] in ("call", "check") and not begins
 
-    def line(self, history: Iterable[tuple[int, str]], big_blind: Any) -> list[int]:
-        """Return the nodes that a hand comes to, the root first.
+    def line(self, actions: Iterable[str], pot: float | None = None, level: float | None = None) -> list[int]:
+        """Return the nodes that a line comes to, the root first.
 
         Parameters
         ----------
-        history : iterable of (int, str)
-            Seats and actions before the flop, as :class:`~treeplex.models.matches.Hand` has them.
-        big_blind : int or Decimal
+        actions : iterable of str
+            Those of one street, as :class:`~treeplex.models.matches.Hand` has them.
+        pot, level : float, optional
+            What is in the pot from earlier streets, and the highest bet at the beginning, in the units of these
+            actions; by default those of the model.
 
         Raises
         ------
         PlayLogError
             If an action has no counterpart in the model.
         """
-        nodes, level = [0], 1.0
-        for _, action in history:
+        nodes, before = [0], self.pot if pot is None else pot
+        highest = self.level if level is None else level
+        for action in actions:
             node = nodes[-1]
-            after, raises = self.after[node], self.raises[node]
+            after = self.after[node]
             word, _, amount = action.partition(" ")
-            if word == "all-in" and "all-in" in after:
-                child: int | None = after["all-in"]
-            elif word in ("raise", "all-in"):
-                total = float(amount) / float(big_blind) if amount else float("inf")
-                child = self._raised(node, total, level) if raises else after.get("call")
-                level = total
-            else:
+            if word not in ("bet", "raise", "all-in"):
                 child = after.get(word)
+            elif not self.raises[node]:
+                child = after.get("call")
+            elif word == "all-in" and "all-in" in after:
+                child = after["all-in"]
+            else:
+                total = float(amount) if amount else float("inf")
+                child = self._nearest(node, (total - highest) / (before + 2.0 * highest))
+                highest = total
             if child is None:
                 raise PlayLogError(f"{action} has no counterpart {', '.join(map(str, self.form.path(node)))}")
             nodes.append(child)
-            if not self.before_the_flop[child] or not self.after[child]:
+            if not self.after[child] or not self.first_street[self.form.children[child]].any():
                 break
         return nodes
 
-    def _raised(self, node: int, total: float, level: float) -> int:
+    def _nearest(self, node: int, size: float) -> int:
+        """Return what a bet of so much of the pot after a call counts as."""
         own = self.levels[node]
-        sizes = [((amount - own) / (2.0 * own), child) for amount, child in self.raises[node]]
-        size = (total - level) / (2.0 * level)
-        below = [one for one in sizes if one[0] <= size] or sizes[:1]
-        above = [one for one in sizes if one[0] >= size] or sizes[-1:]
-        (low, first), (high, second) = below[-1], above[0]
+        sizes = [((amount - own) / (self.pot + 2.0 * own), child) for amount, child in self.raises[node]]
+        low, first = ([one for one in sizes if one[0] <= size] or sizes[:1])[-1]
+        high, second = ([one for one in sizes if one[0] >= size] or sizes[-1:])[0]
         near = first == second or (high - size) * (1.0 + low) >= 0.5 * (high - low) * (1.0 + size)
         return first if near else second
+
+
+_WAGER = re.compile(r"(?:bet|raise) [0-9.]+")
 
 
 def hand_observations(
@@ -189,7 +198,7 @@ def hand_observations(
         raise PlayLogError("neither a player nor an opponent is named, expected one of them or both")
     share = check_number(tolerance, "tolerance", InvalidConstraintError, "[0, inf)", "0.25")
     stack = float(game.parameters["stack"])
-    lines = PreflopLines(form, stack)
+    lines = MenuLines(form, stack)
     passed = np.zeros(len(form.players), dtype=np.int64)
     held, seen = (np.zeros((len(passed), len(form.states[seat])), dtype=np.int64) for seat in (player, 1 - player))
     left_out: Counter[str] = Counter()
@@ -200,7 +209,7 @@ def hand_observations(
             left_out[reason] += 1
             continue
         try:
-            nodes = lines.line(((seat, word) for street, seat, word in hand.history if not street), hand.big_blind)
+            nodes = lines.line((word for street, _, word in hand.history if not street), level=float(hand.big_blind))
         except PlayLogError:
             left_out["other actions"] += 1
             continue
@@ -211,8 +220,7 @@ def hand_observations(
         theirs = _class(hand, other) if hand.went_to_showdown else None
         if theirs is not None:
             seen[nodes[-1], theirs] += 1
-    looked = lines.before_the_flop
-    return LineObservations(game, player, passed, held, seen, looked, probe, dict(left_out))
+    return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
 
 
 def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: float, share: float) -> str | None:

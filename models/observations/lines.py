@@ -15,7 +15,7 @@ from ...seqform.game import Game
 from ...seqform.public_form import PublicForm
 from ...seqform.strategy import Strategy, check_same_game, checked_player
 from ..saddle import check_two_players
-from .events import Events, greatest
+from .events import Events
 from .observations import Counts
 
 #: How many times more an infoset was seen, with what was done in all infosets of its public state, in estimates.
@@ -190,9 +190,20 @@ class LineObservations:
         places = (np.concatenate(rows or none), np.concatenate(columns or none))
         shape = (len(nodes), treeplex.num_sequences)
         matrix = sp.csr_array((np.concatenate(values or [np.zeros(0)]), places), shape=shape)
-        least, most = -greatest(treeplex, -matrix), greatest(treeplex, matrix)
+        # Each private state may go there, or may not, whatever the others do.
+        most = np.asarray(matrix.sum(axis=1))
+        least = np.where(self._chosen[nodes], 0.0, most)
         nothing = np.zeros(len(nodes), dtype=np.int32)
         return Events(tuple(names), sp.csr_array((len(nodes), 0)), nothing, matrix, least, most)
+
+    @cached_property
+    def _chosen(self) -> npt.NDArray[np.bool_]:
+        """Whether the opponent could have gone elsewhere than to each public state, shape (num_nodes,)."""
+        form = self.form
+        found = np.zeros(len(form.players), dtype=bool)
+        for node, parent in enumerate(form.parents.tolist()[1:], 1):
+            found[node] = found[parent] or (form.players[parent] == self.opponent and len(form.children[parent]) > 1)
+        return found
 
     def _arrival(self, node: int) -> Floats:
         """Return how likely each private state of the opponent comes to a public state, if it goes there itself."""
