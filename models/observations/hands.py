@@ -187,7 +187,7 @@ def hand_observations(
     ... actions = ['d dh p1 ????', 'd dh p2 AcAd', 'p2 cbr 5', 'p1 f']
     ... players = ['them', 'us']
     ... ''')
-    >>> seen = hand_observations(HandHistories(file), load_game("preflop:stack=20"), 0, name="us")
+    >>> seen = hand_observations(HandHistories(file), load_game("preflop:stack=20,continuations=0"), 0, name="us")
     >>> seen.passed[seen.form.find("raise 3, fold")].item(), dict(seen.left_out)
     (1, {})
     """
