@@ -112,7 +112,8 @@ class Hand:
 
     def paid_before(self, street: int) -> tuple[Amount, ...]:
         """Return what each seat put in before a street, antes left out."""
-        before, bets, now = [*(0,) * self.seats], list(self.blinds), 0
+        before: list[Amount] = [0] * self.seats
+        bets, now = list(self.blinds), 0
         for when, seat, word in self.history:
             if when >= street:
                 break

@@ -153,13 +153,16 @@ def spot_frequencies(
     counts, times = (np.array([passed[pair[place]] for pair in own], dtype=np.int64) for place in (1, 0))
     found = clopper_pearson_intervals(counts, times, confidence, comparisons=max(1, len(own)))
     return tuple(
-        LineFrequency(seat, ", ".join(map(str, form.path(node))), str(form.actions[child]), *map(int, both), *ends)
-        for (node, child), both, ends in zip(
-            own,
-            zip(counts, times, strict=True),
-            zip(found.lower.tolist(), found.upper.tolist(), strict=True),
-            strict=True,
+        LineFrequency(
+            seat,
+            ", ".join(map(str, form.path(node))),
+            str(form.actions[child]),
+            int(counts[row]),
+            int(times[row]),
+            float(found.lower[row]),
+            float(found.upper[row]),
         )
+        for row, (node, child) in enumerate(own)
     )
 
 

@@ -262,7 +262,7 @@ PREFLOP = ("--game", "preflop:stack=2,continuations=0,raises=1", "--seat", "0", 
 
 def histories(folder: Path, folds: int = 90, calls: int = 10) -> str:
     """Write hands in which we are all-in before the flop, and they mostly fold."""
-    called = ["p1 cc", "p2 sm 2c2d", "p1 sm AhAd", "d db 3c4d5h", "d db 9s", "d db Ts"]
+    called = ["p1 cc", "p2 sm 2c2d", "p1 sm -", "d db 3c4d5h", "d db 9s", "d db Ts"]
     ends = [["p1 f"]] * folds + [called] * calls
     hands = [
         HAND.format(number=number, actions=["d dh p1 ????", "d dh p2 2c2d", "p2 cbr 4", *end])
@@ -280,9 +280,12 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
     assert (record["games"], record["player"], record["against"], record["left_out"]) == (100, "us", None, {})
     assert record["mean_result"] is None
     assert record["game_value"] < record["guaranteed"] <= record["upper"]
-    assert record["informative"][0]["event"] == "opponent takes the line all-in, fold"
+    assert {one["event"] for one in record["informative"]} <= {
+        "opponent takes the line all-in, fold",
+        "opponent takes the line all-in, call",
+    }
     Profile.load(out, load_game(PREFLOP[1]))
-    with open(log, "a") as file:
+    with Path(log).open("a") as file:
         file.write("[101]\nvariant = 'PO'\n")
     assert "blinds_or_straddles is missing" in refused(capsys, *asked)
     capsys.readouterr()
