@@ -208,8 +208,9 @@ def _quick(text: str) -> dict[str, Any] | None:
     for key in _WANTED & fields.keys():
         value = fields[key]
         if key in ("actions", "players"):
-            items = value[2:-2].split("', '")
-            if value[:2] != "['" or value.count("'") != 2 * len(items):
+            quote = value[1]
+            items = value[2:-2].split(f"{quote}, {quote}")
+            if quote not in "'\"" or value[-2] != quote or value.count(quote) != 2 * len(items):
                 return None
             fields[key] = items
         elif value[0] == "[":

@@ -28,6 +28,8 @@ from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.matches import HandHistories
+from treeplex.models.matches.json_lines import read_action
+from treeplex.models.opponents import Threshold
 from treeplex.models.preferences import preference_on
 from treeplex.models.problems import find_problem
 from treeplex.seqform.budget import memory_budget
@@ -138,6 +140,7 @@ READERS = {
     "streamed": Reader(StreamedProfile.load, ".jsonl"),
     "spot": Reader(lambda path: HoldemSpot.from_file(path).size, ".toml"),
     "settings": Reader(read_settings, ".toml"),
+    "threshold": Reader(Threshold.from_file, ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
     "phh": Reader(read_hands, ".phhs", GZIP),
@@ -149,6 +152,7 @@ READERS = {
     "preference": Reader(lambda text: preference_on(KUHN, text)),
     "problem": Reader(lambda text: (find_problem(text.partition(":")[0]), Question(text).pose(KUHN))),
     "memory": Reader(memory_budget),
+    "bot": Reader(read_action),
 }
 
 

@@ -1,5 +1,6 @@
 """Hand histories in the PHH format: read as they were played, and refused where they were not."""
 
+import dataclasses
 import gzip
 import io
 import time
@@ -13,7 +14,8 @@ from effort import either
 
 from treeplex import PlayLogError
 from treeplex.models.games.holdem.cards import CARDS
-from treeplex.models.matches import Hand, HandHistories
+from treeplex.models.matches import Hand, HandHistories, PhhWriter, match
+from treeplex.models.matches.simple import RandomBot
 
 HAND = """variant = 'NT'
 antes = [0, 0]
@@ -186,6 +188,23 @@ def test_a_damaged_file_is_read_up_to_there(tmp_path: Path) -> None:
     histories = HandHistories(tmp_path / "cut.phhs.gz", skip_bad=True)
     assert 0 < len(list(histories)) < 3000
     assert [bad.kind for bad in histories.bad] == ["damaged"]
+
+
+@pytest.mark.parametrize("seats", [2, 3, 6])
+def test_hands_of_a_match_are_read_as_they_were_played(seats: int, tmp_path: Path) -> None:
+    pytest.importorskip("pokerkit")
+    bots = [RandomBot() for _ in range(seats)]
+    names, played = [f"bot {number}" for number in range(seats)], []
+    with PhhWriter(tmp_path / "match.phhs", names) as writer:
+        match(bots, hands=30, seed=3, each=lambda one: (writer.write(one), played.append(one)))
+    hands = list(HandHistories(tmp_path / "match.phhs"))
+    assert [hand.won for hand in hands] == [tuple(one.record.won) for one in played]
+    for hand, one in zip(hands, played, strict=True):
+        assert hand.history == tuple(one.record.history)
+        assert set(hand.players) == set(names)
+        stated = hand.won
+        if len(hand.board) == 5 or not hand.went_to_showdown:
+            assert dataclasses.replace(hand, ended=None).won == stated
 
 
 @pytest.mark.slow
