@@ -1,6 +1,6 @@
 """Charts of hands as pictures: 13 × 13 classes, each cell divided by action, or shaded by EV or equity."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....seqform.errors import InvalidGameError, shown
@@ -79,8 +79,6 @@ def draw_chart(node: "SpotNode | PreflopNode", seat: str = "", by: str = "action
     moves = by == "action" and who == node.mover
     figure = blank_figure((7.2, 7.95))
     axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
-    axes.set(xlim=(0, 13), ylim=(13, 0))
-    axes.set_axis_off()
     rows = list(table)
     scale: Any = None
     if by != "action":
@@ -93,12 +91,20 @@ def draw_chart(node: "SpotNode | PreflopNode", seat: str = "", by: str = "action
             Normalize(low, high if high > low else low + 1.0), LinearSegmentedColormap.from_list(by, SHADES)
         )
     colours = action_colours(node.actions)
-    for number, row in enumerate(rows):
-        left, top = number % 13, number // 13
-        _cell(axes, left, top, row, colours if moves else {}, by, scale)
+    draw_cells(axes, rows, colours if moves else {}, by, scale)
     _heading(figure, node, who)
     _key(figure, node, colours if moves else {}, by, scale, who)
     return figure
+
+
+def draw_cells(
+    axes: "Axes", rows: Iterable[Mapping[str, Any]], colours: Mapping[str, str], by: str = "action", scale: Any = None
+) -> None:
+    """Draw the 169 cells of a chart: rows as ``classes`` of a node has them, each action in its colour."""
+    axes.set(xlim=(0, 13), ylim=(13, 0))
+    axes.set_axis_off()
+    for number, row in enumerate(rows):
+        _cell(axes, number % 13, number // 13, row, colours, by, scale)
 
 
 def _cell(

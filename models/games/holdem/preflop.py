@@ -1,6 +1,6 @@
 """Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and what comes after the flop as values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,6 +11,7 @@ from ....seqform.parameters import About, check_parameters
 from ..family import Family
 
 if TYPE_CHECKING:
+    from ....seqform.functional import Functional
     from ....seqform.game import Game
     from ....seqform.public_form import PublicForm
 
@@ -177,13 +178,27 @@ def _public_form(rules: Preflop) -> "PublicForm":
     return with_continuations(rules) if rules.continuations else played_out(rules).form
 
 
+def _lines(game: "Game") -> "Mapping[str, Functional]":
+    """Return how often lines before the flop are taken, of all hands dealt."""
+    from .classes import CLASS_SIZES
+    from .locks import line_functionals
+
+    form, dealt = game.public_form, CLASS_SIZES / CLASS_SIZES.sum()
+    assert form is not None
+    sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
+    return line_functionals(form, sizes, PREFLOP_SEATS, lambda player, node: dealt)
+
+
 class PreflopFamily(Family):
     """Games before the flop, made in public form."""
+
+    learned_to = 0.004  # Ju et al.: "exploitability below 4 mBB/h"
 
     def parts(self, rules: Preflop) -> dict[str, Any]:
         """Return the public form, which is built when it is asked for."""
         return {
             "public_form": partial(_public_form, rules),
+            "functionals": _lines,
             "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
         }
 

@@ -29,7 +29,7 @@ from ....seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
 from .bets import SEATS
-from .cards import CARDS, HANDS, Range
+from .cards import CARDS, HANDS, RANKS, Range
 from .charts import draw_chart
 from .classes import CLASS_OF_HAND, CLASSES
 from .spot import HoldemGame, HoldemSpot
