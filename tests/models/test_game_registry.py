@@ -23,6 +23,7 @@ NAMES = [
     "gadget_trap_1",
     "gadget_trap_2",
     "preflop",
+    "three_handed",
 ]
 
 
@@ -68,6 +69,7 @@ def test_every_family_says_what_it_is(family):
         ("coin", {}),
         ("gadget_trap_1", {}),
         ("preflop", {"stack": "100", "continuations": "4", "chooser": "bb", "raises": "3", "streets": "1"}),
+        ("three_handed", {"stack": "25"}),
     ],
 )
 def test_parameters_and_their_defaults(name, parameters):

@@ -38,3 +38,5 @@ from .preflop_styles import PrefCFRTable2 as PrefCFRTable2
 from .preflop_styles import PreflopStyleRow as PreflopStyleRow
 from .registry import EXPERIMENTS as EXPERIMENTS
 from .registry import find_experiment as find_experiment
+from .three_handed_styles import PrefCFRTable3 as PrefCFRTable3
+from .three_handed_styles import ThreeHandedRow as ThreeHandedRow

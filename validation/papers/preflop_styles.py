@@ -373,19 +373,38 @@ class PrefCFRTable2(_InModel):
 
     def draw(self, rows: Sequence[Row]) -> "Figure":
         """Draw what each small blind wins from each big blind, here and in the paper."""
-        figure, (line,) = panels(1, 2, (9.0, 3.6), squeeze=False)
-        for axes, name, title in zip(line, ("value", "paper"), ("this model", "paper"), strict=True):
-            shown = np.full((3, 3), np.nan)
-            for row in rows:
-                if isinstance(row, MatchRow):
-                    shown[self.small_blinds.index(row.small_blind), self.big_blinds.index(row.big_blind)] = getattr(
-                        row, name
-                    )
-            axes.imshow(shown, cmap="Blues", aspect="auto")
-            for place, value in np.ndenumerate(shown):
-                if np.isfinite(value):
-                    axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center")
-            axes.set_xticks(range(3), self.big_blinds)
-            axes.set_yticks(range(3), self.small_blinds)
-            axes.set(title=f"{title}, mBB a hand", xlabel="big blind", ylabel="small blind")
-        return figure
+        own = [row for row in rows if isinstance(row, MatchRow)]
+        here, there = (
+            {(row.small_blind, row.big_blind): getattr(row, name) for row in own} for name in ("value", "paper")
+        )
+        return draw_tables(here, there, self.small_blinds, ("small blind", "big blind"))
+
+
+def draw_tables(
+    here: Mapping[tuple[str, str], float | None],
+    there: Mapping[tuple[str, str], float | None],
+    styles: Sequence[str],
+    seats: tuple[str, str],
+) -> "Figure":
+    """Draw what styles win from each other in this model and in the paper; cells may be missing.
+
+    Parameters
+    ----------
+    here, there : mapping of pairs of str to float
+        mBB a hand, by the style of either side.
+    styles : sequence of str
+        In their order.
+    seats : two str
+        What the sides are called: rows, then columns.
+    """
+    figure, (line,) = panels(1, 2, (9.0, 3.6), squeeze=False)
+    for axes, found, title in zip(line, (here, there), ("this model", "paper"), strict=True):
+        shown = np.array([[found.get((mine, theirs)) for theirs in styles] for mine in styles], dtype=float)
+        axes.imshow(shown, cmap="Blues", aspect="auto")
+        for place, value in np.ndenumerate(shown):
+            if np.isfinite(value):
+                axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center")
+        axes.set_xticks(range(len(styles)), styles)
+        axes.set_yticks(range(len(styles)), styles)
+        axes.set(title=f"{title}, mBB a hand", xlabel=seats[1], ylabel=seats[0])
+    return figure
