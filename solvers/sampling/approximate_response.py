@@ -57,11 +57,11 @@ class SearchSettings:
 
     simulations: Annotated[int, About("simulations of a search to learn from", minimum=2)] = 64
     decision_simulations: Annotated[int, About("simulations of a search that decides", minimum=2)] = 5000
-    exploration: Annotated[float, About("c of PUCT", minimum=0)] = 2.0
+    exploration: Annotated[float, About("c of PUCT", minimum=0)] = 1.0
     noise: Annotated[float, About("uniform part of the policy where a search begins", minimum=0, maximum=1)] = 0.25
     outcomes: Annotated[float, About("weight of a game's outcome in what values learn", minimum=0, maximum=1)] = 0.25
-    rate: Annotated[float, About("least step of a value", above=0, maximum=1)] = 0.02
-    policy_rate: Annotated[float, About("step of the policy's logits", minimum=0)] = 2.0
+    rate: Annotated[float, About("least step of a value", above=0, maximum=1)] = 0.01
+    policy_rate: Annotated[float, About("step of the policy's logits", minimum=0)] = 1.0
     particles: Annotated[int, About("histories of an infoset, at most", minimum=1, maximum=2**24)] = 4096
     buckets: Annotated[int, About("weights of a learnt function", minimum=2, maximum=2**28)] = 2**20
 
@@ -157,7 +157,7 @@ class ApproximateBestResponse:
     @property
     def infosets(self) -> int:
         """Infosets that have been met."""
-        return len(self._tree.labels)
+        return len(self._tree)
 
     def run(
         self,
@@ -237,7 +237,7 @@ class ApproximateBestResponse:
         strategy = StreamedStrategy(self.player, {}, [], array("q", [0]), array("d"))
         for infoset in infosets:
             shares = [float(place == self._decided[infoset]) for place in self._tree.places(infoset)]
-            strategy.add(self._tree.labels[infoset], self._tree.menus[infoset], shares)
+            strategy.add(self._tree.label(infoset), self._tree.menu(infoset), shares)
         return strategy
 
     def payoff(
@@ -289,7 +289,7 @@ class ApproximateBestResponse:
     def _decide(self, infoset: int) -> int:
         """Return the place of the action that the response plays: a function of the infoset and of what was learnt."""
         if infoset not in self._decided:
-            settings, label = self.settings, repr(self._tree.labels[infoset])
+            settings, label = self.settings, repr(self._tree.label(infoset))
             control = np.zeros(8, dtype=np.int64)
             control[kernel.INFOSET], control[kernel.STAMP] = infoset, -1 - len(self._decided)
             state = first_random_state(self.seed, 1, zlib.crc32(label.encode()))

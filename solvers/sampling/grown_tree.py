@@ -1,7 +1,7 @@
 """The part of a game that a search has met: everybody but the searcher is drawn, as chance is."""
 
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
+from ...seqform.enumeration import PROBABILITY_TOLERANCE
 from ...seqform.errors import ImperfectRecallError, InvalidGameError, shown
 from ...seqform.polytope import is_hashable
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
@@ -18,8 +19,8 @@ from .splitmix import cumulative
 
 #: What a player does at an infoset: from its label and its actions to probabilities.
 Answer = Callable[[Hashable, tuple[Hashable, ...]], Sequence[float]]
-#: Bytes of a history that has not been expanded, beside its row: its state, about.
-_STATE = 400
+#: Bytes of a history, with its state until it is expanded, about.
+_HISTORY = 400
 
 
 class Growing:
@@ -51,6 +52,10 @@ class Growing:
         self.array[self._count : end] = rows
         self._count = end
 
+    def cut(self, count: int) -> None:
+        """Forget rows behind so many."""
+        self._count = min(self._count, count)
+
 
 class GrownTree:
     """A game as one player sees it against fixed others, grown where it is walked.
@@ -68,10 +73,9 @@ class GrownTree:
         Places of features, a power of two.
     memory : int or str, optional
 
-    Attributes
-    ----------
-    labels, menus : list
-        Of each infoset of the searcher that has been met.
+    Notes
+    -----
+    Ctrl-C may come anywhere: what is entered last makes the rest count, and what was left behind is cut off.
     """
 
     def __init__(
@@ -91,10 +95,8 @@ class GrownTree:
         self._features, self._actions = Growing(np.int64), Growing(np.int64)
         self._members = Growing(np.int32)
         self._numbers: dict[Hashable, int] = {}
-        self.labels: list[Hashable] = []
-        self.menus: list[tuple[Hashable, ...]] = []
-        self._parents: list[int] = []
-        self._of_place: list[int] = []
+        # Of each infoset its label, its actions, and the place of its player's last action.
+        self._known: list[tuple[Hashable, tuple[Hashable, ...], int]] = []
         self._begin: tuple[int, ...] | None = None
         # Of a history that has not been expanded the state before it and what leads on.
         self._ways: list[Any] = [(rules.initial_state(), None)]
@@ -114,13 +116,20 @@ class GrownTree:
             self._shares.array,
         )
 
-    @property
-    def num_places(self) -> int:
-        """Number of actions of all infosets."""
-        return len(self._actions)
+    def __len__(self) -> int:
+        """Return how many infosets of the searcher have been met."""
+        return len(self._known)
+
+    def label(self, infoset: int) -> Hashable:
+        """Return an infoset's label."""
+        return self._known[infoset][0]
+
+    def menu(self, infoset: int) -> tuple[Hashable, ...]:
+        """Return an infoset's actions."""
+        return self._known[infoset][1]
 
     def places(self, infoset: int) -> range:
-        """The places of an infoset's actions."""
+        """Return the places of an infoset's actions."""
         row = self._infosets.array[infoset]
         return range(int(row[START]), int(row[STOP]))
 
@@ -140,17 +149,17 @@ class GrownTree:
             state = rules.child(state, step[0])
         who = rules.player(state)
         parent = int(self._nodes.array[node, PARENT])
-        self._ways[node] = None
         if who == TERMINAL:
-            self._nodes.array[node, :4] = LEAF, 0, 0, len(self._payoffs)
             self._payoffs.extend([float(rules.payoffs(state)[self._player])])
+            self._nodes.array[node, :4] = LEAF, 0, 0, len(self._payoffs) - 1
+            self._ways[node] = None
             return
         steps: Sequence[Hashable]
+        parents: Sequence[int]
         if who == self._player:
-            label, menu = rules.infoset(state), tuple(rules.actions(state))
-            kind, place, steps = self._infoset(label, menu, parent), 0, menu
-            first = int(self._infosets.array[kind, START])
-            parents: Iterable[int] = range(first, first + len(menu))
+            steps = tuple(rules.actions(state))
+            kind, place = self._infoset(rules.infoset(state), steps, parent), 0
+            parents = self.places(kind)
         else:
             if who == CHANCE:
                 outcomes = self._outcomes_at(state)
@@ -159,44 +168,40 @@ class GrownTree:
                 steps = tuple(rules.actions(state))
                 chances = list(self._others[who](rules.infoset(state), steps))
             kind, place, parents = DRAW, len(self._sums), [parent] * len(steps)
-            if not chances or min(chances) < 0.0 or abs(sum(chances) - 1.0) > 1e-6:
-                raise InvalidGameError(
-                    f"the state {shown(state)} has probabilities {shown(chances)}, expected a sum of 1"
-                )
+            if not chances or min(chances) < 0.0 or abs(sum(chances) - 1.0) > PROBABILITY_TOLERANCE:
+                raise InvalidGameError(f"{shown(state)} has the probabilities {shown(chances)}, expected a sum of 1")
             self._sums.extend(cumulative(chances))
         count = len(self._nodes)
-        self._budget.require((_STATE + 20) * (count + len(steps)), "the part of the game that a search has met")
-        self._nodes.array[node, :4] = kind, count, len(steps), place
-        self._nodes.extend([(UNKNOWN, 0, 0, 0, before) for before in parents])
+        self._budget.require(_HISTORY * (count + len(steps)), "the part of the game that a search has met")
+        del self._ways[count:]
         self._ways.extend((state, (each,)) for each in steps)
+        self._nodes.extend([(UNKNOWN, 0, 0, 0, before) for before in parents])
+        self._nodes.array[node, :4] = kind, count, len(steps), place
+        self._ways[node] = None
 
     def _infoset(self, label: Hashable, menu: tuple[Hashable, ...], parent: int) -> int:
+        """Return the number of an infoset, which may be new."""
+        who = f"infoset {shown(label)} of player {self._player}"
         if not is_hashable(label) or not menu:
-            raise InvalidGameError(
-                f"player {self._player} has infoset {shown(label)} with actions {shown(menu)}, expected a hashable label "
-                "and at least one action"
-            )
+            raise InvalidGameError(f"{who} has actions {shown(menu)}, expected a hashable label and an action")
         number = self._numbers.get(label)
-        if number is None:
-            number, first = len(self.labels), len(self._actions)
-            features = features_of(label, self._buckets)
-            begin = len(self._features)
-            self._features.extend(features)
-            self._actions.extend([action_hash(action) for action in menu])
-            self._infosets.extend([(first, first + len(menu), begin, begin + len(features), -1, -1)])
-            self._parents.append(parent)
-            self._of_place.extend([number] * len(menu))
-            self.labels.append(label)
-            self.menus.append(menu)
-            self._numbers[label] = number
-        elif self.menus[number] != menu:
-            raise InvalidGameError(
-                f"infoset {shown(label)} of player {self._player} has actions {shown(menu)} and {shown(self.menus[number])}"
-            )
-        elif self._parents[number] != parent:
-            raise ImperfectRecallError(
-                f"infoset {shown(label)} of player {self._player} follows different actions of its own"
-            )
+        if number is not None:
+            _, known, before = self._known[number]
+            if known != menu:
+                raise InvalidGameError(f"{who} has actions {shown(menu)} and {shown(known)}")
+            if before != parent:
+                raise ImperfectRecallError(f"{who} follows different actions of its own")
+            return number
+        number = len(self._known)
+        self._infosets.cut(number)
+        start = int(self._infosets.array[number - 1, STOP]) if number else 0
+        self._actions.cut(start)
+        features, begin = features_of(label, self._buckets), len(self._features)
+        self._features.extend(features)
+        self._actions.extend([action_hash(action) for action in menu])
+        self._infosets.extend([(start, start + len(menu), begin, begin + len(features), -1, -1)])
+        self._known.append((label, menu, parent))
+        self._numbers[label] = number
         return number
 
     def kind(self, node: int) -> int:
@@ -210,7 +215,9 @@ class GrownTree:
 
         All others that its player's last action may lead to are found with it.
         """
-        self.following(self._parents[infoset])
+        self.following(self._known[infoset][2])
+        if self._infosets.array[infoset, HISTORIES] < 0:  # none in the sample that stands for the histories before
+            self._infosets.array[infoset, HISTORIES:] = 0
 
     def following(self, place: int) -> tuple[int, ...]:
         """Return the infosets that may come after an action, or at first after -1, and find their histories."""
@@ -220,7 +227,8 @@ class GrownTree:
                 return self._begin
             sources = [(0, 1.0)]
         else:
-            before = self._of_place[place]
+            starts = self._infosets.array[: len(self), START]
+            before = int(np.searchsorted(starts, place, side="right")) - 1
             if self._infosets.array[before, HISTORIES] < 0:
                 self.believe(before)
             first, end = self._infosets.array[before, HISTORIES:].tolist()
@@ -250,12 +258,13 @@ class GrownTree:
     def _keep(self, infoset: int, nodes: npt.NDArray[np.int64], weights: Floats) -> None:
         if len(nodes) > self._particles:
             # Systematic resampling: evenly spaced points with one random shift, the same for a label in every run.
-            shift = zlib.crc32(repr(self.labels[infoset]).encode()) / 2**32
+            shift = zlib.crc32(repr(self.label(infoset)).encode()) / 2**32
             points = (np.arange(self._particles) + shift) / self._particles * weights.sum()
             drawn, counts = np.unique(np.searchsorted(np.cumsum(weights), points, side="right"), return_counts=True)
             drawn = np.minimum(drawn, len(nodes) - 1)
             nodes, weights = nodes[drawn], counts.astype(np.float64)
-        first = len(self._members)
+        first = len(self._shares)
+        self._members.cut(first)
         self._members.extend(nodes)
         self._shares.extend(cumulative(weights.tolist()))
         self._infosets.array[infoset, HISTORIES:] = first, first + len(nodes)

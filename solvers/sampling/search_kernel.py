@@ -172,14 +172,18 @@ def _simulate(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
 
 
 @compiled
-def _most_visited(tree: Any, search: Any, infoset: Any) -> Any:
-    """Return the place of the action that was visited most, of equal ones that of the larger mean."""
+def _best(tree: Any, search: Any, infoset: Any) -> Any:
+    """Return the place of the action of the largest mean among those visited at least a quarter as often as any."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
-    best = start
-    for place in range(start + 1, stop):
-        more = search.visits[place] - search.visits[best]
-        if more > 0.0 or (more == 0.0 and search.totals[place] > search.totals[best]):
-            best = place
+    most = 0.0
+    for place in range(start, stop):
+        most = max(most, search.visits[place])
+    best, largest = start, -math.inf
+    for place in range(start, stop):
+        visits = search.visits[place]
+        mean = search.totals[place] / visits if visits > 0.0 and visits >= 0.25 * most else -math.inf
+        if mean > largest or (mean == largest and visits > search.visits[best]):
+            best, largest = place, mean
     return best
 
 
@@ -188,21 +192,20 @@ def _learn(tree: Any, search: Any, learner: Any, infoset: Any, result: Any, numb
     """Move the value of an infoset towards the result, and its policy towards the visits."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     first, last = tree.infosets[infoset, FEATURES], tree.infosets[infoset, LAST]
-    best = _most_visited(tree, search, infoset)
-    found = search.totals[best] / max(search.visits[best], 1.0)
-    target = numbers.outcomes * result + (1.0 - numbers.outcomes) * found
-    visits = 0.0
+    visits, total = 0.0, 0.0
     for place in range(start, stop):
         visits += search.visits[place]
+        total += search.totals[place]
+    target = numbers.outcomes * result + (1.0 - numbers.outcomes) * total / max(visits, 1.0)
     known = learner.counts[tree.features[last - 1]]
-    step, mask = max(numbers.rate, 1.0 / (1.0 + known)), len(learner.logits) - 1
+    step, mask = max(numbers.rate, (1.0 + known) ** -0.75), len(learner.logits) - 1
     missed, weight = target, 0.0
     for feature in range(first, last):
         missed -= learner.values[tree.features[feature]]
-        weight += 1.0 / math.sqrt(1.0 + learner.counts[tree.features[feature]])
+        weight += 1.0 / (1.0 + learner.counts[tree.features[feature]])
     for feature in range(first, last):
         where = tree.features[feature]
-        share = 1.0 / (math.sqrt(1.0 + learner.counts[where]) * weight)
+        share = 1.0 / ((1.0 + learner.counts[where]) * weight)
         learner.values[where] += step * missed * share
         for place in range(start, stop):
             wrong = search.visits[place] / max(visits, 1.0) - search.priors[place]
@@ -214,12 +217,20 @@ def _learn(tree: Any, search: Any, learner: Any, infoset: Any, result: Any, numb
 def _search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
     """Go on with the simulations at the infoset that is searched; return why it comes back."""
     infoset = control[INFOSET]
+    value = 0.0
     if tree.infosets[infoset, HISTORIES] < 0:
         control[MISSING] = infoset
         return BELIEVE
     if control[SIMULATIONS] == 0:
-        if search.stamps[infoset] != control[STAMP]:
-            _enter(tree, search, learner, infoset, control[STAMP])
+        first, end = tree.infosets[infoset, HISTORIES], tree.infosets[infoset, END]
+        if search.stamps[infoset] != control[STAMP] or first == end:
+            value = _enter(tree, search, learner, infoset, control[STAMP])
+        if first == end:  # nothing to search from: what was learnt decides
+            for place in range(tree.infosets[infoset, START], tree.infosets[infoset, STOP]):
+                search.visits[place] = search.priors[place]
+                search.totals[place] = search.priors[place] * value
+            control[SIMULATIONS] = numbers.simulations
+            return DONE
         search.range[0], search.range[1] = math.inf, -math.inf
     while control[SIMULATIONS] < numbers.simulations:
         before = clock[2]
@@ -295,10 +306,10 @@ def run_games(
 
 
 def run_search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
-    """Search at an infoset alone; once all is done, the place of the action that was visited most is ``MISSING``."""
+    """Search at an infoset alone; once all is done, the place of the best action is ``MISSING``."""
     wanted = _search(tree, search, learner, control, clock, numbers)
     if wanted == DONE:
-        control[MISSING] = _most_visited(tree, search, control[INFOSET])
+        control[MISSING] = _best(tree, search, control[INFOSET])
     return wanted
 
 

@@ -127,5 +127,3 @@ class SpotRules:
     def _strengths(self) -> list[Any]:
         boards = self.spot.boards
         return [self.spot.showdown(board).strengths if len(board) == 5 else None for board in boards]
-
-
