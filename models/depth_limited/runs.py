@@ -293,7 +293,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
         calls = [faced != passed for faced, passed in zip(facing, passing, strict=True)]
     else:
         raise UnsupportedProblemError(
-            f"lbr is for poker, kuhn and leduc or rules whose action_words have fold, check and call, and the game is "
+            f"lbr is for poker, kuhn and leduc, or rules with action_words for fold, check and call, and the game is "
             f"{game.spec}"
         )
     return np.array([False, *folds]), np.array([False, *calls])
