@@ -392,8 +392,9 @@ class _Learning(Stepper):
 
 
 def _room(infosets: int, places: int) -> SearchArrays:
-    whole = [np.zeros(infosets, dtype=np.int64) for _ in range(3)]
-    return SearchArrays(whole[0], *(np.zeros(places) for _ in range(3)), *whole[1:], np.zeros(2))
+    stamps, path, chosen = (np.zeros(infosets, dtype=np.int64) for _ in range(3))
+    visits, totals, priors = (np.zeros(places) for _ in range(3))
+    return SearchArrays(stamps, visits, totals, priors, path, chosen, np.zeros(2))
 
 
 def _answer(strategy: Strategy | StreamedStrategy) -> Answer:

@@ -71,7 +71,8 @@ class SpotRules:
 
     def actions(self, state: Any) -> Sequence[Hashable]:
         """Return what the mover may do."""
-        return self._menus[state[0]]
+        menu: Sequence[Hashable] = self._menus[state[0]]
+        return menu
 
     @cached_property
     def _menus(self) -> list[tuple[Hashable, ...]]:
