@@ -21,6 +21,7 @@ from .fit import fit
 from .games import games, methods, problems
 from .info import info
 from .limits import unkept
+from .match import match
 from .options import methods_with, with_declared_options, with_memory_option
 from .play import play
 from .reproduce import reproduce
@@ -86,7 +87,8 @@ _ALSO_CALLED = {
     "export GAME --out FILE.svg": "draw tree picture",
     "export GAME": "convert write save",
     "evaluate GAME --strategy FILE": "exploitability nashconv certify judge verify score",
-    "play GAME": "simulate match duel",
+    "play GAME": "simulate",
+    "match A B": "duel poker holdem bots tournament",
     "solve GAME": "run train optimise optimize compute",
     "solve GAME --html FILE": "report html",
     "compare A B": "diff",
@@ -151,6 +153,7 @@ COMMANDS = (
     style,
     sample,
     play,
+    match,
     fit,
     show,
     evaluate,
@@ -162,7 +165,7 @@ COMMANDS = (
     doctor,
 )
 #: Those that take no game.
-_WITHOUT_GAME = (games, problems, methods, sweep, validate, reproduce, doctor)
+_WITHOUT_GAME = (games, problems, methods, match, sweep, validate, reproduce, doctor)
 
 
 def application(chosen: str) -> Any:
@@ -247,6 +250,10 @@ _OPTIONS_ALSO_CALLED = {
     "--html": "report page",
     "--plot": "draw figure picture chart",
     "--games": "hands rounds n",
+    "--hands": "games rounds n",
+    "--stack": "stacks chips depth",
+    "--blinds": "blind sb bb",
+    "--jobs": "processes workers j",
     "--target": "style targets",
     "--suite": "set",
 }

@@ -22,6 +22,7 @@ _EXTRAS = {
     "PIL": "plot",
     "pandas": "frames",
     "sklearn": "learning",
+    "pokerkit": "holdem",
     "pyspiel": "openspiel",
     "pygambit": "gambit",
     "distributed": "dask",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import TreeplexError, one_line, shown
 from .grammar import Grammar
+from .parameters import parameters_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -167,6 +168,28 @@ def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
     missing = sorted(getattr(kind, "__abstractmethods__", ()))
     if missing:
         raise error(f"{kind.__name__} has no method {missing[0]}; expected one, as {base.__name__} describes it")
+
+
+def accepting(
+    base: type, error: type[TreeplexError], example: str
+) -> Callable[[Any], tuple[str, type[Any], type[Any]]]:
+    """Return what a registry of dataclasses of a kind accepts: those with a name and declared parameters.
+
+    Parameters
+    ----------
+    base : type
+    error : type of exception
+    example : str
+        A name, for messages.
+    """
+
+    def accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
+        check_class(kind, base, error)
+        check_attribute(kind, "name", str, f"what texts call it, such as name = {example!r}", error)
+        _ = parameters_of(kind)  # raises here if they are not declared as they should be
+        return kind.name, kind, kind
+
+    return accept
 
 
 def check_attribute(kind: Any, name: str, types: Any, expected: str, error: Any) -> None:

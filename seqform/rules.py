@@ -52,6 +52,9 @@ class Rules(Protocol):
     An attribute ``action_words``, a mapping of words to labels of actions, gives long words for short labels, such as
     ``{"raise": "r"}``. Texts about a game may then say either; the label of an action comes before a word like it.
 
+    Rules of games whose decisions are about betting may say by a method ``betting(state)`` what the mover may bet and
+    how good its hand is, as a :class:`~treeplex.models.games.betting.Offer`.
+
     Rules that know how large their game is may say so in a method ``size()`` that returns a
     :class:`~treeplex.seqform.rules.GameSize`: a game that is too large for the memory is then refused before it is
     walked.

@@ -100,6 +100,12 @@ COMMANDS = [
     ("solve kuhn -o x.npz", "-o", "did you mean --out?"),
     ("play kuhn --opponent uniform", "--opponent", "did you mean --seat0?"),
     ("play kuhn --seat1 nash --games 10", "'--seat0'", "mixture:W*O+W*O"),
+    ("duel call random", "'duel'", "did you mean treeplex match A B?"),
+    ("match call random --games 10", "--games", "did you mean --hands?"),
+    ("match call rando --hands 10", "'rando'", "did you mean random?"),
+    ("match call raise:size=2 --hands 10", "'size'", "expected pots"),
+    ("match call random --hands 10 --blinds 100", "100", "such as 50/100"),
+    ("match call --hands 10", "one bot", "expected 2 to 6"),
     # opponents
     ("solve kuhn --problem rnr --p 0.5 --opponent unifrom", "'unifrom'", "did you mean uniform?"),
     ("solve kuhn --problem rnr --p 0.5 --opponent cfr:1000", "'1000'", "write cfr:iterations=N"),

@@ -6,16 +6,12 @@ process that sweeps is the only one that writes there; workers return what they 
 
 import contextlib
 import csv
-import functools
 import io
 import json
 import math
-import multiprocessing
 import os
 import re
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +21,9 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from joblib import Parallel, delayed, parallel_config, register_parallel_backend
+from joblib import parallel_config, register_parallel_backend
 
+from ..seqform.calls import calls
 from ..seqform.checks import check_choice, check_whole
 from ..seqform.errors import (
     GameFileError,
@@ -61,58 +58,6 @@ BACKENDS = ("processes", "dask", "ray")
 _RESULTS, _STRATEGIES, _SUFFIXES = "results.jsonl", "strategies", (".npz", ".jsonl")
 #: What of a result is shown in a line, where it is there.
 _HEADLINE = ("status", "objective", "value", "exploitability", "gap", "gain", "passed")
-
-
-# Calls
-
-
-def calls(
-    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int | None = None, *, ordered: bool = True
-) -> Iterator[T]:
-    """Yield what a function returns for each of many arguments.
-
-    Parameters
-    ----------
-    function : callable
-        Of a module, so that other processes can import it.
-    arguments : iterable of tuple
-    jobs : int, optional
-        How many at once; −1 for one a core, or all of a cluster. By default what ``joblib.parallel_config`` says, and
-        without it one call after the other in this process.
-    ordered : bool
-        Whether in the order of the arguments, or as they come.
-    """
-    how: dict[str, Any] = (
-        {"return_as": "generator"} if ordered else {"return_as": "generator_unordered", "batch_size": 1}
-    )
-    folder = str(Path.cwd())
-    yield from Parallel(n_jobs=jobs, **how)(delayed(_call)(function, each, folder) for each in arguments)
-
-
-def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
-    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
-    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
-        for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), signal.SIG_IGN)
-        _follow_parent()
-        # A process of an earlier sweep may be elsewhere; on another machine there may be no such folder.
-        with contextlib.suppress(OSError):
-            os.chdir(folder)
-    return function(*arguments)
-
-
-@functools.cache
-def _follow_parent() -> None:
-    """End this process soon after the one that started it: one that is killed cannot say so."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
+from .betting import Offer
 from .cards import rank_names
 from .family import Family, Reference
 
@@ -152,6 +153,15 @@ class Kuhn:
         bettors = sorted({turn % self.players for turn, action in enumerate(history) if action == "b"})
         contenders = bettors or range(self.players)
         return tuple(contenders) if len(contenders) > 1 else ()
+
+    def betting(self, state: Any) -> Offer:
+        """Return what the mover may bet, and how good its card is."""
+        hands, history = state
+        others = len(self._deck) - 1
+        value = (2 * self._strength[hands[len(history) % self.players]] - others) / max(others, 1)
+        if "b" in history:
+            return Offer(0, value, 1, 1, "b", {}, "p")
+        return Offer(0, value, 0, 0, "p", {"b": 1})
 
     def payoffs(self, state: Any) -> Sequence[int]:
         """Return what each player wins or loses, in antes."""

@@ -1,7 +1,7 @@
 """Leduc poker: one private card, one public card, a round of betting before and after it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
+from .betting import Offer
 from .cards import MAX_NAMED_SUITS, rank_names, suit_names
 from .family import Family, Reference
 
@@ -182,6 +183,29 @@ class Leduc:
         """Return who shows a card: all who have not folded, or nobody where all others have."""
         live: tuple[int, ...] = state[5]
         return live if len(live) > 1 else ()
+
+    def betting(self, state: Any) -> Offer:
+        """Return what the mover may bet, and how good its card is."""
+        mover, hands, public, _, stakes, _, raises, _ = state
+        size = self.bet2 if public else self.bet1
+        level, price = raises * size, max(stakes) - stakes[mover]
+        higher: dict[Hashable, float] = {"r": level + size} if "r" in self.actions(state) else {}
+        return Offer(
+            int(bool(public)), self._value(hands[mover], public), price, level, "c", higher, "f" if price else None
+        )
+
+    def _value(self, card: str, public: str) -> float:
+        """Return how likely a card wins, less how likely it loses, against one that is not seen."""
+        left = {other: copies - (other == card) - (other == public) for other, copies in self._copies.items()}
+        net = total = 0
+        for shown, times in [(public, 1)] if public else left.items():
+            own = self._score(card, shown)
+            for other, copies in left.items():
+                pairs = times * (copies - (other == shown and not public))
+                score = self._score(other, shown)
+                net += pairs * ((own > score) - (own < score))
+                total += pairs
+        return net / total
 
     def payoffs(self, state: Any) -> Sequence[int | Fraction]:
         """Return what each player wins or loses, in antes."""

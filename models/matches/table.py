@@ -10,6 +10,8 @@ from ...seqform.errors import InvalidGameError
 
 #: The betting rounds, in order.
 STREETS = ("preflop", "flop", "turn", "river")
+#: How many public cards there are on each.
+DEALT = (0, 3, 4, 5)
 
 
 @dataclass(frozen=True)

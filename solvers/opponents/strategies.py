@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...models.opponents import Abstraction, leduc_buckets, mixture, perturbed, uniform_without
+from ...models.opponents import Abstraction, Threshold, leduc_buckets, mixture, perturbed, uniform_without
 from ...models.problems import CDBR, CDBRNE, CDRNR, SES, Nash
 from ...seqform.errors import InvalidStrategyError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar, usage, without_parentheses
 from ...seqform.parameters import About, Parameter, parameters_of
-from ...seqform.registry import Registry, check_attribute, check_class
+from ...seqform.registry import Registry, accepting
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ...seqform.strategy_files import SUFFIXES
 from ..methods import find_method
@@ -42,13 +42,13 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         equilibrium strategy of the game in which all players see so much of the cards, see :func:`abstraction_profile`;
         ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
         ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise, see
-        :func:`~treeplex.models.opponents.perturbed`. ``cdbr:opponent=O,lookahead=K``,
-        ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and ``ses:opponent=O,p=P``: what an
-        :class:`~treeplex.Agent` plays whose model of the other player is O; ``,method=``, ``,tolerance=``,
-        ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a file (.npz, .json or
-        .csv) that holds a strategy or a profile. An O that holds a comma or a plus sign stands in parentheses. Numbers
-        may be ``1e6`` or
-        ``1/4``.
+        :func:`~treeplex.models.opponents.perturbed`. ``threshold`` and ``threshold:file=F``: a threshold automaton,
+        made by hand or of the numbers in a file, see :class:`~treeplex.models.opponents.Threshold`.
+        ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (as ``cdrnr``) and
+        ``ses:opponent=O,p=P``: what an :class:`~treeplex.Agent` plays whose model of the other player is O;
+        ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Otherwise a
+        file (.npz, .json or .csv) that holds a strategy or a profile. An O that holds a comma or a plus sign stands in
+        parentheses. Numbers may be ``1e6`` or ``1/4``.
     game : Game
     player : int
         Whose strategy it is.
@@ -276,6 +276,17 @@ _WEIGHT = Parameter("weight", Fraction, None, About("probability", minimum=0, ma
 
 
 @dataclass(frozen=True)
+class _Threshold(Opponent):
+    file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+
+    name: ClassVar[str] = "threshold"
+
+    def strategy(self, seat: Seat) -> Strategy:
+        automaton = Threshold() if self.file is None else Threshold.from_file(self.file)
+        return automaton.strategy(seat.game, seat.player)
+
+
+@dataclass(frozen=True)
 class _Perturbed(Opponent):
     opponent: Annotated[str, About("who is perturbed", form="O", first=True)]
     epsilon: Annotated[float | None, About("probability of a tremble", minimum=0, maximum=1, shown="0")] = None
@@ -306,17 +317,11 @@ class _AgentLimits:
     seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
 
 
-def _accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
-    """Return the name of an opponent, and its class twice."""
-    check_class(kind, Opponent, InvalidStrategyError)
-    check_attribute(kind, "name", str, "what texts call it, such as name = 'careful'", InvalidStrategyError)
-    _ = parameters_of(kind)  # raises here if they are not declared as they should be
-    return kind.name, kind, kind
-
-
 #: Every opponent under its name; other packages add some by :meth:`Registry.register` or by entry points.
-OPPONENTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.opponents", _accept)
-for _kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed):
+OPPONENTS: Registry[type[Any]] = Registry(
+    _GRAMMAR, "treeplex.opponents", accepting(Opponent, InvalidStrategyError, "careful")
+)
+for _kind in (_Uniform, _Random, _Equilibrium, _Iterated, _Abstract, _Mixture, _Perturbed, _Threshold):
     OPPONENTS.register(_kind)
 #: Problems that an agent solves decision by decision, as it plays.
 _AGENTS: dict[str, Any] = {problem.name: problem for problem in (CDBR, CDRNR, CDBRNE, SES)}

@@ -116,9 +116,9 @@ def run_console(example: Example) -> str | None:
     return None
 
 
-def write_settings(example: Example) -> None:
-    """Write a block whose first line is a comment with a file's name, ``# spot.toml``, to that file."""
-    name = re.match(r"# ([\w-]+\.toml)\n", example.parsed)
+def write_file(example: Example) -> None:
+    """Write a block whose first line is a comment with a file's name, ``# spot.toml`` or ``# bot.py``, to that file."""
+    name = re.match(r"# ([\w-]+\.(?:toml|py))\n", example.parsed)
     if name is not None:
         Path(name[1]).write_text(example.parsed, encoding="utf-8")
 
@@ -135,7 +135,8 @@ SNIPPETS = Sybil(
         SkipParser(),  # <!--- skip: next --> before a block leaves it out
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         CodeBlockParser(language="console", evaluator=run_console),
-        CodeBlockParser(language="toml", evaluator=write_settings),
+        CodeBlockParser(language="toml", evaluator=write_file),
+        CodeBlockParser(language="py", evaluator=write_file),
     ]
 )
 

@@ -27,6 +27,8 @@ from treeplex import Profile, load_game, read_play_log
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
+from treeplex.models.matches.json_lines import read_action
+from treeplex.models.opponents import Threshold
 from treeplex.models.preferences import preference_on
 from treeplex.models.problems import find_problem
 from treeplex.seqform.budget import memory_budget
@@ -130,6 +132,7 @@ READERS = {
     "streamed": Reader(StreamedProfile.load, ".jsonl"),
     "spot": Reader(lambda path: HoldemSpot.from_file(path).size, ".toml"),
     "settings": Reader(read_settings, ".toml"),
+    "threshold": Reader(Threshold.from_file, ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
     "game": Reader(read_game),
@@ -140,6 +143,7 @@ READERS = {
     "preference": Reader(lambda text: preference_on(KUHN, text)),
     "problem": Reader(lambda text: (find_problem(text.partition(":")[0]), Question(text).pose(KUHN))),
     "memory": Reader(memory_budget),
+    "bot": Reader(read_action),
 }
 
 

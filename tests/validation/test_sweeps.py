@@ -21,8 +21,8 @@ from treeplex import (
     sweep,
 )
 from treeplex.cli.application import run_command
+from treeplex.seqform.calls import calls
 from treeplex.validation.sweep_settings import MAX_SETTINGS, expand, flat, keys_of, read_settings, varied_names
-from treeplex.validation.sweeps import calls
 
 
 def squared(place: Path, number: float, offset: float = 0.0) -> dict:

@@ -22,6 +22,10 @@ from .experiment import Paper as Paper
 from .experiment import Reproduction as Reproduction
 from .experiment import Row as Row
 from .experiment import reproduce as reproduce
+from .nlhe_bot_exploited import ExploitedRow as ExploitedRow
+from .nlhe_bot_exploited import NLHEBotExploited as NLHEBotExploited
+from .nlhe_bot_tuning import NLHEBotTuning as NLHEBotTuning
+from .nlhe_bot_tuning import TuningRow as TuningRow
 from .preference_kuhn import BluffRow as BluffRow
 from .preference_kuhn import PrefCFRFigure1 as PrefCFRFigure1
 from .preference_kuhn import PrefCFRFigure2 as PrefCFRFigure2

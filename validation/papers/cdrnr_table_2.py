@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from ...models.games.holdem import HoldemSpot, SpotRules
+from ...models.opponents import Threshold
 from ...models.problems import CDBR, LBR, BestResponse, Nash
 from ...seqform.game import Game
 from ...seqform.interchange.pictures import COLOURS, panels
@@ -75,7 +76,8 @@ class CDRNRTable2(Experiment[WinRow]):
     spots : tuple of str
         ``river`` and ``turn``.
     opponents : tuple of str
-        ``blueprint``, 30 iterations of CFR on the spot.
+        ``blueprint``, 30 iterations of CFR on the spot, and ``threshold``, the
+        :class:`~treeplex.models.opponents.Threshold` made by hand.
     learnt_games : tuple of int
         That ABR learns from in each seat, a row each.
     fresh_games : int
@@ -95,7 +97,7 @@ class CDRNRTable2(Experiment[WinRow]):
     """
 
     spots: Annotated[tuple[str, ...], Limits(choices=SPOTS)]
-    opponents: Annotated[tuple[str, ...], Limits(choices=("blueprint",))] = ("blueprint",)
+    opponents: Annotated[tuple[str, ...], Limits(choices=("blueprint", "threshold"))] = ("blueprint", "threshold")
     learnt_games: Annotated[tuple[int, ...], Limits("[1, inf)")] = (100, 1_000, 10_000)
     fresh_games: Annotated[int, Limits("[2, inf)")] = 200_000
 
@@ -206,7 +208,11 @@ def _blueprint(spot: HoldemSpot) -> Profile:
     return solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile
 
 
-_BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {"blueprint": _blueprint}
+def _threshold(spot: HoldemSpot) -> Profile:
+    return Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)])
+
+
+_BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {"blueprint": _blueprint, "threshold": _threshold}
 #: The best response comes first, which the others are held against.
 _EXACT: Mapping[str, Callable[..., Any]] = {
     "best response": BestResponse,

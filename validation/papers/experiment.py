@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from ...seqform.calls import calls
 from ...seqform.checks import check_choice, check_number, check_type, check_whole
 from ...seqform.errors import GameFileError, SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
@@ -31,7 +32,6 @@ from ...seqform.interchange.files import reason_of, writing_whole
 from ...seqform.interchange.pictures import write_picture
 from ...solvers import Solution, Status, solve
 from ...solvers.checkpoint import Checkpoint, Keeper, digest
-from ..sweeps import calls
 from ..table import Findings
 from ..table import Row as Row  # noqa: PLC0414 (one of the names of this package)
 

@@ -25,7 +25,14 @@ def test_everything_is_found_by_its_name():
     assert load_game("blotto:fields=2").rules == Blotto(fields=2)
     assert "blotto" in [family.name for family in families()]
     assert find_problem("bonus") is BonusResponse
-    assert extensions()["treeplex-extension 0.1"] == ["blotto", "fictitious-play", "stubborn", "bonus", "extension"]
+    assert extensions()["treeplex-extension 0.1"] == [
+        "maniac",
+        "blotto",
+        "fictitious-play",
+        "stubborn",
+        "bonus",
+        "extension",
+    ]
     assert find_method("fictitious-play:power=1") == FictitiousPlay(power=1)
 
 
@@ -57,6 +64,12 @@ def test_an_opponent_is_known_wherever_one_is_named(capsys):
     assert found["objective"] > found["game_value"]
     assert main([*rnr, "--opponent", "stubborn"]) == 2
     assert "opponent stubborn needs action; expected stubborn:ACTION" in capsys.readouterr().err
+
+
+def test_a_bot_is_known_to_matches(capsys):
+    pytest.importorskip("pokerkit")
+    found = json_of(capsys, "match", "maniac:share=1", "call", "--hands", "4", "--duplicate", "--stack", "1000")
+    assert (found["hands"], found["mbb_per_hand"], found["forfeits"]) == (4, 0.0, 0)
 
 
 def test_suite_passes():

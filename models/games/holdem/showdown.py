@@ -66,13 +66,25 @@ def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indic
     All hands are evaluated at once. A suit's cards are a set of ranks, an integer of 13 bits, so that pairs, trips and
     quads are intersections of the four; what a hand is worth is its kind, then the ranks that make it, then the others.
     """
-    straights, flush_counts, full_counts = _ORDERS[deck]
     cards = HANDS[hands]
     suits = [
         np.bitwise_or.reduce([1 << (card // 4) for card in board if card % 4 == suit] or [0])
         | np.bitwise_or.reduce(np.where(cards % 4 == suit, 1 << (cards // 4), 0), axis=1)
         for suit in range(4)
     ]
+    return np.where(alive(board, hands), ranked(suits, deck), 0)
+
+
+def ranked(suits: Sequence[Indices], deck: str = "full") -> Indices:
+    """Return how strong sets of seven cards are.
+
+    Parameters
+    ----------
+    suits : four ndarrays of int, shape (n,)
+        The ranks that each set has of each suit, as bits.
+    deck : {"full", "short"}
+    """
+    straights, flush_counts, full_counts = _ORDERS[deck]
     first, second, third, fourth = suits
     ranks = first | second | third | fourth
     pairs = (first & second) | ((first | second) & (third | fourth)) | (third & fourth)
@@ -98,7 +110,7 @@ def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indic
         (8, straights[flush] > 0, straights[flush], none),
     ):
         best = np.where(there, np.maximum(best, (kind << 26) + (made << 13) + others), best)
-    return np.where(alive(board, hands), best, 0)
+    return best
 
 
 def alive(board: Sequence[int], hands: Indices) -> npt.NDArray[np.bool_]:

@@ -26,9 +26,11 @@ from ....seqform.rules import CHANCE, TERMINAL
 from ....seqform.sequence_form import SequenceForm
 from ....seqform.strategy import Profile, Strategy
 from ...constraints import LinearConstraint
+from ..betting import PlacedOffer
 from .bets import SEATS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .locks import Lock, constraints_of, line_functionals
+from .offers import spot_offers
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
@@ -446,6 +448,10 @@ class HoldemGame(Game):
     def constraints(self) -> tuple[LinearConstraint, ...]:
         """What the spot's locks are on the players' plans."""
         return self.spot.constraints
+
+    def placed_offers(self, player: int) -> Iterator[PlacedOffer]:
+        """Yield what a player may bet at each of its nodes."""
+        return spot_offers(self.spot, player)
 
 
 #: Why there is no rake beside locks.

@@ -1,0 +1,185 @@
+"""``treeplex match``: hands of no-limit hold'em between bots, and what each earns."""
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.parameters import as_typed
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_error
+from .files import STANDARD_OUTPUT, Record, check_files, writing
+from .options import JsonOption, reader, seconds, whole
+from .progress import filling, waiting
+from .tables import print_facts
+
+if TYPE_CHECKING:
+    from ..models.matches import Estimate, MatchResult, Played
+
+#: How sure the intervals are, and how many forfeits are listed.
+_CONFIDENCE, _LISTED = 0.95, 1_000
+_KEYS = (
+    *("bots", "table", "hands", "deals", "duplicate", "seed", "mbb_per_hand", "confidence_interval"),
+    *("guaranteed_interval", "confidence", "results", "forfeits", "forfeit_log", "variance", "out", "interrupted"),
+    *("seconds", "hands_per_second"),
+)
+_jobs = reader(int, "a whole number of at least 1, or -1 for one a core", minimum=-1, maximum=1024)
+
+
+def _blinds(text: str) -> tuple[int, int]:
+    """Read the small and the big blind."""
+    parts = [part.strip() for part in text.split("/")]
+    if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise typer.BadParameter(f"{as_typed(text)}, expected two whole numbers of chips, such as 50/100")
+    return int(parts[0]), int(parts[1])
+
+
+def match(
+    bots: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B [C…]",
+            help="Two to six bots: call, fold, random, raise:pots=P, python:module=M,object=NAME, "
+            "json:command=COMMAND, acpc:command=COMMAND, or one that a package adds.",
+        ),
+    ],
+    hands: Annotated[
+        int, typer.Option(metavar="N", parser=whole, help="Number of hands; with --duplicate, all rotations counted.")
+    ],
+    duplicate: Annotated[
+        bool, typer.Option("--duplicate", help="Play every deal in all rotations of the bots, with the same cards.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; 0 by default.")] = None,
+    stack: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole, help="Chips of each at the start of every hand; 200 big blinds by default."
+        ),
+    ] = 20_000,
+    blinds: Annotated[
+        Any, typer.Option(metavar="S/B", parser=_blinds, help="Small and big blind, in chips; 50/100 by default.")
+    ] = "50/100",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="S", parser=seconds, help="A bot that takes more than S seconds forfeits the hand."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes; -1 for one a core. By default in one.")
+    ] = 1,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the hands to FILE (.phhs), in the notation PHH.")
+    ] = None,
+    json: JsonOption = None,
+) -> int:
+    """Play no-limit hold'em between bots.
+
+    A bot that crashes, takes too long or does what is not legal forfeits the hand, and the match goes on. Results are
+    in thousandths of a big blind a hand, with a confidence interval. After Ctrl-C, what was played counts.
+    """
+    if out == STANDARD_OUTPUT:
+        raise CommandLineError("--out: hand histories go to a file; give a file name")
+    if not 2 <= len(bots) <= 6:
+        count = "one bot is" if len(bots) == 1 else f"{len(bots)} bots are"
+        raise CommandLineError(f"{count} given, expected 2 to 6, such as treeplex match call random")
+    for name, value in (("--hands", hands), ("--jobs", jobs), ("--time-limit", time_limit)):
+        if value == 0:
+            raise CommandLineError(f"{name} is 0, expected more than 0")
+    check_files({}, out=out, json=json)
+    with deferring_interrupts():
+        from ..models.matches import PhhWriter, Table
+        from ..models.matches import match as play
+        from ..solvers.matches.bots import find_bot
+
+    table = Table(len(bots), stack, *blinds)
+    record = Record(
+        json, _KEYS, bots=bots, hands=0, deals=0, duplicate=duplicate, seed=seed or 0, confidence=_CONFIDENCE,
+        table={"seats": table.seats, "stack": stack, "small_blind": blinds[0], "big_blind": blinds[1]},
+        out=out, interrupted=True,
+    )  # fmt: skip
+    with record.interruptible(interrupted=True), contextlib.ExitStack() as stack_of_files:
+        with waiting("preparing the bots", shown=record.shown):
+            playing = [find_bot(text, table) for text in bots]
+        writer = None
+        if out is not None:
+            stack_of_files.enter_context(writing(out, "--out"))
+            writer = stack_of_files.enter_context(PhhWriter(out, _names(bots)))
+        update = stack_of_files.enter_context(filling(f"playing {' and '.join(bots)}", "hands"))
+        done = 0
+
+        def tell(played: "Played") -> None:
+            nonlocal done
+            done += 1
+            if writer is not None:
+                writer.write(played)
+            if update is not None and (done % 16 == 0 or done == hands):
+                update(done, min(done / hands, 1.0))
+
+        stack_of_files.enter_context(contextlib.redirect_stdout(sys.stderr))  # which is not for what bots print
+        found = play(
+            playing, table, hands, duplicate, seed or 0, confidence=_CONFIDENCE, time_limit=time_limit, jobs=jobs,
+            each=tell,
+        )  # fmt: skip
+    if found.interrupted:
+        print_error("interrupted")
+    record.write(**_found(found, bots))
+    if record.shown:
+        _print(record, found)
+    return ExitStatus.INTERRUPTED if found.interrupted else ExitStatus.SUCCESS
+
+
+def _names(bots: list[str]) -> list[str]:
+    """Return the names of bots in hand histories, each of them once."""
+    return [f"{bot} #{bots[:place].count(bot) + 1}" if bots.count(bot) > 1 else bot for place, bot in enumerate(bots)]
+
+
+def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
+    """Return the numbers of a match, for the JSON."""
+    intervals = [_ends(each) for each in found.estimates]
+    lost = [0] * len(bots)
+    for each in found.forfeits:
+        lost[each.bot] += 1
+    variance = found.variance
+    return {
+        "hands": found.hands,
+        "deals": found.deals,
+        "mbb_per_hand": found.mbb_per_hand,
+        "confidence_interval": intervals[0],
+        "guaranteed_interval": found.guaranteed_interval,
+        "results": [
+            {"bot": bot, "mbb_per_hand": each.mean, "confidence_interval": ends, "forfeits": count}
+            for bot, each, ends, count in zip(bots, found.estimates, intervals, lost, strict=True)
+        ],
+        "forfeits": sum(lost),
+        "forfeit_log": [vars(each) for each in found.forfeits[:_LISTED]],
+        "variance": None if variance is None else vars(variance) | {"saved": variance.saved},
+        "interrupted": found.interrupted,
+        "seconds": found.seconds,
+        "hands_per_second": found.hands / found.seconds if found.seconds > 0.0 else None,
+    }
+
+
+def _ends(estimate: "Estimate") -> list[float] | None:
+    return None if estimate.lower is None or estimate.upper is None else [estimate.lower, estimate.upper]
+
+
+def _print(record: dict[str, Any], found: "MatchResult") -> None:
+    each = f" ({found.deals:,} deals in all rotations)" if found.duplicate else ""
+    rows = {"hands": f"{found.hands:,}{each}"}
+    for name, result in zip(_names(record["bots"]), record["results"], strict=True):
+        ends = result["confidence_interval"]
+        interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
+        mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB a hand"
+        forfeits = f", {result['forfeits']:,} forfeited" if result["forfeits"] else ""
+        rows[name] = f"{mean}{interval}{forfeits}"
+    if found.forfeits:
+        rows["first forfeit"] = f"{record['bots'][found.forfeits[0].bot]}: {found.forfeits[0].reason}"
+    if found.variance is not None:
+        rows["standard deviation"] = f"{found.variance.plain**0.5 / 1000:.3g} big blinds a hand"
+        saved = [f"{name} {share:.0%}" for name, share in found.variance.saved.items() if share is not None]
+        if saved:
+            rows["variance saved"] = ", ".join(saved)
+        rows["confidence"] = f"{found.confidence:g} for each interval, by the normal approximation"
+    if record["out"] is not None:
+        rows["hand histories"] = str(record["out"])
+    rows["seconds"] = f"{found.seconds:.3g}"
+    print_facts(rows)

@@ -1,0 +1,368 @@
+"""A match: many hands between bots, and what each earned, with an interval."""
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.calls import calls
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import InvalidGameError
+from ..play.simulation import mean_interval
+from .equity import expected_winnings
+from .hand import HandRecord, play_hand, shuffled_deck
+from .table import Bot, Table
+
+#: Hands of a task for another process, at most.
+_TASK = 500
+
+
+@dataclass(frozen=True)
+class Played:
+    """A hand of a match.
+
+    Attributes
+    ----------
+    deal : int
+        From 0.
+    rotation : int
+        By how many seats the bots have moved on: bot b sits in seat (b + rotation) mod n.
+    bots : tuple of int
+        The bot in each seat.
+    record : HandRecord
+    expected : tuple of float
+        What each seat wins, in chips: :func:`~treeplex.models.matches.expected_winnings`.
+    """
+
+    deal: int
+    rotation: int
+    bots: tuple[int, ...]
+    record: HandRecord
+    expected: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MatchForfeit:
+    """A hand that a bot forfeited.
+
+    Attributes
+    ----------
+    deal, rotation : int
+        Which hand; see :class:`Played`.
+    seat, bot : int
+    reason : str
+    """
+
+    deal: int
+    rotation: int
+    seat: int
+    bot: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a bot earns, in thousandths of a big blind a hand.
+
+    Attributes
+    ----------
+    mean : float or None
+        ``None`` if no hand was played.
+    lower, upper : float or None
+        The confidence interval; ``None`` with fewer than two deals.
+    """
+
+    mean: float | None
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Variance:
+    """What methods of variance reduction leave of the variance of a hand, for the first bot, in (mBB)².
+
+    Each is the variance of the mean times the number of hands, so that they can be compared: a match without the
+    method needs as many times more hands for the same interval as its variance is larger.
+
+    Attributes
+    ----------
+    plain : float
+        Of what was won, as if every hand were a deal of its own.
+    equity : float
+        With what was won in all-in hands replaced by its expectation.
+    duplicate : float or None
+        With every deal played in all rotations; ``None`` if it was not.
+    both : float or None
+    """
+
+    plain: float
+    equity: float
+    duplicate: float | None
+    both: float | None
+
+    @property
+    def saved(self) -> dict[str, float | None]:
+        """The share of the plain variance that each method saved; negative where it added some."""
+        left = {"equity": self.equity, "duplicate": self.duplicate, "both": self.both}
+        return {name: None if one is None or not self.plain else 1.0 - one / self.plain for name, one in left.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class MatchResult:
+    """How a match ended.
+
+    Attributes
+    ----------
+    table : Table
+    won : ndarray of float64, shape (deals, rotations, bots)
+        What each bot won in each hand, in chips.
+    expected : ndarray of float64, shape (deals, rotations, bots)
+        The same, in expectation where all were all-in before the river.
+    duplicate : bool
+        Whether every deal was played in all rotations.
+    seed : int
+    confidence : float
+    forfeits : tuple of MatchForfeit
+    seconds : float
+    interrupted : bool
+        Whether Ctrl-C ended the match; the deals that were complete by then count.
+    """
+
+    table: Table
+    won: Floats
+    expected: Floats
+    duplicate: bool
+    seed: int
+    confidence: float
+    forfeits: tuple[MatchForfeit, ...]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def deals(self) -> int:
+        """The number of independent deals."""
+        return len(self.won)
+
+    @property
+    def hands(self) -> int:
+        """The number of hands."""
+        return self.deals * int(self.won.shape[1])
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """What each bot earns, with an interval by the normal approximation, as Student's t.
+
+        With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile of
+        D − 1 degrees of freedom, it is mean(x) ± t s / √D. Deals are independent; the hands of one deal are not.
+        """
+        from scipy.special import stdtrit
+
+        found = []
+        for values in _milli(self.expected, self.table).mean(axis=1).T:
+            mean = float(values.mean()) if len(values) else None
+            half = None
+            if mean is not None and len(values) > 1:
+                quantile = float(stdtrit(len(values) - 1, 0.5 + self.confidence / 2.0))
+                half = quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
+            ends = (None, None) if mean is None or half is None else (mean - half, mean + half)
+            found.append(Estimate(mean, *ends))
+        return tuple(found)
+
+    @property
+    def mbb_per_hand(self) -> float | None:
+        """What the first bot earns, in thousandths of a big blind a hand."""
+        return self.estimates[0].mean
+
+    @property
+    def confidence_interval(self) -> tuple[float, float] | None:
+        """The interval of :attr:`mbb_per_hand`; ``None`` with fewer than two deals."""
+        first = self.estimates[0]
+        return None if first.lower is None or first.upper is None else (first.lower, first.upper)
+
+    @property
+    def guaranteed_interval(self) -> tuple[float, float] | None:
+        """An interval that holds for any number of deals, as results are bounded by the stacks; it is much wider.
+
+        See :func:`~treeplex.models.play.simulation.mean_interval`.
+        """
+        if not self.deals:
+            return None
+        values = _milli(self.expected[:, :, 0], self.table).mean(axis=1)
+        stack = 1000.0 * self.table.stack / self.table.big_blind
+        counts = np.ones(len(values), dtype=np.int64)
+        found = mean_interval(values, counts, -stack, (self.table.seats - 1) * stack, self.confidence)
+        return found.lower, found.upper
+
+    @property
+    def variance(self) -> Variance | None:
+        """What the variance of a hand is; ``None`` with fewer than two deals."""
+        if self.deals < 2:
+            return None
+        won, expected = (_milli(each[:, :, 0], self.table) for each in (self.won, self.expected))
+        rotations = self.won.shape[1]
+        duplicate, both = (
+            float(each.mean(axis=1).var(ddof=1)) * rotations if self.duplicate else None for each in (won, expected)
+        )
+        return Variance(float(won.var(ddof=1)), float(expected.var(ddof=1)), duplicate, both)
+
+
+def match(
+    bots: Sequence[Bot],
+    table: Table | None = None,
+    hands: int = 1_000,
+    duplicate: bool = True,
+    seed: int = 0,
+    *,
+    confidence: float = 0.95,
+    time_limit: float | None = None,
+    jobs: int = 1,
+    each: Callable[[Played], None] | None = None,
+) -> MatchResult:
+    """Play a match.
+
+    Parameters
+    ----------
+    bots : sequence of Bot
+        One a seat. A bot may have a method ``close``, called when the match is over.
+    table : Table, optional
+        By default one for so many bots.
+    hands : int
+        How many, all rotations counted. In duplicate it is rounded up to whole deals.
+    duplicate : bool
+        Whether every deal is played once in each rotation of the bots, with the same cards and the same random numbers
+        in each seat, so that the luck of the cards falls on all alike. Otherwise the bots move on by a seat each deal.
+    seed : int
+        Everything that is drawn for deal d and seat s comes from ``SeedSequence(seed, spawn_key=(d, s))``, the cards
+        from s = n: hands do not depend on the order or the process in which they are played, nor on how many follow.
+    confidence : float
+        Of the intervals.
+    time_limit : float, optional
+        Seconds for each call of a bot.
+    jobs : int
+        How many processes. Each has bots of its own, so that a bot that learns from hand to hand learns in its own
+        process only.
+    each : callable, optional
+        Called with every hand, in order.
+
+    Returns
+    -------
+    MatchResult
+
+    Raises
+    ------
+    InvalidGameError
+        If a number is out of range, or there are not as many bots as seats.
+    MissingExtraError
+        If pokerkit is not installed.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import match
+    >>> class Caller:
+    ...     def begin(self, table, seat): ...
+    ...     def act(self, view, rng):
+    ...         return "call"
+    ...
+    ...     def end(self, result): ...
+    >>> class Shover(Caller):
+    ...     def act(self, view, rng):
+    ...         return "all-in" if view.street == 3 else "call"
+    >>> found = match([Shover(), Caller()], hands=10)
+    >>> found.hands, found.mbb_per_hand, len(found.forfeits)  # the same cards for both, and nobody folds
+    (10, 0.0, 0)
+    """
+    table = table or Table(seats=len(bots))
+    if len(bots) != table.seats:
+        raise InvalidGameError(f"bots are {len(bots)}, expected one for each of {table.seats} seats")
+    hands = check_whole(hands, "hands", InvalidGameError, "[1, inf)")
+    seed = check_whole(seed, "seed", InvalidGameError)
+    check_number(confidence, "confidence", InvalidGameError, "(0, 1)")
+    if jobs != -1:
+        check_whole(jobs, "jobs", InvalidGameError, "[1, inf)")
+    rotations = table.seats if duplicate else 1
+    deals = -(-hands // rotations)
+    begun = time.perf_counter()
+    won: list[list[int]] = []
+    expected: list[list[float]] = []
+    forfeits: list[MatchForfeit] = []
+    interrupted = False
+    played = _play(bots, table, deals, duplicate, seed, time_limit, jobs)
+    try:
+        for one in played:
+            by_bot = [one.bots.index(bot) for bot in range(table.seats)]
+            won.append([one.record.won[seat] for seat in by_bot])
+            expected.append([one.expected[seat] for seat in by_bot])
+            forfeits.extend(
+                MatchForfeit(one.deal, one.rotation, lost.seat, one.bots[lost.seat], lost.reason)
+                for lost in one.record.forfeits
+            )
+            if each is not None:
+                each(one)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        played.close()
+    whole = min(len(won), len(expected)) // rotations
+
+    def complete(chips: list[Any]) -> Floats:
+        return np.array(chips[: whole * rotations], dtype=np.float64).reshape(whole, rotations, table.seats)
+
+    seconds = time.perf_counter() - begun
+    return MatchResult(
+        table, complete(won), complete(expected), duplicate, seed, confidence, tuple(forfeits), seconds, interrupted
+    )
+
+
+def _play(
+    bots: Sequence[Bot], table: Table, deals: int, duplicate: bool, seed: int, time_limit: float | None, jobs: int
+) -> Generator[Played, None, None]:
+    """Yield the hands of a match in order."""
+    if jobs == 1:
+        yield from _deals(bots, table, range(deals), duplicate, seed, time_limit)
+        return
+    size = max(1, min(_TASK // table.seats, deals // (8 * abs(jobs))))
+    tasks = (range(first, min(first + size, deals)) for first in range(0, deals, size))
+    for found in calls(_task, ((bots, table, task, duplicate, seed, time_limit) for task in tasks), jobs):
+        yield from found
+
+
+def _task(
+    bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
+) -> list[Played]:
+    with contextlib.redirect_stdout(sys.stderr):  # a process of its own: what bots print is not a result
+        return list(_deals(bots, table, deals, duplicate, seed, time_limit))
+
+
+def _deals(
+    bots: Sequence[Bot], table: Table, deals: range, duplicate: bool, seed: int, time_limit: float | None
+) -> Iterator[Played]:
+    try:
+        for deal in deals:
+            deck = shuffled_deck(table, _generator(seed, deal, table.seats))
+            for rotation in range(table.seats) if duplicate else (deal % table.seats,):
+                seated = tuple((seat - rotation) % table.seats for seat in range(table.seats))
+                rngs = [_generator(seed, deal, seat) for seat in range(table.seats)]
+                record = play_hand(table, deck, [bots[bot] for bot in seated], rngs, time_limit)
+                expected = expected_winnings(record, _generator(seed, deal, table.seats + 1))
+                yield Played(deal, rotation, seated, record, expected)
+    finally:
+        for bot in bots:
+            close = getattr(bot, "close", None)
+            if close is not None:
+                close()
+
+
+def _generator(seed: int, deal: int, stream: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(deal, stream)))
+
+
+def _milli(chips: Floats, table: Table) -> Floats:
+    """Return chips in thousandths of a big blind."""
+    return chips * (1000.0 / table.big_blind)

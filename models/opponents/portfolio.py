@@ -1,0 +1,272 @@
+"""A portfolio of strategies: which one pays is learnt while they are played, by EXP3 or UCB1."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seqform.arrays import Floats, Indices
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import InvalidStrategyError, shown
+from ..matches.table import Bot, HandResult, Table, View
+
+
+class Learner(ABC):
+    """Chooses one of several strategies again and again, and is told what that one was paid.
+
+    Parameters
+    ----------
+    arms : int
+        How many strategies there are.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (arms,)
+        How often each was played.
+    totals : ndarray of float64, shape (arms,)
+        What each was paid in all, payoffs from 0 to 1.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is none.
+    """
+
+    def __init__(self, arms: int) -> None:
+        check_whole(arms, "arms", InvalidStrategyError, "[1, inf)")
+        self.counts = np.zeros(arms, dtype=np.int64)
+        self.totals = np.zeros(arms)
+
+    @abstractmethod
+    def choose(self, rng: np.random.Generator) -> int:
+        """Return which strategy to play next."""
+
+    def learn(self, arm: int, payoff: float) -> None:
+        """Take in what a strategy was paid, from 0 to 1."""
+        self.counts[arm] += 1
+        self.totals[arm] += payoff
+
+
+class EXP3(Learner):
+    """Exponential weights for exploration and exploitation, against whatever payoffs there may be.
+
+    Parameters
+    ----------
+    arms : int
+        K.
+    horizon : int
+        T: how many times it will choose, at least; it sets how fast it learns, γ = min(1, √(K ln K / ((e − 1) T))).
+
+    Notes
+    -----
+    It draws strategy i with p = (1 − γ) w / Σ w + γ / K, and multiplies w of the one it has drawn by exp(γ x / (p K))
+    for a payoff x. P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit problem",
+    SIAM Journal on Computing 32, 2002, figure 1; :attr:`bound` is corollary 3.2.
+
+    Examples
+    --------
+    >>> from treeplex.models.opponents.portfolio import EXP3
+    >>> round(EXP3(arms=3, horizon=10_000).bound, 1)
+    475.9
+    """
+
+    def __init__(self, arms: int, horizon: int) -> None:
+        super().__init__(arms)
+        check_whole(horizon, "horizon", InvalidStrategyError, "[1, inf)")
+        spread = arms * math.log(arms)
+        self._rate = min(1.0, math.sqrt(spread / ((math.e - 1.0) * horizon)))
+        #: What the best strategy earns more after `horizon` choices, on average at most: 2 √((e − 1) T K ln K).
+        self.bound = 2.0 * math.sqrt((math.e - 1.0) * horizon * spread)
+        self._logarithms = np.zeros(arms)
+
+    @property
+    def probabilities(self) -> Floats:
+        """How likely each strategy is played next."""
+        weights = np.exp(self._logarithms - self._logarithms.max())
+        mixed: Floats = (1.0 - self._rate) * weights / weights.sum() + self._rate / len(weights)
+        return mixed
+
+    def choose(self, rng: np.random.Generator) -> int:
+        """Draw a strategy."""
+        return int(rng.choice(len(self.counts), p=self.probabilities))
+
+    def learn(self, arm: int, payoff: float) -> None:
+        """Take in what a strategy was paid, from 0 to 1."""
+        self._logarithms[arm] += self._rate * payoff / (self.probabilities[arm] * len(self.counts))
+        super().learn(arm, payoff)
+
+
+class UCB1(Learner):
+    """Plays whatever may be best yet, for payoffs that are drawn from one distribution a strategy.
+
+    Parameters
+    ----------
+    arms : int
+
+    Notes
+    -----
+    It plays each once, and then the one of the largest mean + √(2 ln t / n), n of t choices so far. P. Auer,
+    N. Cesa-Bianchi, P. Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47, 2002,
+    figure 1; :meth:`bound` is theorem 1.
+
+    Examples
+    --------
+    >>> from treeplex.models.opponents.portfolio import UCB1
+    >>> round(UCB1.bound([0.5, 0.4], 10_000), 1)
+    737.3
+    """
+
+    def choose(self, rng: np.random.Generator) -> int:
+        """Return the strategy of the largest upper bound; nothing is drawn."""
+        if not self.counts.all():
+            return int(np.argmin(self.counts))
+        return int(np.argmax(self.totals / self.counts + np.sqrt(2.0 * math.log(self.counts.sum()) / self.counts)))
+
+    @staticmethod
+    def bound(means: Sequence[float], choices: int) -> float:
+        """Return what is lost at most by so many choices, on average, where strategies are paid so on average."""
+        gaps = max(means) - np.array(means)
+        worse = gaps[gaps > 0.0]
+        return float(8.0 * math.log(choices) * (1.0 / worse).sum() + (1.0 + math.pi**2 / 3.0) * gaps.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class PortfolioRun:
+    """What a learner did on a table of payoffs.
+
+    Attributes
+    ----------
+    choices : ndarray of int64, shape (rounds,)
+    payoffs : ndarray of float64, shape (rounds, arms)
+        What each strategy would have been paid.
+    """
+
+    choices: Indices
+    payoffs: Floats
+
+    @property
+    def gained(self) -> Floats:
+        """What it was paid in each round."""
+        paid: Floats = self.payoffs[np.arange(len(self.choices)), self.choices]
+        return paid
+
+    @property
+    def best(self) -> int:
+        """The strategy that would have been paid most, had it been played throughout."""
+        return int(self.payoffs.sum(axis=0).argmax())
+
+    @property
+    def regret(self) -> float:
+        """By how much more, in all."""
+        return float(self.payoffs[:, self.best].sum() - self.gained.sum())
+
+
+def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Generator) -> PortfolioRun:
+    """Let a learner choose on a table of payoffs, of which it sees what it chooses alone.
+
+    Parameters
+    ----------
+    learner : Learner
+    payoffs : array_like of float, shape (rounds, arms)
+        From 0 to 1.
+    rng : Generator
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the table has another number of strategies, or payoffs are not from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.models.opponents.portfolio import EXP3, run_portfolio
+    >>> table = np.tile([0.6, 0.4], (5_000, 1))
+    >>> learner = EXP3(arms=2, horizon=5_000)
+    >>> run = run_portfolio(learner, table, np.random.default_rng(0))
+    >>> run.best, 0 < run.regret < learner.bound
+    (0, True)
+    """
+    table = np.array(payoffs, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != len(learner.counts) or not ((table >= 0.0) & (table <= 1.0)).all():
+        raise InvalidStrategyError(
+            f"payoffs of shape {table.shape}, expected numbers from 0 to 1, a column for each of {len(learner.counts)} "
+            "strategies"
+        )
+    choices = np.empty(len(table), dtype=np.int64)
+    for number, row in enumerate(table):
+        choices[number] = learner.choose(rng)
+        learner.learn(int(choices[number]), float(row[choices[number]]))
+    return PortfolioRun(choices, table)
+
+
+@dataclass
+class Portfolio:
+    """A bot that plays one of several each hand, and learns which one pays.
+
+    The bot of a hand is chosen at its first decision, from the match's own generator; a hand in which it has none says
+    nothing of any bot, and is not counted.
+
+    Parameters
+    ----------
+    bots : sequence of Bot
+    learner : Learner
+        One with as many strategies; it must not have been used before.
+    lowest, highest : float
+        Between which winnings of a hand count, in big blinds: they become payoffs from 0 to 1, and what is beyond
+        counts as the bound. Narrow bounds let it learn sooner, and what it learns is then about winnings so cut.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If the numbers do not fit.
+
+    Examples
+    --------
+    >>> from treeplex.models.opponents import Threshold, ThresholdBot
+    >>> from treeplex.models.opponents.portfolio import UCB1, Portfolio
+    >>> bold = Threshold.from_numbers(Threshold().numbers * 1.5)
+    >>> Portfolio([ThresholdBot(), ThresholdBot(bold)], UCB1(2), lowest=-20, highest=20).learner.counts
+    array([0, 0])
+    """
+
+    bots: Sequence[Bot]
+    learner: Learner
+    lowest: float
+    highest: float
+    _hand: tuple[Table, int] | None = field(default=None, init=False, repr=False)
+    _playing: int | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.learner, Learner):
+            raise InvalidStrategyError(f"learner is {shown(self.learner, 60)}, expected a Learner, such as UCB1(2)")
+        self.lowest = check_number(self.lowest, "lowest", InvalidStrategyError)
+        self.highest = check_number(self.highest, "highest", InvalidStrategyError, f"({self.lowest!r}, inf)")
+        if len(self.bots) != len(self.learner.counts):
+            raise InvalidStrategyError(
+                f"{len(self.bots)} bots and a learner of {len(self.learner.counts)}, expected as many of both"
+            )
+
+    def begin(self, table: Table, seat: int) -> None:
+        """Start a hand; the bot is chosen later."""
+        self._hand, self._playing = (table, seat), None
+
+    def act(self, view: View, rng: np.random.Generator) -> str:
+        """Return the action of the bot of this hand."""
+        if self._playing is None:
+            self._playing = self.learner.choose(rng)
+            self.bots[self._playing].begin(view.table, view.seat)
+        return self.bots[self._playing].act(view, rng)
+
+    def end(self, result: HandResult) -> None:
+        """Learn what the bot of this hand won."""
+        if self._playing is None or self._hand is None:
+            return
+        self.bots[self._playing].end(result)
+        won: Any = result.won[result.seat] / self._hand[0].big_blind
+        payoff = (min(max(won, self.lowest), self.highest) - self.lowest) / (self.highest - self.lowest)
+        self.learner.learn(self._playing, payoff)
+        self._playing = None

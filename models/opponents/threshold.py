@@ -1,0 +1,352 @@
+"""The threshold automaton: a bot that goes by the value of its hand alone, eleven numbers for each betting round."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...seqform.arrays import Floats, Indices
+from ...seqform.checks import check_number, check_type
+from ...seqform.errors import InvalidStrategyError, shown
+from ...seqform.game import Game
+from ...seqform.interchange.files import naming, writing_whole
+from ...seqform.interchange.toml_table import read_toml
+from ...seqform.strategy import Profile, Strategy, checked_player
+from ..games.betting import Offer, PlacedOffer, placed_offers
+from ..games.holdem.values import hand_value
+from ..matches.table import HandResult, Table, View
+
+#: What :meth:`Threshold.wanted` answers for a fold and for a call; any other number is what to raise to.
+FOLD, CALL = -1.0, 0.0
+#: The numbers of a round.
+NUMBERS = 11
+#: The most rounds that there are.
+_MOST_ROUNDS = 4
+#: Where numbers are, so that polynomials do not overflow.
+_BOUNDS = "[-1e9, 1e9]"
+
+
+@dataclass(frozen=True)
+class ThresholdRound:
+    """What a threshold automaton does in one betting round.
+
+    With v = W − L of its hand it gives up below `x`, waits and sees from `x` on, raises to some amount from `y` on, and
+    bets to the end from `z` on. Amounts are in antes or big blinds, as :class:`~treeplex.models.games.betting.Offer`
+    says, and at least 0.
+
+    Parameters
+    ----------
+    x, y, z : float
+        Thresholds on v, from −1 to 1 or beyond, in ascending order.
+    p : four floats
+        Coefficients a₀ to a₃ of the most that it pays to call, p(v) = a₀ + a₁ v + a₂ v² + a₃ v³.
+    q : four floats
+        The same of what it raises to, a total on the round.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If a number is not finite, or the thresholds are not in order.
+    """
+
+    x: float
+    y: float
+    z: float
+    p: tuple[float, ...]
+    q: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "z"):
+            object.__setattr__(self, name, check_number(getattr(self, name), name, InvalidStrategyError, _BOUNDS))
+        if not self.x <= self.y <= self.z:
+            raise InvalidStrategyError(f"x, y, z are {self.x:g}, {self.y:g}, {self.z:g}, expected ascending thresholds")
+        for name in ("p", "q"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 4:
+                raise InvalidStrategyError(f"{name} is {shown(given, 60)}, expected four coefficients")
+            checked = tuple(
+                check_number(one, f"a coefficient of {name}", InvalidStrategyError, _BOUNDS) for one in given
+            )
+            object.__setattr__(self, name, checked)
+
+
+#: A bot as a player would set it up by hand, for stacks of a hundred big blinds.
+_HAND_MADE = (
+    ThresholdRound(-0.16, 0.1, 0.45, (3.0, 10.0, 0.0, 40.0), (2.5, 1.0, 0.0, 0.0)),
+    ThresholdRound(-0.1, 0.3, 0.8, (4.0, 10.0, 10.0, 20.0), (4.0, 2.0, 4.0, 0.0)),
+    ThresholdRound(0.0, 0.4, 0.85, (4.0, 10.0, 20.0, 20.0), (6.0, 4.0, 8.0, 0.0)),
+    ThresholdRound(0.1, 0.5, 0.9, (4.0, 10.0, 20.0, 40.0), (8.0, 8.0, 16.0, 0.0)),
+)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold automaton: a deterministic bot of eleven numbers a betting round, 44 for the four of hold'em.
+
+    At each decision it looks at v = W − L, how likely its hand wins less how likely it loses, at what a call costs, and
+    at nothing else: not at the pot, and not at what led there.
+
+    Parameters
+    ----------
+    rounds : sequence of ThresholdRound
+        One to four; rounds after the last one are played like it. By default a bot made by hand for hold'em with
+        stacks of a hundred big blinds.
+
+    Raises
+    ------
+    InvalidStrategyError
+
+    Notes
+    -----
+    A price is what a call costs, and the level the most that anybody has put in on the round.
+
+    ==================== ========== ==============================================================================
+    automaton            where      does
+    ==================== ========== ==============================================================================
+    give up              v < x      fold, or check where nothing is asked
+    wait and see         x ≤ v < y  call a price of at most p(v), otherwise fold
+    raise to some amount y ≤ v < z  fold to a price above p(v); otherwise raise to q(v), or call if the smallest raise
+                                    is more
+    bet to the end       z ≤ v      raise to q(v), or if the smallest raise is more, to twice the level
+    ==================== ========== ==============================================================================
+
+    Where only some amounts may be raised to, it raises to the nearest one, the smaller of two that are as near. Where
+    none may, it calls.
+
+    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, sections 1.2 and 1.3. The report has no scale for
+    amounts, and does not say in which order the conditions of the third automaton are looked at; here it is as stated.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.opponents import Threshold
+    >>> plan = Threshold().strategy(load_game("leduc:merge_suits=true"), player=1)
+    >>> plan["J_r"], plan["K_c"]
+    ({'f': 1.0, 'c': 0.0, 'r': 0.0}, {'c': 0.0, 'r': 1.0})
+    """
+
+    rounds: tuple[ThresholdRound, ...] = _HAND_MADE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rounds, Sequence) or not 1 <= len(self.rounds) <= _MOST_ROUNDS:
+            raise InvalidStrategyError(f"rounds is {shown(self.rounds, 60)}, expected one to four of ThresholdRound")
+        for one in self.rounds:
+            check_type(one, "a round", InvalidStrategyError, ThresholdRound)
+        object.__setattr__(self, "rounds", tuple(self.rounds))
+
+    @property
+    def numbers(self) -> Floats:
+        """All numbers, round after round: x, y, z, a₀ to a₃, b₀ to b₃; shape (11 · rounds,)."""
+        return np.array([(one.x, one.y, one.z, *one.p, *one.q) for one in self.rounds]).ravel()
+
+    @classmethod
+    def from_numbers(cls, numbers: npt.ArrayLike) -> "Threshold":
+        """Return the automaton of eleven numbers a round, as :attr:`numbers` has them; thresholds are put in order.
+
+        Raises
+        ------
+        InvalidStrategyError
+        """
+        given = np.array(numbers, dtype=np.float64)
+        if given.ndim != 1 or not len(given) or len(given) % NUMBERS:
+            raise InvalidStrategyError(f"{given.size} numbers, expected {NUMBERS} for each round")
+        rows = given.reshape(-1, NUMBERS).tolist()
+        sides = [(sorted(row[:3]), tuple(row[3:7]), tuple(row[7:])) for row in rows]
+        return cls(tuple(ThresholdRound(x, y, z, p, q) for (x, y, z), p, q in sides))
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> "Threshold":
+        """Read an automaton from a TOML file: tables ``[[rounds]]`` with x, y, z, and p and q of four numbers each.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+            The message names the file, the line and the key.
+        """
+        with naming(path):
+            top = read_toml(path)
+            top.check_keys(("rounds",))
+            tables = top.tables("rounds", "[[rounds]] with x = -0.2")
+            if not 1 <= len(tables) <= _MOST_ROUNDS:
+                raise top.error(f"{len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
+            rounds = []
+            for table in tables:
+                table.check_keys(tuple(_KEYS))
+                for key, such_as in _KEYS.items():
+                    table.needs(key, such_as)
+                try:
+                    rounds.append(ThresholdRound(**table.values))
+                except InvalidStrategyError as error:
+                    raise table.error(f"{'.'.join(table.path)}: {error}") from None
+            return cls(tuple(rounds))
+
+    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the automaton as the file that :meth:`from_file` reads, and write it if a path is given.
+
+        Examples
+        --------
+        >>> from treeplex.models.opponents import Threshold
+        >>> print(Threshold(Threshold().rounds[:1]).to_toml())
+        [[rounds]]
+        x = -0.16
+        y = 0.1
+        z = 0.45
+        p = [3.0, 10.0, 0.0, 40.0]
+        q = [2.5, 1.0, 0.0, 0.0]
+        <BLANKLINE>
+        """
+        tables = (
+            "[[rounds]]\n" + "".join(f"{key} = {_text(getattr(one, key))}\n" for key in _KEYS) for one in self.rounds
+        )
+        text = "\n".join(tables)
+        if path is not None:
+            with writing_whole(path) as passing:
+                passing.write_text(text, encoding="utf-8")
+        return text
+
+    def wanted(self, number: int, value: npt.ArrayLike, price: float, level: float, least: float) -> Floats:
+        """Return what the automaton wants to do with each of some hands.
+
+        Parameters
+        ----------
+        number : int
+            The betting round.
+        value : array_like of float
+            v of each hand.
+        price, level : float
+        least : float
+            The smallest total to which may be raised; infinite if there is no raise.
+
+        Returns
+        -------
+        ndarray of float64
+            −1 for a fold, 0 for a call or check, otherwise the total to raise to, at least `least`.
+        """
+        rule = self.rounds[min(number, len(self.rounds) - 1)]
+        values = np.asarray(value, dtype=np.float64)
+        automaton = np.searchsorted((rule.x, rule.y, rule.z), values, side="right")
+        pays = np.maximum(np.polynomial.polynomial.polyval(values, rule.p), 0.0)
+        bets = np.polynomial.polynomial.polyval(values, rule.q)
+        pays = np.where(automaton == 0, 0.0, np.where(automaton == 3, np.inf, pays))
+        further = 0.0 if np.isinf(least) else max(2.0 * level, least)
+        higher = np.where(bets >= least, bets, np.where(automaton == 3, further, CALL))
+        return np.where(price > pays, FOLD, np.where(automaton >= 2, higher, CALL))
+
+    def choose(self, offer: Offer) -> Indices:
+        """Return which of an offer's actions the automaton takes, by number, with each hand.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.betting import Offer
+        >>> from treeplex.models.opponents import Threshold
+        >>> Threshold().choose(Offer(0, [-0.5, 0.0, 0.2, 0.9], 2, 2, "call", {"raise 4": 4, "raise 8": 8}, "fold"))
+        array([0, 1, 1, 2])
+        """
+        totals = np.array(list(offer.raises.values()), dtype=np.float64)
+        least = totals.min(initial=np.inf)
+        wanted = np.atleast_1d(self.wanted(offer.round, offer.value, offer.price, offer.level, least))
+        chosen: Indices = np.where((wanted == FOLD) & (offer.fold is not None), 0, 1)
+        higher = np.flatnonzero(wanted > CALL)
+        if len(higher):
+            chosen[higher] = 2 + np.abs(wanted[higher, None] - totals).argmin(axis=1)
+        return chosen
+
+    def behaviour(self, offers: Sequence[PlacedOffer], sequences: int) -> Floats:
+        """Return the behaviour of which :meth:`strategy` is made, shape (num_sequences,).
+
+        Parameters
+        ----------
+        offers : sequence of PlacedOffer
+            Those of a player in a game.
+        sequences : int
+            How many sequences the player has.
+        """
+        vector = np.zeros(sequences)
+        vector[0] = 1.0
+        for placed in offers:
+            there = np.flatnonzero(placed.sequences[1] >= 0)
+            vector[placed.sequences[self.choose(placed.offer), np.arange(placed.sequences.shape[1])][there]] = 1.0
+        return vector
+
+    def strategy(self, game: Game, player: int) -> Strategy:
+        """Return what the automaton plays in a game.
+
+        Parameters
+        ----------
+        game : Game
+            Kuhn or Leduc poker, a hold'em spot, or another game whose rules have a method ``betting``.
+        player : int
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the game does not say what is bet.
+        """
+        offers = list(placed_offers(game, checked_player(game, player)))
+        sequences = game.sequence_form.treeplexes[player].num_sequences
+        return Strategy(game, player, self.behaviour(offers, sequences))
+
+    def profile(self, game: Game) -> Profile:
+        """Return what the automaton plays in all seats of a game."""
+        return Profile([self.strategy(game, player) for player in range(game.num_players)])
+
+
+#: The keys of a table of a file, and what stands there.
+_KEYS: Mapping[str, str] = {
+    "x": "a number, such as -0.2",
+    "y": "a number, such as 0.2",
+    "z": "a number, such as 0.6",
+    "p": "four numbers, such as [3.0, 10.0, 0.0, 40.0]",
+    "q": "four numbers, such as [2.5, 1.0, 0.0, 0.0]",
+}
+
+
+def _text(value: Any) -> str:
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+@dataclass(frozen=True)
+class ThresholdBot:
+    """A threshold automaton at a table of hold'em, with two to six seats.
+
+    v is against one opponent's hand, however many play: exact before the flop and on the river, and an estimate on the
+    flop and turn, which is the same whenever the same cards come.
+
+    Parameters
+    ----------
+    automaton : Threshold
+        Its amounts are big blinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.models.matches import Table, View
+    >>> from treeplex.models.opponents.threshold import ThresholdBot
+    >>> aces = View(Table(), 1, (51, 50), (), 0, (100, 50), (19900, 19950), (False, False), 150, (), 200, 20000)
+    >>> ThresholdBot().act(aces, np.random.default_rng(0))
+    'raise 320'
+    """
+
+    automaton: Threshold = field(default_factory=Threshold)
+
+    def begin(self, table: Table, seat: int) -> None:
+        """Start a hand: nothing is remembered."""
+
+    def act(self, view: View, rng: np.random.Generator) -> str:
+        """Return an action; nothing is drawn."""
+        blind = view.table.big_blind
+        least = view.least / blind if view.most else np.inf
+        value, level = hand_value(view.hand, view.board), max(view.bets) / blind
+        wanted = float(self.automaton.wanted(view.street, value, view.price / blind, level, least))
+        if wanted == FOLD:
+            return "fold"
+        if wanted == CALL:
+            return "call" if view.price else "check"
+        amount = min(max(round(wanted * blind), view.least), view.most)
+        return f"{view.aggressive} {amount}"
+
+    def end(self, result: HandResult) -> None:
+        """See how the hand ended: nothing is learnt."""

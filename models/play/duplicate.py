@@ -1,0 +1,98 @@
+"""Matches of duplicate deals: every deal is played twice, the second time with the seats exchanged."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.histories import walk
+from ...seqform.rules import CHANCE, TERMINAL
+from ...seqform.strategy import Profile
+
+
+class DuplicateDeals:
+    """Plays a game of two players in duplicate, many deals at once.
+
+    A deal is all that chance decides, in the order in which it is dealt; the second time each player holds what the
+    other one held. What is left of chance in a match are the players' own draws and which deals come.
+
+    Parameters
+    ----------
+    game : Game
+        Of two players, with rules; what chance deals does not depend on what players do.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.models.opponents import Threshold
+    >>> from treeplex.models.play import DuplicateDeals
+    >>> game = load_game("kuhn")
+    >>> bot, other = Threshold().profile(game), Profile.uniform(game)
+    >>> DuplicateDeals(game).play(bot, other, deals=1_000, rng=np.random.default_rng(1)).shape
+    (1000,)
+    >>> np.abs(DuplicateDeals(game).play(bot, bot, deals=1_000, rng=np.random.default_rng(1))).max()
+    np.float64(0.0)
+    """
+
+    def __init__(self, game: Game) -> None:
+        if game.num_players != 2 or game.rules is None or game.sequence_form.leaves is None:
+            raise UnsupportedProblemError(f"duplicate deals: {game.spec} has no rules of two players")
+        self._leaves = game.sequence_form.leaves
+        dealt: dict[Any, Any] = {}
+        paths: list[tuple[Any, ...]] = []
+        for history in walk(game.rules):
+            path, chance = ((), 1) if history.before is None else history.before.data
+            if history.before is not None and history.before.player == CHANCE:
+                path, chance = (*path, history.action), chance * history.probability
+            history.data = path, chance
+            if history.player == TERMINAL:
+                paths.append(path)
+                dealt[path] = float(chance)
+        begun = {path[:end] for path in dealt for end in range(len(path))}
+        deals = {path: number for number, path in enumerate(one for one in dealt if one not in begun)}
+        self._chances = np.array([dealt[path] for path in deals])
+        if not math.isclose(self._chances.sum(), 1.0, rel_tol=1e-9):
+            raise UnsupportedProblemError(f"duplicate deals: what {game.spec} deals depends on what players do")
+        ends: dict[Any, list[int]] = {}
+        for path, number in deals.items():
+            for end in range(len(path) + 1):
+                ends.setdefault(path[:end], []).append(number)
+        pairs = np.array([(deal, leaf) for leaf, path in enumerate(paths) for deal in ends[path]])
+        self._deals, self._ended = pairs[np.lexsort(pairs.T[::-1])].T
+
+    def play(self, mine: Profile, theirs: Profile, deals: int, rng: np.random.Generator) -> Floats:
+        """Play a match, and return what the first profile is paid a hand on each deal, the mean of both seats.
+
+        Parameters
+        ----------
+        mine, theirs : Profile
+            What each does in either seat.
+        deals : int
+        rng : Generator
+
+        Returns
+        -------
+        ndarray of float64, shape (deals,)
+            In payoff units.
+        """
+        drawn = rng.choice(len(self._chances), size=deals, p=self._chances)
+        paid = np.zeros(deals)
+        for seat, plans in enumerate(((mine[0].plan, theirs[1].plan), (theirs[0].plan, mine[1].plan))):
+            reached = plans[0][self._leaves.sequences[:, 0]] * plans[1][self._leaves.sequences[:, 1]]
+            cumulated = np.cumsum(reached[self._ended])
+            first = np.searchsorted(self._deals, np.arange(len(self._chances)))
+            before = np.append(0.0, cumulated)[first]
+            whole = np.append(before[1:], cumulated[-1]) - before
+            number = before[drawn] + whole[drawn] * rng.random(deals)
+            ended = self._ended[np.searchsorted(cumulated, number, side="right")]
+            paid += self._leaves.payoffs[ended, seat] / 2
+        return paid

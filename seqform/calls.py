@@ -1,0 +1,71 @@
+"""Calls of a function in other processes, by joblib."""
+
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def calls(
+    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int | None = None, *, ordered: bool = True
+) -> Iterator[T]:
+    """Yield what a function returns for each of many arguments.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that other processes can import it.
+    arguments : iterable of tuple
+    jobs : int, optional
+        How many at once; −1 for one a core, or all of a cluster. By default what ``joblib.parallel_config`` says, and
+        without it one call after the other in this process.
+    ordered : bool
+        Whether in the order of the arguments, or as they come.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.calls import calls
+    >>> list(calls(pow, [(2, 3), (3, 2)]))
+    [8, 9]
+    """
+    how: dict[str, Any] = (
+        {"return_as": "generator"} if ordered else {"return_as": "generator_unordered", "batch_size": 1}
+    )
+    from joblib import Parallel, delayed
+
+    folder = str(Path.cwd())
+    yield from Parallel(n_jobs=jobs, **how)(delayed(_call)(function, each, folder) for each in arguments)
+
+
+def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
+    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
+    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        _follow_parent()
+        # A process of an earlier sweep may be elsewhere; on another machine there may be no such folder.
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+    return function(*arguments)
+
+
+@functools.cache
+def _follow_parent() -> None:
+    """End this process soon after the one that started it: one that is killed cannot say so."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

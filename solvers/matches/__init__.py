@@ -1,0 +1,1 @@
+"""Bots of matches: by text, and those that solve what they play."""

@@ -1,0 +1,231 @@
+"""Bots of matches by text: what ``call``, ``json:command=…`` and the like stand for."""
+
+import importlib
+import importlib.util
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from ...models.matches.acpc import AcpcBot
+from ...models.matches.json_lines import JsonBot
+from ...models.matches.programs import Program
+from ...models.matches.simple import CallBot, FoldBot, RaiseBot, RandomBot
+from ...models.matches.table import Bot, HandResult, Table, View
+from ...models.opponents import Threshold, ThresholdBot
+from ...seqform.errors import InvalidStrategyError, one_line, shown
+from ...seqform.grammar import Grammar, usage
+from ...seqform.parameters import About, parameters_of
+from ...seqform.registry import Registry, accepting
+
+_GRAMMAR = Grammar("bot", InvalidStrategyError, InvalidStrategyError, prefix="bot ")
+
+
+class MatchBot(ABC):
+    """A bot as its text declares it: a frozen dataclass of parameters, with a class attribute ``name``."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def bot(self, table: Table) -> Bot:
+        """Return who plays at a table; it must be picklable to play in other processes."""
+
+
+def find_bot(text: str, table: Table) -> Bot:
+    """Return the bot that a text names.
+
+    Parameters
+    ----------
+    text : str
+        One of :func:`bot_forms`.
+    table : Table
+
+    Returns
+    -------
+    Bot
+
+    Raises
+    ------
+    InvalidStrategyError
+        If there is no such bot, or a parameter is wrong or missing.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import Table, match
+    >>> from treeplex.solvers.matches.bots import find_bot
+    >>> bots = [find_bot(text, Table()) for text in ("raise:pots=1/2", "call")]
+    >>> match(bots, hands=100).hands
+    100
+    """
+    name, rest = _GRAMMAR.split(text)
+    kind = BOTS.find(name, forms=bot_forms(), known=BOTS)
+    declared: MatchBot = kind(**_GRAMMAR.read(name, rest, parameters_of(kind)))
+    return declared.bot(table)
+
+
+def bot_forms() -> list[str]:
+    """Return how each bot is written.
+
+    Examples
+    --------
+    >>> from treeplex.solvers.matches.bots import bot_forms
+    >>> bot_forms()[:4]
+    ['call', 'fold', 'random', 'raise[:pots=P]']
+    """
+    return [usage(name, parameters_of(kind)) for name, kind in BOTS.items()]
+
+
+@dataclass(frozen=True)
+class _Call(MatchBot):
+    name: ClassVar[str] = "call"
+
+    def bot(self, table: Table) -> Bot:
+        return CallBot()
+
+
+@dataclass(frozen=True)
+class _Fold(MatchBot):
+    name: ClassVar[str] = "fold"
+
+    def bot(self, table: Table) -> Bot:
+        return FoldBot()
+
+
+@dataclass(frozen=True)
+class _Random(MatchBot):
+    name: ClassVar[str] = "random"
+
+    def bot(self, table: Table) -> Bot:
+        return RandomBot()
+
+
+@dataclass(frozen=True)
+class _Raise(MatchBot):
+    pots: Annotated[float, About("size of bets and raises, as a share of the pot", above=0, maximum=1000)] = 1.0
+
+    name: ClassVar[str] = "raise"
+
+    def bot(self, table: Table) -> Bot:
+        return RaiseBot(self.pots)
+
+
+@dataclass(frozen=True)
+class _Threshold(MatchBot):
+    file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+
+    name: ClassVar[str] = "threshold"
+
+    def bot(self, table: Table) -> Bot:
+        return ThresholdBot(Threshold() if self.file is None else Threshold.from_file(self.file))
+
+
+@dataclass(frozen=True)
+class _Python(MatchBot):
+    module: Annotated[str, About("a module, or a file that ends with .py", form="MODULE")]
+    object: Annotated[str, About("its bot, or what returns one when it is called", form="NAME", alias="name")]
+
+    name: ClassVar[str] = "python"
+
+    def bot(self, table: Table) -> Bot:
+        bot = _ImportedBot(self.module, self.object)
+        _ = bot.made  # raises here if there is none
+        return bot
+
+
+_Command = About("the program and its arguments", form="COMMAND")
+_Seconds = About("how long an answer may take", above=0, maximum=86_400)
+
+
+@dataclass(frozen=True)
+class _Json(MatchBot):
+    command: Annotated[str, _Command]
+    seconds: Annotated[float, _Seconds] = 10.0
+
+    name: ClassVar[str] = "json"
+
+    def bot(self, table: Table) -> Bot:
+        return JsonBot(Program(self.command, self.seconds))
+
+
+@dataclass(frozen=True)
+class _Acpc(MatchBot):
+    command: Annotated[str, _Command]
+    over: Annotated[Literal["tcp", "stdio"], About("how it is spoken to", form="tcp|stdio")] = "tcp"
+    seconds: Annotated[float, _Seconds] = 10.0
+
+    name: ClassVar[str] = "acpc"
+
+    def bot(self, table: Table) -> Bot:
+        return AcpcBot(Program(self.command, self.seconds, self.over == "tcp", "\r\n"))
+
+
+@dataclass
+class _ImportedBot:
+    """A bot of a module, imported wherever it plays."""
+
+    module: str
+    name: str
+    _made: Any = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_made": None}
+
+    @property
+    def made(self) -> Any:
+        if self._made is None:
+            what = f"bot python: {self.name} of {one_line(self.module, 60)}"
+            try:
+                made: Any = _imported(self.module)
+                for part in self.name.split("."):
+                    made = getattr(made, part)
+                if isinstance(made, type) or not hasattr(made, "act"):
+                    made = made()
+            except (Exception, SystemExit) as error:  # whatever somebody else's code raises
+                reason = one_line(f"{type(error).__name__}: {error}", 200)
+                raise InvalidStrategyError(f"{what} cannot be made: {reason}") from None
+            if not callable(getattr(made, "act", None)):
+                raise InvalidStrategyError(f"{what} is {shown(made, 60)}, expected an object with a method act")
+            self._made = made
+        return self._made
+
+    def begin(self, table: Table, seat: int) -> None:
+        self._tell("begin", table, seat)
+
+    def act(self, view: View, rng: np.random.Generator) -> str:
+        return self.made.act(view, rng)  # type: ignore[no-any-return]
+
+    def end(self, result: HandResult) -> None:
+        self._tell("end", result)
+
+    def close(self) -> None:
+        self._tell("close")
+
+    def _tell(self, what: str, *arguments: Any) -> None:
+        call: Callable[..., Any] | None = getattr(self.made, what, None)
+        if call is not None:
+            call(*arguments)
+
+
+def _imported(module: str) -> ModuleType:
+    if not module.endswith(".py"):
+        return importlib.import_module(module)
+    path = Path(module)
+    name = f"treeplex_bot_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{module} is not a module")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+#: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
+BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"))
+for _kind in (_Call, _Fold, _Random, _Raise, _Threshold, _Python, _Json, _Acpc):
+    BOTS.register(_kind)

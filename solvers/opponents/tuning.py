@@ -1,0 +1,476 @@
+"""Tuning of threshold automata: one number at a time by simulated annealing, judged by matches or exactly."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ...models.games.betting import PlacedOffer, placed_offers
+from ...models.matches import Table, match
+from ...models.opponents import Threshold, ThresholdBot
+from ...models.opponents.threshold import NUMBERS
+from ...models.play import DuplicateDeals
+from ...models.saddle import check_two_players
+from ...seqform.arrays import Floats
+from ...seqform.calls import calls
+from ...seqform.checks import check_number, check_whole
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import expected_payoffs
+from ...seqform.game import Game
+from ...seqform.strategy import Profile, Strategy
+from ..checkpoint import Checkpoint, Keeper, digest
+
+#: How many plans of automata are kept.
+_KEPT = 8
+#: Plays one match: the automaton, its opponent, the number of deals and a seed; returns the payoff of each deal.
+Play = Callable[[Threshold, Threshold, int, Sequence[int]], Floats]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an automaton earns a hand.
+
+    Attributes
+    ----------
+    mean : float
+        In payoff units.
+    error : float
+        Its standard error; 0 if it is exact.
+    """
+
+    mean: float
+    error: float = 0.0
+
+
+class Judge(ABC):
+    """Says what an automaton earns; judges are frozen dataclasses."""
+
+    @abstractmethod
+    def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
+        """Return what an automaton earns a hand, the mean of both seats.
+
+        Parameters
+        ----------
+        automaton : Threshold
+        opponent : Threshold
+            Whom it is to beat, unless the judge has another one.
+        seed : sequence of int
+            Of what is drawn.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Seats:
+    """A game in which threshold automata sit in both seats, or against a profile.
+
+    Parameters
+    ----------
+    game : Game
+        Of two players, zero-sum; it says what is bet.
+    against : Profile, optional
+        Whom automata play in place of each other.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game does not say what is bet.
+    """
+
+    game: Game
+    against: Profile | None = None
+
+    def __post_init__(self) -> None:
+        check_two_players("tuning", self.game)
+        _ = self._offers
+
+    @cached_property
+    def _offers(self) -> list[list[PlacedOffer]]:
+        return [list(placed_offers(self.game, player)) for player in (0, 1)]
+
+    def profile(self, automaton: Threshold) -> Profile:
+        """Return what an automaton plays in both seats; those asked for last are kept."""
+        if automaton not in self._profiles:
+            sizes = [treeplex.num_sequences for treeplex in self.game.sequence_form.treeplexes]
+            vectors = [automaton.behaviour(offers, size) for offers, size in zip(self._offers, sizes, strict=True)]
+            while len(self._profiles) >= _KEPT:
+                self._profiles.pop(next(iter(self._profiles)))
+            made = [Strategy(self.game, player, vector) for player, vector in enumerate(vectors)]
+            self._profiles[automaton] = Profile(made)
+        return self._profiles[automaton]
+
+    @cached_property
+    def _profiles(self) -> dict[Threshold, Profile]:
+        return {}
+
+    def opponent(self, automaton: Threshold) -> Profile:
+        """Return whom an automaton plays that is to beat another one."""
+        return self.profile(automaton) if self.against is None else self.against
+
+    @cached_property
+    def _duplicate(self) -> DuplicateDeals:
+        return DuplicateDeals(self.game)
+
+    def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
+        """Play a match of duplicate deals, and return what the automaton is paid a hand on each."""
+        mine, theirs = self.profile(automaton), self.opponent(opponent)
+        return self._duplicate.play(mine, theirs, deals, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class AtTable:
+    """A table of no-limit hold'em at which threshold automata play matches of duplicate deals.
+
+    Parameters
+    ----------
+    table : Table
+        Of two seats.
+
+    Raises
+    ------
+    MissingExtraError
+        When a match is played, if pokerkit is not installed.
+    """
+
+    table: Table = field(default_factory=Table)
+
+    def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
+        """Play a match, and return what the automaton won a hand on each deal, in big blinds; all-ins by equity."""
+        number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
+        found = match([ThresholdBot(automaton), ThresholdBot(opponent)], self.table, 2 * deals, seed=number)
+        won: Floats = found.expected[:, :, 0].mean(axis=1) / self.table.big_blind
+        return won
+
+
+@dataclass(frozen=True, eq=False)
+class ExactJudge(Judge):
+    """Says what an automaton earns in expectation, as the payoff of its plan.
+
+    Parameters
+    ----------
+    seats : Seats
+    """
+
+    seats: Seats
+
+    def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
+        """Return what an automaton earns a hand; nothing is drawn."""
+        mine, theirs = self.seats.profile(automaton), self.seats.opponent(opponent)
+        game = self.seats.game
+        first = expected_payoffs(game, Profile([mine[0], theirs[1]]))[0]
+        second = expected_payoffs(game, Profile([theirs[0], mine[1]]))[1]
+        return Score(float(first + second) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchJudge(Judge):
+    """Says what an automaton earns by matches, of which those that ended highest and lowest do not count.
+
+    Parameters
+    ----------
+    play : callable
+        Plays one match: :class:`Seats` for games that are small, :class:`AtTable` for no-limit hold'em, or any function
+        of the automaton, its opponent, the number of deals and a seed that returns what the automaton is paid a hand on
+        each deal.
+    matches : int
+    deals : int
+        In a match; in duplicate each is two hands.
+    trim : int
+        How many matches are left out at either end.
+    jobs : int
+        How many processes play.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a number is out of range, or no match is left.
+
+    Notes
+    -----
+    The mean of the middle matches is a biased estimate where payoffs are skewed. Both sides of a comparison are judged
+    alike, and by other seeds. The standard error is that of the mean over all deals, s / √(matches · deals).
+    """
+
+    play: Play
+    matches: int = 5
+    deals: int = 1_000
+    trim: int = 1
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole(self.deals, "deals", UnsupportedProblemError, "[2, inf)")
+        check_whole(self.trim, "trim", UnsupportedProblemError)
+        check_whole(self.matches, "matches", UnsupportedProblemError, f"[{2 * self.trim + 1}, inf)")
+
+    def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
+        """Return what an automaton earned a hand."""
+        arguments = [(automaton, opponent, self.deals, (*seed, match)) for match in range(self.matches)]
+        paid = np.array(list(calls(self.play, arguments, self.jobs)))
+        middle = np.sort(paid.mean(axis=1))[self.trim : self.matches - self.trim]
+        return Score(float(middle.mean()), float(paid.std(ddof=1)) / math.sqrt(paid.size))
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """How numbers are searched.
+
+    Parameters
+    ----------
+    rounds : int
+        How often all numbers are gone through; after each, what was found is held against what was before.
+    steps : int
+        How many values are tried of a number.
+    temperature : float
+        T₀ in payoff units a hand: the s-th value is taken although it scores less by d with probability exp(−d / T),
+        T = T₀ κˢ.
+    cooling : float
+        κ, also of how far values are tried from where the number stands.
+    spread : float
+        Standard deviation of the first value of a threshold from where it stands.
+    amounts : float
+        The same of a coefficient, in antes or big blinds.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If a number is out of range.
+    """
+
+    rounds: int = 3
+    steps: int = 12
+    temperature: float = 0.05
+    cooling: float = 0.75
+    spread: float = 0.5
+    amounts: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "steps"):
+            check_whole(getattr(self, name), name, UnsupportedProblemError, "[1, inf)")
+        for name in ("temperature", "cooling", "spread", "amounts"):
+            check_number(getattr(self, name), name, UnsupportedProblemError, "(0, inf)")
+
+    def scale(self, number: int) -> float:
+        """Return the spread of a number of an automaton."""
+        return self.spread if number % NUMBERS < 3 else self.amounts
+
+
+@dataclass(frozen=True)
+class TuningStep:
+    """One value that was tried.
+
+    Attributes
+    ----------
+    round, number : int
+        Which of the numbers, in which round.
+    held, tried : Threshold
+        What stood, and what was tried in its place.
+    score : Score
+        Of what was tried.
+    rise : Score
+        By how much that is more than what stood scored, with the standard error of the difference.
+    taken : bool
+    """
+
+    round: int
+    number: int
+    held: Threshold
+    tried: Threshold
+    score: Score
+    rise: Score
+    taken: bool
+
+
+@dataclass(frozen=True)
+class TuningRound:
+    """How a round ended.
+
+    Attributes
+    ----------
+    found : Threshold
+        What its steps came to.
+    gain : Score
+        What that earns more than what was before, by seeds that no step had seen.
+    kept : bool
+        Whether it took its place.
+    """
+
+    found: Threshold
+    gain: Score
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning came to.
+
+    Attributes
+    ----------
+    start, automaton : Threshold
+        Before and after.
+    rounds : tuple of TuningRound
+    steps : tuple of TuningStep
+        In the order in which they were tried.
+    interrupted : bool
+        Whether Ctrl-C ended it; the automaton is the best so far.
+    """
+
+    start: Threshold
+    automaton: Threshold
+    rounds: tuple[TuningRound, ...]
+    steps: tuple[TuningStep, ...]
+    interrupted: bool = False
+
+
+def tune(
+    judge: Judge,
+    start: Threshold | None = None,
+    annealing: Annealing | None = None,
+    *,
+    seed: int = 0,
+    on_step: Callable[[TuningStep], None] | None = None,
+    checkpoint: Checkpoint | str | PathLike[str] | None = None,
+) -> Tuned:
+    """Tune a threshold automaton.
+
+    Parameters
+    ----------
+    judge : Judge
+        What it is to earn: exactly (:class:`ExactJudge`), or by matches (:class:`MatchJudge`).
+    start : Threshold, optional
+        By default the one that is made by hand.
+    annealing : Annealing, optional
+    seed : int
+    on_step : callable, optional
+        Called after each value that was tried.
+    checkpoint : Checkpoint or path-like, optional
+        As for :func:`~treeplex.solve`: numbers that were gone through are not gone through again.
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the seed is not a whole number of at least 0.
+    CheckpointError
+        If the checkpoint is damaged, of another run, or not to go on from.
+
+    Notes
+    -----
+    The opponent is the automaton before the round. In each round numbers are gone through in random order. Each is
+    annealed alone, and takes the value that scored most; the scores of two values never share a seed. At the end of a
+    round what was found replaces the automaton if it scores more by fresh seeds, and with it the opponent.
+
+    T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 2: duplicate deals, extreme matches left out,
+    one number at a time by simulated annealing, and best responses that replace what they respond to. Numbers of
+    matches and steps and the schedule are not in the report, but for 1,000 hands a match. It proves nothing, and
+    nothing is proven of the result.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.models.opponents import Threshold
+    >>> from treeplex.solvers.opponents.tuning import Annealing, ExactJudge, Seats, tune
+    >>> game = load_game("kuhn")
+    >>> judge = ExactJudge(Seats(game, against=Profile.uniform(game)))
+    >>> found = tune(judge, Threshold(Threshold().rounds[:1]), Annealing(rounds=1, steps=6), seed=1)
+    >>> before, after = (judge.score(one, one, [0]).mean for one in (found.start, found.automaton))
+    >>> round(before, 4), round(after, 4)
+    (0.2083, 0.3333)
+    """
+    check_whole(seed, "seed", UnsupportedProblemError)
+    begun, settings = start or Threshold(), annealing or Annealing()
+    if checkpoint is not None:
+        asked = {"tuning": f"threshold ({digest((begun, settings, judge, seed))})"}
+        with Checkpoint.of(checkpoint).kept(asked) as keeper:
+            return _Tuning(judge, settings, seed, on_step, keeper).run(begun)
+    return _Tuning(judge, settings, seed, on_step, None).run(begun)
+
+
+@dataclass
+class _Tuning:
+    """A run."""
+
+    judge: Judge
+    annealing: Annealing
+    seed: int
+    on_step: Callable[[TuningStep], None] | None
+    keeper: Keeper | None
+    steps: list[TuningStep] = field(default_factory=list)
+
+    def run(self, start: Threshold) -> Tuned:
+        standing, rounds, interrupted = start, [], False
+        for number in range(self.annealing.rounds):
+            if interrupted:
+                break
+            found, order = standing, np.random.default_rng((self.seed, 0, number)).permutation(len(start.numbers))
+            try:
+                for place in order.tolist():
+                    found = self._gone_through(number, place, found, standing)
+            except KeyboardInterrupt:
+                interrupted = True
+            new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
+            gain = _difference(new, old)
+            rounds.append(TuningRound(found, gain, gain.mean > 0.0))
+            standing = found if gain.mean > 0.0 else standing
+        return Tuned(start, standing, tuple(rounds), tuple(self.steps), interrupted)
+
+    def _score(self, automaton: Threshold, opponent: Threshold, *seed: int) -> Score:
+        return self.judge.score(automaton, opponent, (self.seed, *seed))
+
+    def _gone_through(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
+        """Anneal one number, or return what a checkpoint has of that."""
+        first = len(self.steps)
+
+        def compute() -> dict[str, Any]:
+            best = self._annealed(number, place, found, opponent)
+            steps = self.steps[first:]
+            return {
+                "best": best.numbers,
+                "automata": np.array([(one.held.numbers, one.tried.numbers) for one in steps]),
+                "scores": np.array([(one.score.mean, one.score.error, one.rise.mean, one.rise.error) for one in steps]),
+                "taken": np.array([one.taken for one in steps]),
+            }
+
+        if self.keeper is None:
+            return self._annealed(number, place, found, opponent)
+        kept = self.keeper.part(f"number {place}", compute)
+        if len(self.steps) == first:
+            for (held, tried), (mean, error, rise, of), taken in zip(
+                kept["automata"], kept["scores"].tolist(), kept["taken"].tolist(), strict=True
+            ):
+                automata = Threshold.from_numbers(held), Threshold.from_numbers(tried)
+                self.steps.append(TuningStep(number, place, *automata, Score(mean, error), Score(rise, of), taken))
+        return Threshold.from_numbers(kept["best"])
+
+    def _annealed(self, number: int, place: int, found: Threshold, opponent: Threshold) -> Threshold:
+        """Anneal one number, the others standing."""
+        settings, rng = self.annealing, np.random.default_rng((self.seed, 2, number, place))
+        held, best = found, found
+        score = most = self._score(held, opponent, 3, number, place, 0)
+        for step in range(settings.steps):
+            cooled = settings.cooling**step
+            numbers = held.numbers
+            numbers[place] += rng.normal(0.0, settings.scale(place) * cooled)
+            tried = Threshold.from_numbers(numbers)
+            new = self._score(tried, opponent, 3, number, place, 1 + step)
+            rise = _difference(new, score)
+            chance = math.exp(min(rise.mean / (settings.temperature * cooled), 0.0))
+            taken = bool(rng.random() < chance)
+            self.steps.append(TuningStep(number, place, held, tried, new, rise, taken))
+            if self.on_step is not None:
+                self.on_step(self.steps[-1])
+            if new.mean > most.mean:
+                best, most = tried, new
+            if taken:
+                held, score = tried, new
+        return best
+
+
+def _difference(new: Score, old: Score) -> Score:
+    return Score(new.mean - old.mean, math.hypot(new.error, old.error))

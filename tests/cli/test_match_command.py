@@ -1,0 +1,131 @@
+"""The command ``treeplex match``: its JSON, its errors, the hands that it writes, and what Ctrl-C leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from treeplex.cli import main
+
+pokerkit = pytest.importorskip("pokerkit")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def json_of(capsys, *arguments, status=0):
+    assert main(["match", *arguments, "--json", "-"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def test_json_and_table(capsys):
+    arguments = ("call", "random", "--hands", "40", "--duplicate", "--seed", "3", "--stack", "2000")
+    record = json_of(capsys, *arguments)
+    low, high = record["confidence_interval"]
+    assert low < record["mbb_per_hand"] < high
+    assert (record["hands"], record["deals"], record["forfeits"], record["interrupted"]) == (40, 20, 0, False)
+    assert record["table"] == {"seats": 2, "stack": 2000, "small_blind": 50, "big_blind": 100}
+    assert record["results"][0]["mbb_per_hand"] == -record["results"][1]["mbb_per_hand"]
+    assert set(record["variance"]["saved"]) == {"equity", "duplicate", "both"}
+    assert main(["match", *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert "40 (20 deals in all rotations)" in shown
+    assert f"{record['mbb_per_hand']:+.1f} mBB a hand in [{low:+.1f}, {high:+.1f}]" in shown
+
+
+def test_without_duplicate_every_hand_is_a_deal(capsys):
+    record = json_of(capsys, "call", "fold", "call", "--hands", "10", "--blinds", "10/25")
+    assert (record["hands"], record["deals"], record["duplicate"]) == (10, 10, False)
+    assert record["table"]["big_blind"] == 25
+    assert record["variance"]["saved"]["duplicate"] is None
+
+
+def test_forfeits_are_counted_and_listed(capsys, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "class Bad:\n    def act(self, view, rng):\n        print('thinking')\n        return 'bluff'\n"
+    )
+    bots = ("call", "python:module=mine.py,object=Bad")
+    record = json_of(capsys, *bots, "--hands", "4", "--duplicate")
+    assert record["forfeits"] == 4
+    assert [each["forfeits"] for each in record["results"]] == [0, 4]
+    assert record["forfeit_log"][0]["reason"].startswith("IllegalActionError: the action is 'bluff', expected fold")
+    assert record["mbb_per_hand"] == 750.0
+    assert main(["match", *bots, "--hands", "4"]) == 0
+    assert "4 forfeited" in capsys.readouterr().out
+
+
+def test_hands_are_written_for_others_to_read(capsys, tmp_path):
+    record = json_of(capsys, "random", "random", "--hands", "6", "--out", "hands.phhs")
+    assert record["out"] == "hands.phhs"
+    with (tmp_path / "hands.phhs").open("rb") as file:
+        histories = list(pokerkit.HandHistory.load_all(file))
+    assert [history.players for history in histories[:2]] == [["random #1", "random #2"], ["random #2", "random #1"]]
+
+
+MISTAKES = {
+    "one bot": (["call", "--hands", "4"], "one bot is given, expected 2 to 6"),
+    "seven bots": (["call"] * 7 + ["--hands", "4"], "7 bots are given, expected 2 to 6"),
+    "an unknown bot": (["call", "cal", "--hands", "4"], "unknown bot 'cal' (did you mean call?)"),
+    "no hands": (["call", "call"], "number of hands"),
+    "zero hands": (["call", "call", "--hands", "0"], "--hands is 0, expected more than 0"),
+    "games": (["call", "call", "--games", "10"], "did you mean --hands?"),
+    "blinds": (
+        ["call", "call", "--hands", "4", "--blinds", "100"],
+        "expected two whole numbers of chips, such as 50/100",
+    ),
+    "blinds turned round": (["call", "call", "--hands", "4", "--blinds", "100/50"], "big_blind is 50"),
+    "a short stack": (["call", "call", "--hands", "4", "--stack", "99"], "stack is 99"),
+    "no time": (["call", "call", "--hands", "4", "--time-limit", "0"], "--time-limit is 0"),
+    "jobs": (["call", "call", "--hands", "4", "--jobs", "two"], "such as" if False else "two, expected a whole number"),
+    "standard output": (["call", "call", "--hands", "4", "--out", "-"], "hand histories go to a file"),
+    "no folder": (["call", "call", "--hands", "4", "--out", "no/such/folder.phhs"], "--out: cannot write"),
+    "no module": (["call", "python:module=nope,object=Bot", "--hands", "4"], "ModuleNotFoundError"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_answered_in_one_line(capsys, name):
+    arguments, message = MISTAKES[name]
+    assert main(["match", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+
+
+def test_without_pokerkit_it_says_what_to_install(capsys, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("pokerkit") or name.endswith("matches.rules")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pokerkit", None)
+    assert main(["match", "call", "call", "--hands", "4"]) == 2
+    assert capsys.readouterr().err == "error: matches of hold'em need pokerkit: pip install 'treeplex[holdem]'\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_ctrl_c_keeps_what_was_played(tmp_path):
+    command = [sys.executable, "-P", "-m", "treeplex", "match", "call", "random", "--hands", "1000000", "--duplicate"]
+    command += ["--out", "hands.phhs", "--json", "record.json"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    passing = []
+    for _ in range(600):
+        passing = [each for each in tmp_path.iterdir() if each.stat().st_size > 10_000]
+        if passing:
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["interrupted"]
+    assert record["hands"] == 2 * record["deals"] > 0
+    with (tmp_path / "hands.phhs").open("rb") as file:
+        assert len(list(pokerkit.HandHistory.load_all(file))) - record["hands"] in (0, 1)

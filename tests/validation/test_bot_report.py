@@ -1,0 +1,44 @@
+"""The experiments on the bot of the report."""
+
+import dataclasses
+
+import pytest
+from figures import reproduced
+
+from treeplex.validation.papers import nlhe_bot_exploited, nlhe_bot_tuning
+
+
+def test_tuning_improves_exactly_and_most_rises_that_matches_show_are_none() -> None:
+    exact, matches = reproduced("nlhe-bot-tuning").rows
+    assert (exact.judge, matches.judge) == ("exact", "matches")
+    assert exact.passed
+    assert exact.after > exact.before + 0.1
+    assert exact.believed == pytest.approx(exact.after - exact.before)
+    assert exact.noise == 0 < matches.noise
+    assert matches.mistaken > 0.5
+    assert exact.mistaken == 0
+    assert exact.idle > 0.5
+
+
+def test_tuning_that_changes_nothing_does_not_pass() -> None:
+    figures = nlhe_bot_tuning.RunFigures(0.6, 0.6, 0.6, 0.0, 0.5, 0.5, 10, 1.0, 0.0, 0.0, None)
+    assert "expected an improvement" in nlhe_bot_tuning._row("cautious", "uniform", "exact", [figures]).failure
+    sure = dataclasses.replace(figures, mistaken=0.2)
+    assert "expected more than half" in nlhe_bot_tuning._row("cautious", "uniform", "matches", [sure]).failure
+
+
+def test_restricted_responses_take_most_of_the_gain_for_little() -> None:
+    rows = {row.response: row for row in reproduced("nlhe-bot-exploited").rows}
+    assert rows["best response"].share == pytest.approx(1.0, abs=0.05)
+    for name in ("RNR", "CDRNR"):
+        assert rows[name].passed
+        assert 0.5 < rows[name].share <= 1.0
+        assert rows[name].risk < 0.2 < rows["best response"].risk
+
+
+def test_responses_that_take_little_or_risk_much_do_not_pass() -> None:
+    answer = nlhe_bot_exploited.Exploited(0.5, gain=0.1, exploitability=2.0)
+    row = nlhe_bot_exploited._row(0, "RNR", [answer], 1.0, 4.0)
+    assert "expected over 50%" in row.failure
+    assert "expected below 20%" in row.failure
+    assert nlhe_bot_exploited._row(0, "best response", [answer], 1.0, 4.0).passed

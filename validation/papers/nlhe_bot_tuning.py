@@ -1,0 +1,290 @@
+"""The tuning of the report on a no-limit hold'em bot: what it improves in Leduc poker, and why so little."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+
+from ...models.opponents import Threshold, ThresholdRound
+from ...models.problems import Nash
+from ...seqform.evaluate import best_response_values, exploitability
+from ...seqform.interchange.pictures import Look, legend, panels
+from ...seqform.strategy import Profile
+from ...solvers import solve
+from ...solvers.opponents.tuning import Annealing, ExactJudge, MatchJudge, Seats, Tuned, tune
+from ..table import Column, Row, fields, verdict
+from .experiment import Claim, Experiment, Limits, Tell, sweep
+from .nlhe_bot_exploited import BOT_REPORT, leduc
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SECOND = Threshold().rounds[1]
+#: Bots made by hand: the library's own, and one that enters with a king alone and never raises before the public card.
+STARTS: Mapping[str, Threshold] = {
+    "by hand": Threshold(Threshold().rounds[:2]),
+    "cautious": Threshold((ThresholdRound(0.3, 0.9, 0.95, (2, 0, 0, 0), (2, 0, 0, 0)), _SECOND)),
+}
+OPPONENTS = ("uniform", "equilibrium", "itself")
+JUDGES = ("exact", "matches")
+#: A change of an exact payoff that is smaller is none, in antes.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class TuningRow(Row):
+    """One bot made by hand, tuned in one way; means over the runs, payoffs in antes a hand and the mean of both seats.
+
+    Attributes
+    ----------
+    start : str
+    against : str
+        Who is played: ``uniform``, ``equilibrium``, or ``itself``, the bot before the round.
+    judge : str
+        ``exact`` or ``matches``.
+    before, after : float
+        What the bot earns exactly before and after; against itself, what it earns against the one made by hand.
+    first : float
+        The same after one round.
+    best : float
+        What a best response earns.
+    believed : float
+        By how much the rounds that were kept had risen, as the judge had it.
+    exploitability_before, exploitability_after : float
+    tried : int
+        Values tried in a run.
+    idle : float
+        The share of these that change nothing.
+    signal : float
+        By how much the others change the payoff, root mean square.
+    noise : float
+        The standard error of what the judge sees of a change.
+    mistaken : float or None
+        Of the rises that the judge saw, the share that are none; ``None`` where it saw none.
+    """
+
+    start: Annotated[str, Column("start")]
+    against: Annotated[str, Column("against", width=11)]
+    judge: Annotated[str, Column("judge")]
+    before: Annotated[float, Column("earns", ".4f")]
+    first: Annotated[float, Column("1 round", ".4f")]
+    after: Annotated[float, Column("tuned", ".4f")]
+    best: Annotated[float, Column("best", ".4f")]
+    believed: Annotated[float, Column("believed", ".4f")]
+    exploitability_before: Annotated[
+        float, Column("exploitable", "{exploitability_before:.3f} to {exploitability_after:.3f}", width=14)
+    ]
+    exploitability_after: float
+    tried: int
+    idle: Annotated[float, Column("idle", ".1%")]
+    signal: Annotated[float, Column("signal", ".3f")]
+    noise: Annotated[float, Column("noise", ".3f")]
+    mistaken: Annotated[float | None, Column("mistaken", ".1%", missing="-")]
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """The numbers of one run, as :class:`TuningRow` has them."""
+
+    before: float
+    first: float
+    after: float
+    believed: float
+    exploitability_before: float
+    exploitability_after: float
+    tried: int
+    idle: float
+    signal: float
+    noise: float
+    mistaken: float | None
+
+
+@dataclass(frozen=True)
+class NLHEBotTuning(Experiment[TuningRow]):
+    """Threshold automata of Leduc poker tuned one number at a time, by exact payoffs and by matches of 1,000 hands.
+
+    Parameters
+    ----------
+    starts : tuple of str
+        ``by hand`` and ``cautious``.
+    opponents : tuple of str
+        ``uniform``, ``equilibrium`` and ``itself``.
+    judges : tuple of str
+        ``exact`` and ``matches``.
+    runs : int
+        By the seeds 0, 1, …
+    rounds, steps : int
+        Rounds over all numbers, and values tried of each.
+    matches, deals : int
+        Of a comparison by matches, without the best and the worst; a deal is two hands.
+    jobs : int or None
+        How many processes.
+
+    Notes
+    -----
+    Whatever was judged by matches is evaluated exactly afterwards: the signal of a step is the exact change, its noise
+    the standard error of the change that the judge saw.
+    """
+
+    starts: Annotated[tuple[str, ...], Limits(choices=STARTS)] = tuple(STARTS)
+    opponents: Annotated[tuple[str, ...], Limits(choices=OPPONENTS)] = OPPONENTS
+    judges: Annotated[tuple[str, ...], Limits(choices=JUDGES)] = JUDGES
+    runs: Annotated[int, Limits("[1, inf)")] = 1
+    rounds: Annotated[int, Limits("[1, inf)")] = 3
+    steps: Annotated[int, Limits("[1, inf)")] = 6
+    matches: Annotated[int, Limits("[3, inf)")] = 5
+    deals: Annotated[int, Limits("[2, inf)")] = 500
+    jobs: int | None = None
+
+    name = "nlhe-bot-tuning"
+    title = "tuning of the report's bot in Leduc poker, by exact payoffs and by matches"
+    figure = "section 2"
+    paper = BOT_REPORT
+    criterion = (
+        "by exact payoffs the bot earns more than the one made by hand, against itself after a round, unless that "
+        "earns all there is; of the rises that matches show more than half are none"
+    )
+    axes = ("starts", "opponents", "judges")
+
+    full_settings: ClassVar = {"runs": 5, "jobs": -1}
+
+    def rows(self, tell: Tell) -> Iterator[TuningRow]:
+        """Yield the rows start by start."""
+        for start, against, judge in self.cases:
+            tell(f"{start}, against {against}, {judge}")
+            settings = [
+                (start, against, judge, seed, self.rounds, self.steps, self.matches, self.deals)
+                for seed in range(self.runs)
+            ]
+            yield _row(start, against, judge, list(sweep(tuned_run, settings, self.jobs)))
+
+    def claims(self, rows: Sequence[TuningRow]) -> list[Claim]:
+        """Return what the report says beside what was measured."""
+        claims = []
+        for row in rows:
+            if row.judge == "matches":
+                case = f"{row.start}, against {row.against}"
+                improved = f"{row.after - row.before:.4f} in place of {row.believed:.4f} believed"
+                claims += [
+                    Claim(f"{case}: improvement in antes a hand", "limited improvement", improved),
+                    Claim(
+                        f"{case}: noise of a step, in antes; steps that change nothing; rises that are none",
+                        "the randomness of the comparison is very large",
+                        f"{row.noise:.3f}; {row.idle:.1%}; " + ("-" if row.mistaken is None else f"{row.mistaken:.1%}"),
+                    ),
+                ]
+            elif row.against == "itself":
+                claims.append(
+                    Claim(
+                        f"{row.start}: earnings against the bot made by hand, after a round of responses and the last",
+                        'it "may not good enough in the global view"',
+                        f"{row.first:.4f}, {row.after:.4f}",
+                    )
+                )
+        return claims
+
+    def draw(self, rows: Sequence[TuningRow]) -> "Figure":
+        """Draw what is earned before, believed and earned after, and exploitability."""
+        figure, axes = panels(1, 2, (10.0, 4.2), sharey=True)
+        names = [f"{row.start}, {row.against}, {row.judge}" for row in rows]
+        places = np.arange(len(rows))[::-1]
+        before, after, first, believed = fields(rows, "before", "after", "first", "believed")
+        for look, values, label in (
+            (Look("grey", "|", ""), before, "made by hand"),
+            (Look("sky", "v", ""), first, "after one round"),
+            (Look("blue", "o", ""), after, "tuned"),
+            (Look("red", "x", ""), np.add(before, believed), "as the judge believed"),
+        ):
+            look.plot(axes[0], values, places, markersize=7, label=label)
+        for look, values in zip(
+            (Look("grey", "|", ""), Look("blue", "o", "")),
+            fields(rows, "exploitability_before", "exploitability_after"),
+            strict=True,
+        ):
+            look.plot(axes[1], values, places, markersize=7)
+        axes[0].set_yticks(places, names)
+        axes[0].set(xlabel="earns, antes a hand", ylabel="bot made by hand, opponent and judge")
+        axes[1].set(xlabel="exploitability, antes a hand")
+        axes[1].set_xlim(left=0.0)
+        legend(axes[0], fontsize="small")
+        return figure
+
+
+@cache
+def _seats(against: str) -> Seats:
+    if against == "itself":
+        return Seats(leduc())
+    if against == "uniform":
+        return Seats(leduc(), Profile.uniform(leduc()))
+    return Seats(leduc(), solve(Nash(leduc()), "highs-simplex").profile)
+
+
+def tuned_run(
+    start: str, against: str, judge: str, seed: int, rounds: int, steps: int, matches: int, deals: int
+) -> RunFigures:
+    """Tune once, and evaluate all that was tried exactly."""
+    seats, begun = _seats(against), STARTS[start]
+    exact = ExactJudge(seats)
+    judged = exact if judge == "exact" else MatchJudge(seats, matches, deals)
+    found = tune(judged, begun, Annealing(rounds=rounds, steps=steps), seed=seed)
+    standing = [begun]  # before each round
+    for one in found.rounds:
+        standing.append(one.found if one.kept else standing[-1])
+
+    def earns(automaton: Threshold, opponent: Threshold = begun) -> float:
+        return exact.score(automaton, opponent, ()).mean
+
+    changes = np.array(
+        [earns(one.tried, standing[one.round]) - earns(one.held, standing[one.round]) for one in found.steps]
+    )
+    rises = np.array([one.rise.mean for one in found.steps]) > _NOTHING
+    busy = np.abs(changes) > _NOTHING
+    return RunFigures(
+        before=earns(begun),
+        first=earns(standing[1]),
+        after=earns(found.automaton),
+        believed=_believed(found),
+        exploitability_before=exploitability(seats.game, seats.profile(begun)),
+        exploitability_after=exploitability(seats.game, seats.profile(found.automaton)),
+        tried=len(changes),
+        idle=float(1.0 - busy.mean()),
+        signal=float(np.sqrt(np.mean(changes[busy] ** 2))) if busy.any() else 0.0,
+        noise=float(np.mean([one.rise.error for one in found.steps])),
+        mistaken=float(np.mean(changes[rises] <= _NOTHING)) if rises.any() else None,
+    )
+
+
+def _believed(found: Tuned) -> float:
+    return float(sum(one.gain.mean for one in found.rounds if one.kept))
+
+
+def _row(start: str, against: str, judge: str, runs: Sequence[RunFigures]) -> TuningRow:
+    names = [name for name in RunFigures.__dataclass_fields__ if name not in ("tried", "mistaken")]
+    means = {name: float(np.mean([getattr(one, name) for one in runs])) for name in names}
+    seats = _seats(against)
+    best = float(np.mean(best_response_values(seats.game, seats.opponent(STARTS[start]))))
+    shares = [one.mistaken for one in runs if one.mistaken is not None]
+    mistaken = float(np.mean(shares)) if shares else None
+    improved = means["first" if against == "itself" else "after"] - means["before"]
+    exact = judge == "exact"
+    return TuningRow(
+        start=start,
+        against=against,
+        judge=judge,
+        **means,
+        best=best,
+        tried=runs[0].tried,
+        mistaken=mistaken,
+        failure=verdict(
+            (
+                exact and not improved > _NOTHING and best - means["before"] > _NOTHING,
+                f"it earns {improved:.4f} more, expected an improvement",
+            ),
+            (
+                not exact and mistaken is not None and not mistaken > 0.5,
+                f"{mistaken or 0.0:.1%} of the rises are none, expected more than half",
+            ),
+        ),
+    )
