@@ -168,18 +168,21 @@ class CDRNRTable2(Experiment[WinRow]):
         return claims
 
     def draw(self, rows: Sequence[WinRow]) -> "Figure":
-        """Draw a panel a bot, a bar a response, and the intervals of what is learnt."""
+        """Draw a panel a bot, a bar a response, the intervals of what is learnt, and a line at the best response."""
         bots = list(dict.fromkeys((row.spot, row.opponent) for row in rows)) or [("", "")]
-        figure, grid = panels(1, len(bots), (1.2 + 3.4 * len(bots), 3.6))
-        for axes, (spot, opponent) in zip(np.atleast_1d(grid), bots, strict=True):
+        columns = min(2, len(bots))
+        height = -(-len(bots) // columns)
+        figure, grid = panels(height, columns, (1.2 + 3.6 * columns, 3.4 * height))
+        for axes, (spot, opponent) in zip(np.ravel(grid), bots, strict=False):
             own = [row for row in rows if (row.spot, row.opponent) == (spot, opponent)]
             names = [row.method if row.games is None else f"ABR {row.games:,}" for row in own]
             axes.barh(names, [row.won for row in own], color=[COLOURS[_COLOURS[row.method]] for row in own])
             for place, row in enumerate(own):
                 if row.lower is not None and row.upper is not None:
                     axes.plot([row.lower, row.upper], [place, place], color=COLOURS["black"], linewidth=1.6)
+            axes.axvline(max((row.won for row in own), default=0.0), color=COLOURS["slate"], linestyle=":")
             axes.invert_yaxis()
-            axes.set(xlabel="won, mBB a hand", title=f"{spot}, {opponent}")
+            axes.set(xlabel="won, mBB a hand", ylabel="response", title=f"{spot}, {opponent}")
         return figure
 
 
