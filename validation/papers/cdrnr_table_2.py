@@ -46,7 +46,7 @@ class WinRow(Row):
     won : float
         Exactly, in mBB a hand.
     lower, upper : float or None
-        Of what is learnt, the interval by fresh games, at 95 % or more.
+        Of what is learnt, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
     percent : float
         Of what a best response wins.
     paper : str
