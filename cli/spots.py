@@ -46,6 +46,14 @@ def spot_of(game: "Game") -> "HoldemSpot | None":
     return game.spot if isinstance(game, HoldemGame) else None
 
 
+def learned_to(game: str) -> float | None:
+    """Return the exploitability to which a family's equilibria are learned by default; ``None`` if they are not."""
+    from ..models.games import GAMES
+
+    family = GAMES.get(game.partition(":")[0].strip())
+    return None if family is None else family.learned_to
+
+
 def is_raked(game: "Game") -> bool:
     """Return whether a game is a spot of whose pots the house takes a part."""
     spot = spot_of(game)
@@ -164,7 +172,9 @@ def tolerance_of(tol: float | None, game: "Game", iterative: bool) -> float | No
                 "least 0, such as 1e-4"
             )
         return float(tol) / 100.0 * spot.pot
-    return TOLERANCE * spot.pot if tol is None and spot is not None and iterative else tol
+    if tol is None and iterative:
+        return learned_to(game.name) if spot is None else TOLERANCE * spot.pot
+    return tol
 
 
 def hands_of(text: str, spot: "HoldemSpot") -> list[str]:

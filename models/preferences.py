@@ -10,6 +10,7 @@ from ..seqform.arrays import Floats
 from ..seqform.checks import check_number, is_whole
 from ..seqform.errors import InvalidPreferenceError, UnsupportedProblemError, nearest, one_line, shown
 from ..seqform.game import Game
+from ..seqform.joint_payoff import JointPayoff
 from ..seqform.names import quoted_label
 from ..seqform.polytope import Treeplex, check_one_text, is_hashable
 from ..seqform.strategy import Strategy, check_same_game
@@ -409,7 +410,8 @@ def preference_on(
     laid_out = Preference(tuple(degrees), tuple(betas), units, game.fingerprint, tuple(stated), tuple(abouts))
     if laid_out.is_vulnerable and units == "conditional":
         form = game.sequence_form
-        if form.leaves is None or not all(treeplex.single_parent for treeplex in form.treeplexes):
+        is_known = form.leaves is not None or isinstance(form.operator, JointPayoff)
+        if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
                 f"a vulnerability in conditional units needs to know how often the others allow an infoset, and "
                 f"{game.spec} has no table of leaves: use units='counterfactual'"

@@ -17,6 +17,7 @@ from .errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, 
 from .factored import FactoredPayoff
 from .fingerprint import digest_of
 from .histories import walk
+from .joint_payoff import JointPayoff
 from .polytope import Treeplex
 from .public_payoff import PublicPayoff
 from .rules import CHANCE, TERMINAL, Rules
@@ -208,8 +209,7 @@ class PublicForm(ReadOnly):
         self.players = frozen(np.array(players, dtype=np.int64))
         self.parents = frozen(np.array(parents, dtype=np.int64))
         self.actions = tuple(actions)
-        first, second = states
-        self.states = tuple(first), tuple(second)
+        self.states = tuple(map(tuple, states))
         self.leaves, self.deals = tuple(leaves), tuple(deals)
         self.symmetries = tuple(symmetries)
         self.labels = labels
@@ -227,9 +227,8 @@ class PublicForm(ReadOnly):
         self.boards = frozen(np.zeros(count, dtype=np.int64) if boards is None else np.array(boards, dtype=np.int64))
         if present is None:
             present = [[np.arange(len(one)) for one in self.states]] * (int(self.boards.max()) + 1)
-        self.present: tuple[tuple[Indices, Indices], ...] = tuple(
-            (frozen(np.array(mine, dtype=np.int64)), frozen(np.array(theirs, dtype=np.int64)))
-            for mine, theirs in present
+        self.present: tuple[tuple[Indices, ...], ...] = tuple(
+            tuple(frozen(np.array(one, dtype=np.int64)) for one in here) for here in present
         )
         if self.boards.shape != (count,) or self.boards.min() < 0 or self.boards.max() >= len(self.present):
             raise InvalidGameError(f"boards are one number for each of {count} nodes, below {len(self.present)}")
@@ -279,13 +278,12 @@ class PublicForm(ReadOnly):
         return int((self.players == TERMINAL).sum())
 
     @property
-    def num_infosets(self) -> tuple[int, int]:
+    def num_infosets(self) -> tuple[int, ...]:
         """How many infosets each player has in the sequence form, which is not made for it."""
-        first, second = (int(here.sum()) for here, _ in self._decided)
-        return first, second
+        return tuple(int(here.sum()) for here, _ in self._decided)
 
     @property
-    def num_sequences(self) -> tuple[int, int]:
+    def num_sequences(self) -> tuple[int, ...]:
         """How many sequences each player has in the sequence form, the empty one among them.
 
         Examples
@@ -295,14 +293,13 @@ class PublicForm(ReadOnly):
         >>> form.num_sequences, form.num_infosets
         ((13, 13), (6, 6))
         """
-        first, second = (1 + int((here * moves).sum()) for here, moves in self._decided)
-        return first, second
+        return tuple(1 + int((here * moves).sum()) for here, moves in self._decided)
 
     @property
     def _decided(self) -> Iterator[tuple[Indices, Indices]]:
         """For each player, the states that come to each of its nodes, and the actions there."""
         moves = np.bincount(self.parents[1:], minlength=len(self.parents))
-        for player in (0, 1):
+        for player in range(len(self.states)):
             nodes = np.flatnonzero(self.players == player)
             count = np.array([len(pair[player]) for pair in self.present], dtype=np.int64)
             yield count[self.boards[nodes]], moves[nodes]
@@ -491,7 +488,7 @@ class PublicForm(ReadOnly):
     @cached_property
     def _sequences(self) -> tuple[tuple[Indices, ...], ...]:
         """For each player, the sequence of each state that leads to each node: 0 where it has not moved yet."""
-        return tuple(self._sequences_of(player) for player in (0, 1))
+        return tuple(self._sequences_of(player) for player in range(len(self.states)))
 
     def sequences(self, player: int, node: int) -> Indices:
         """Return the sequence of each of a player's states that leads to a public state; −1 if it never does."""
@@ -554,8 +551,12 @@ class PublicForm(ReadOnly):
         """
         needed = _INFOSET_BYTES * sum(self.num_infosets) + _SEQUENCE_BYTES * sum(self.num_sequences)
         Budget().require(needed, "the infosets and sequences of a game in public form")
-        treeplexes = tuple(self._treeplex(player) for player in (0, 1))
-        return SequenceForm(treeplexes, factored=PublicPayoff(self), known_as=self.fingerprint)
+        treeplexes = [self._treeplex(player) for player in range(len(self.states))]
+        return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
+
+    @property
+    def _payoff(self) -> PublicPayoff | JointPayoff:
+        return PublicPayoff(self)
 
 
 class _Collected:

@@ -51,7 +51,8 @@ class PublicPayoff:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of sequences of player 0 and of player 1."""
-        return self.form.num_sequences
+        mine, theirs = self.form.num_sequences
+        return mine, theirs
 
     @property
     def scale(self) -> float:

@@ -16,6 +16,7 @@ from .errors import InvalidGameError, UnsupportedProblemError, shown
 from .factored import FactoredPayoff
 from .fingerprint import factored_entries, fingerprint, leaf_entries, matrix_entries
 from .game_tree import GameTree
+from .joint_payoff import JointPayoff
 from .polytope import INFLOW_TOLERANCE, Treeplex
 from .public_payoff import PublicPayoff
 from .rules import Rules
@@ -35,7 +36,7 @@ class SequenceForm(ReadOnly):
     payoff_matrices : two array_like or sparse, optional
         For two players without a leaf table: what each player is paid for every pair of sequences, shape
         (num_sequences of player 0, num_sequences of player 1), chance multiplied in. They are copied.
-    factored : FactoredPayoff or PublicPayoff, optional
+    factored : FactoredPayoff, PublicPayoff or JointPayoff, optional
         For two players, in place of the matrices: player 0's payoffs as a product of two factors, in a zero-sum game,
         or both players' as an operator that has such factors and matrices when they are asked for.
     num_nodes : int, optional
@@ -47,7 +48,7 @@ class SequenceForm(ReadOnly):
     ----------
     treeplexes : tuple of Treeplex
     leaves : LeafTable or None
-    operator : FactoredPayoff, PublicPayoff or None
+    operator : FactoredPayoff, PublicPayoff, JointPayoff or None
         What multiplies plans, where no matrix does.
     num_nodes : int or None
 
@@ -80,7 +81,7 @@ class SequenceForm(ReadOnly):
         payoff_matrices: Sequence[Any] | None = None,
         num_nodes: int | None = None,
         *,
-        factored: FactoredPayoff | PublicPayoff | None = None,
+        factored: FactoredPayoff | PublicPayoff | JointPayoff | None = None,
         known_as: str | None = None,
     ) -> None:
         self._known_as = known_as
@@ -123,8 +124,8 @@ class SequenceForm(ReadOnly):
                     f"{treeplex.num_sequences - 1}"
                 )
 
-    def _check_factored(self, factored: FactoredPayoff | PublicPayoff) -> None:
-        if not isinstance(factored, FactoredPayoff | PublicPayoff):
+    def _check_factored(self, factored: FactoredPayoff | PublicPayoff | JointPayoff) -> None:
+        if not isinstance(factored, FactoredPayoff | PublicPayoff | JointPayoff):
             raise InvalidGameError(f"the factored payoffs are {shown(factored)}, expected a FactoredPayoff")
         shape = tuple(treeplex.num_sequences for treeplex in self.treeplexes)
         if factored.shape != shape:
@@ -304,7 +305,7 @@ class SequenceForm(ReadOnly):
         """Player 0's payoffs as a product of two factors; ``None`` if they are not given so, or not zero-sum."""
         if isinstance(self.operator, PublicPayoff):
             return self.operator.factored if self.operator.is_zero_sum else None
-        return self.operator
+        return self.operator if isinstance(self.operator, FactoredPayoff) else None
 
     @property
     def nnz(self) -> int | None:
@@ -319,7 +320,7 @@ class SequenceForm(ReadOnly):
         if self.leaves is not None:
             return self.leaves.is_zero_sum
         if self.operator is not None:
-            return not isinstance(self.operator, PublicPayoff) or self.operator.is_zero_sum
+            return isinstance(self.operator, FactoredPayoff) or self.operator.is_zero_sum
         first, second = self._first_matrix, self._second_matrix
         return bool(abs(first + second).max() <= 1e-9 * (abs(first).max() or 1.0))
 
@@ -338,6 +339,8 @@ class SequenceForm(ReadOnly):
         """
         if self.is_zero_sum:
             return 0.0
+        if isinstance(self.operator, JointPayoff):
+            return None
         tolerance = 1e-9 * self.payoff_scale
         if self.leaves is not None:
             sums = self.leaves.payoffs.sum(axis=1)
@@ -449,6 +452,8 @@ class SequenceForm(ReadOnly):
             For two players A y and Bᵀ x.
         """
         player = check_player(player, self.num_players, InvalidGameError)
+        if isinstance(self.operator, JointPayoff):
+            return self.operator.gradient(player, plans)
         if self.operator is not None:
             return self.operator.times(plans[1]) if player == 0 else -self.operator.transposed_times(plans[0])
         if self.num_players == 2:
@@ -459,6 +464,8 @@ class SequenceForm(ReadOnly):
 
     def expected_payoffs(self, plans: Sequence[Floats]) -> Floats:
         """Return each player's expected payoff when all play the given plans, shape (num_players,)."""
+        if isinstance(self.operator, JointPayoff):
+            return np.array([self.gradient(player, plans) @ plan for player, plan in enumerate(plans)])
         if self.operator is not None:
             payoff = float(plans[0] @ self.operator.times(plans[1]))
             other = payoff if self.is_zero_sum else float(plans[1] @ self.operator.transposed_times(plans[0]))

@@ -14,6 +14,7 @@ from .outcome import Options
 
 if TYPE_CHECKING:
     from .regret.driver import RegretStepper
+    from .regret.joint import JointStepper
     from .sampling.sampler import SamplingStepper
 
 
@@ -66,7 +67,7 @@ class EmpiricalRun:
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
             raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
         options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
-        self._stepper: RegretStepper | SamplingStepper
+        self._stepper: RegretStepper | JointStepper | SamplingStepper
         if isinstance(chosen, RegretMethod):
             from .regret.driver import stepper
 

@@ -76,6 +76,7 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     assert "__init__.pyi" in stubs
     shipped = ("seqform/interchange/page", "models/games/holdem/browser")
     pages = {f"{name}.{suffix}" for name in shipped for suffix in ("css", "js")}
+    pages |= {"models/games/holdem/preflop_equities.npy", "models/games/holdem/three_handed_equities.npz"}
     assert names == {f"treeplex/{name}" for name in library | stubs | pages | {"py.typed"}}
     with tarfile.open(sdist) as archive:
         names = {name.removeprefix(f"treeplex-{version}/") for name in archive.getnames()}

@@ -290,6 +290,7 @@ FULL = Suite(
         *QUICK.cases,
         *ask("kuhn:cards=13", "nash", "highs-simplex cfr@1e-4 cfr+@1e-5 dcfr@1e-5 pcfr+@1e-6"),
         *ask("goofspiel:order=random", "nash", "highs-ipm pcfr+@1e-4"),
+        *ask("preflop:stack=3", "nash", "highs dcfr@1e-3 cfr+@1e-3"),
         *ask("liars_dice:sides=5", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-5"),
         *ask("leduc:ranks=6", "nash", "highs-ipm cfr+@1e-4 dcfr@1e-4"),
         *ask("leduc:suits=4", "nash", "highs-ipm dcfr@1e-4 pcfr+@1e-4"),

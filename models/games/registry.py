@@ -10,6 +10,7 @@ from ...seqform.rules import check_members
 from . import goofspiel, kuhn, leduc, liars_dice, matrix_games, small_trees, transit_family
 from .family import Family
 from .files import OPENSPIEL, SUFFIXES, game_from_file, load_openspiel, names_file
+from .holdem import preflop, three_handed
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -109,6 +110,8 @@ for _family in (
     *matrix_games.FAMILIES,
     transit_family.FAMILY,
     *small_trees.FAMILIES,
+    preflop.FAMILY,
+    three_handed.FAMILY,
 ):
     register_game(_family)
 

@@ -18,6 +18,7 @@ from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidStrategyError, UnknownMethodError, UnsupportedProblemError, shown
 from ...seqform.game import Game
+from ...seqform.joint_payoff import JointPayoff
 from ...seqform.limits import uncounted
 from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, Strategy, check_same_game
@@ -30,6 +31,7 @@ from ..public import driver as public
 from ..solution import RunState, Solution
 from ..status import Status
 from ..style.preferences import preference_record
+from . import joint
 from .constraints import KernelConstraints
 from .kernel import Kernel, KernelState
 from .layout import build_layout
@@ -349,6 +351,8 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """
     if public.serves(method, problem, options):
         return public.run(method, problem, options)
+    if _is_joint(problem):
+        return joint.run(method, problem, options)
     _check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
@@ -367,8 +371,15 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     return replace(outcome, build_seconds=outcome.build_seconds + took)
 
 
-def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper:
-    """Return the compiled loop on a problem as it is, ready to begin or to go on."""
+def _is_joint(problem: Problem) -> bool:
+    """Whether payoffs of several players are an operator on their plans."""
+    return problem.game.num_players > 2 and isinstance(problem.game.sequence_form.operator, JointPayoff)
+
+
+def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretStepper | joint.JointStepper:
+    """Return the loop on a problem as it is, ready to begin or to go on."""
+    if _is_joint(problem):
+        return joint.JointStepper(method, problem, options)
     _check_precision(method, problem)
     return _begin(method, posed(method, problem, options))
 

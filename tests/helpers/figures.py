@@ -20,6 +20,9 @@ from treeplex.validation.papers import (
     PrefCFRFigure2,
     PrefCFRFigure3,
     PrefCFRFigure4,
+    PrefCFRFigure5,
+    PrefCFRTable2,
+    PrefCFRTable3,
     Reproduction,
     reproduce,
 )
@@ -41,6 +44,9 @@ TINY = {
     "pref-cfr-figure-2": PrefCFRFigure2(runs=3),
     "pref-cfr-figure-3": PrefCFRFigure3((6,), ("rm",), runs=1, histories=2_000_000),
     "pref-cfr-figure-4": PrefCFRFigure4((6,), ("rm",), runs=1, histories=2_000_000),
+    "pref-cfr-figure-5": PrefCFRFigure5(stack=6, streets=1, continuations=1, iterations=300),
+    "pref-cfr-table-2": PrefCFRTable2(stack=6, streets=1, continuations=1, iterations=300),
+    "pref-cfr-table-3": PrefCFRTable3(stack=4, iterations=4, every=2, slack=2000.0),
     "pref-cfr-efficiency": PrefCFREfficiency((5.0,), (0.0, 0.1), ("offensive",), ("rm", "br"), iterations=3_000),
 }
 

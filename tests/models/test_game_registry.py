@@ -22,6 +22,8 @@ NAMES = [
     "depth_limited_figure_10",
     "gadget_trap_1",
     "gadget_trap_2",
+    "preflop",
+    "three_handed",
 ]
 
 
@@ -66,6 +68,8 @@ def test_every_family_says_what_it_is(family):
         ("repeated_rps", {"rock": "1", "paper": "1", "scissors": "1", "rounds": "2"}),
         ("coin", {}),
         ("gadget_trap_1", {}),
+        ("preflop", {"stack": "100", "continuations": "4", "chooser": "bb", "raises": "3", "streets": "1"}),
+        ("three_handed", {"stack": "25"}),
     ],
 )
 def test_parameters_and_their_defaults(name, parameters):

@@ -7,7 +7,7 @@ from treeplex import Nash, solve
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.games.holdem.bets import Betting
 from treeplex.models.games.holdem.charts import action_colours
-from treeplex.models.games.holdem.solved import CLASSES
+from treeplex.models.games.holdem.classes import CLASSES
 from treeplex.seqform import InvalidGameError
 
 pytest.importorskip("phevaluator")

@@ -12,7 +12,7 @@ from treeplex import GameFileError, Nash, solve
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.games.holdem.bets import Betting
 from treeplex.models.games.holdem.cards import HANDS
-from treeplex.models.games.holdem.solved import CLASSES
+from treeplex.models.games.holdem.classes import CLASSES
 from treeplex.seqform import InvalidGameError
 from treeplex.seqform.interchange.files import read_archive, write_archive
 from treeplex.seqform.public_profile import PublicProfile

@@ -34,5 +34,11 @@ from .preference_leduc import PrefCFREfficiency as PrefCFREfficiency
 from .preference_leduc import PrefCFRFigure3 as PrefCFRFigure3
 from .preference_leduc import PrefCFRFigure4 as PrefCFRFigure4
 from .preference_leduc import StyleRow as StyleRow
+from .preflop_styles import MatchRow as MatchRow
+from .preflop_styles import PrefCFRFigure5 as PrefCFRFigure5
+from .preflop_styles import PrefCFRTable2 as PrefCFRTable2
+from .preflop_styles import PreflopStyleRow as PreflopStyleRow
 from .registry import EXPERIMENTS as EXPERIMENTS
 from .registry import find_experiment as find_experiment
+from .three_handed_styles import PrefCFRTable3 as PrefCFRTable3
+from .three_handed_styles import ThreeHandedRow as ThreeHandedRow

@@ -1,6 +1,6 @@
 """Charts of hands as pictures: 13 × 13 classes, each cell divided by action, or shaded by EV or equity."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....seqform.errors import InvalidGameError, shown
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .preflop_solved import PreflopNode
     from .solved import SpotNode
 
 #: What a chart may show: how often actions are taken, or what hands earn or win.
@@ -48,13 +49,13 @@ def _between(place: float) -> str:
     return "#" + "".join(f"{round((1 - part) * one + part * other):02X}" for one, other in zip(*ends, strict=True))
 
 
-def draw_chart(node: "SpotNode", seat: str = "", by: str = "action") -> "Figure":
+def draw_chart(node: "SpotNode | PreflopNode", seat: str = "", by: str = "action") -> "Figure":
     """Draw the 13 × 13 chart of a seat's hands at a node.
 
     Parameters
     ----------
-    node : SpotNode
-    seat : {"oop", "ip"}, optional
+    node : SpotNode or PreflopNode
+    seat : {"oop", "ip"} or {"sb", "bb"}, optional
         By default who moves.
     by : {"action", "ev", "equity"}
         What cells show. They are filled as high as the part of their combinations that is there; for another seat than
@@ -78,8 +79,6 @@ def draw_chart(node: "SpotNode", seat: str = "", by: str = "action") -> "Figure"
     moves = by == "action" and who == node.mover
     figure = blank_figure((7.2, 7.95))
     axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
-    axes.set(xlim=(0, 13), ylim=(13, 0))
-    axes.set_axis_off()
     rows = list(table)
     scale: Any = None
     if by != "action":
@@ -92,12 +91,20 @@ def draw_chart(node: "SpotNode", seat: str = "", by: str = "action") -> "Figure"
             Normalize(low, high if high > low else low + 1.0), LinearSegmentedColormap.from_list(by, SHADES)
         )
     colours = action_colours(node.actions)
-    for number, row in enumerate(rows):
-        left, top = number % 13, number // 13
-        _cell(axes, left, top, row, colours if moves else {}, by, scale)
+    draw_cells(axes, rows, colours if moves else {}, by, scale)
     _heading(figure, node, who)
     _key(figure, node, colours if moves else {}, by, scale, who)
     return figure
+
+
+def draw_cells(
+    axes: "Axes", rows: Iterable[Mapping[str, Any]], colours: Mapping[str, str], by: str = "action", scale: Any = None
+) -> None:
+    """Draw the 169 cells of a chart: rows as ``classes`` of a node has them, each action in its colour."""
+    axes.set(xlim=(0, 13), ylim=(13, 0))
+    axes.set_axis_off()
+    for number, row in enumerate(rows):
+        _cell(axes, number % 13, number // 13, row, colours, by, scale)
 
 
 def _cell(
@@ -139,7 +146,7 @@ def _cell(
     axes.text(left + 0.08, top + 0.08, row["class"], fontsize=8.2, ha="left", va="top", color=faint)
 
 
-def _heading(figure: "Figure", node: "SpotNode", who: str) -> None:
+def _heading(figure: "Figure", node: "SpotNode | PreflopNode", who: str) -> None:
     """Draw the board as cards, and say whose hands these are and what led there."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -174,18 +181,20 @@ def _heading(figure: "Figure", node: "SpotNode", who: str) -> None:
         color="#111111",
     )
     averages = node.averages
-    said = [f"pot {node.pot:,}"]
+    said = [f"pot {node.pot:,}" + (" BB" if node.unit == "BB" else "")]
     if averages[f"{who} ev"] is not None:
         said += [f"EV {averages[f'{who} ev']:,.2f}", f"equity {100 * (averages[f'{who} equity'] or 0.0):.1f}%"]
     figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
 
 
-def _key(figure: "Figure", node: "SpotNode", colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
+def _key(
+    figure: "Figure", node: "SpotNode | PreflopNode", colours: Mapping[str, str], by: str, scale: Any, who: str
+) -> None:
     """Draw what the colours mean below the chart."""
     from matplotlib.patches import Patch
 
     if scale is not None:
-        name = {"ev": "EV in chips", "equity": "equity"}[by]
+        name = {"ev": f"EV in {node.unit}", "equity": "equity"}[by]
         place = figure.add_axes((0.3, 0.045, 0.4, 0.014))
         bar = figure.colorbar(scale, cax=place, orientation="horizontal")
         bar.outline.set_visible(False)

@@ -1,7 +1,7 @@
 """Locks: what a player of a spot is known to do, or limits itself to, as constraints on its plan."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -17,7 +17,7 @@ from ....seqform.arrays import Floats, Indices
 from ....seqform.checks import is_number
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
-from ....seqform.public_form import is_any_card
+from ....seqform.public_form import PublicForm, is_any_card
 from ....seqform.rationals import intended_fraction, to_fraction
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile, Strategy
@@ -398,22 +398,24 @@ def shares(spot: "HoldemSpot", player: int, node: int) -> Floats:
     return np.asarray(found / (found.sum() or 1.0))
 
 
-def line_functionals(spot: "HoldemSpot", sizes: Sequence[int]) -> dict[str, Functional]:
+def line_functionals(
+    form: PublicForm, sizes: Sequence[int], seats: Sequence[str], dealt: Callable[[int, int], Floats]
+) -> dict[str, Functional]:
     """Return how often lines of the first street are taken, by what the player who moves last does there.
 
     A line is named as nodes are, ``"check, bet 120, fold"``, or ends with ``bet`` or ``raise`` for all sizes together.
-    ``sizes`` are both players' numbers of sequences.
+    ``sizes`` are both players' numbers of sequences, and ``dealt`` says how likely a player's hands at a node are.
     """
-    form, found = spot.public_form, {}
+    found = {}
     for node in np.flatnonzero((form.players >= 0) & (form.boards == form.boards[0])).tolist():
         player = int(form.players[node])
         names = [str(form.actions[child]) for child in form.children[node].tolist()]
         for name in dict.fromkeys([*names, *(word for word in _WAGERS if _matching(word, names))]):
             vector = np.zeros(sizes[player])
             for place in _matching(name, names):
-                np.add.at(vector, form.sequences(player, int(form.children[node][place])), shares(spot, player, node))
+                np.add.at(vector, form.sequences(player, int(form.children[node][place])), dealt(player, node))
             line = ", ".join([*map(str, form.path(node)), name])
-            said = f"how often {SEATS[player]} takes the line {line}, if {SEATS[1 - player]} goes along"
+            said = f"how often {seats[player]} takes the line {line}, if {seats[1 - player]} goes along"
             found[line] = Functional(player, vector, said)
     return found
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats, Indices
+from ....seqform.arrays import Floats
 from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, needing, one_line, one_of, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import (
@@ -31,6 +31,7 @@ from ....seqform.strategy import Profile
 from .bets import SEATS
 from .cards import CARDS, HANDS, RANKS, Range
 from .charts import draw_chart
+from .classes import CLASS_OF_HAND, CLASSES
 from .spot import HoldemGame, HoldemSpot
 
 if TYPE_CHECKING:
@@ -361,6 +362,8 @@ class SpotNode(Drawn):
         What lies in the middle, with what was bet on the street.
     """
 
+    unit = "chips"
+
     def __init__(self, solved: SolvedSpot, node: int) -> None:
         self.solved, self.node = solved, node
         form, spot = solved.form, solved.spot
@@ -497,7 +500,7 @@ class SpotNode(Drawn):
         for place in there[np.lexsort((-held[there], -evs[there].round(9)))].tolist():
             hand = self.solved.form.states[who][place]
             numbers = (self.reaches[who][place], self.likely[who][place] / total, evs[place], equities[place])
-            row = dict(zip(_COLUMNS, (hand, hand_class(held[place]), *map(float, numbers)), strict=True))
+            row = dict(zip(_COLUMNS, (hand, CLASSES[CLASS_OF_HAND[held[place]]], *map(float, numbers)), strict=True))
             if moves:
                 row |= dict(zip(self.actions, self.strategy[:, place].tolist(), strict=True))
                 values = self.action_evs[:, place].tolist()
@@ -519,9 +522,9 @@ class SpotNode(Drawn):
         """
         who = self._seat(seat)
         held, likely = self.solved.spot.hands[who], self.likely[who]
-        classes = np.array([_CLASS_NUMBERS[hand_class(hand)] for hand in held.tolist()])
+        classes = CLASS_OF_HAND[held]
         cards = [CARDS.index(card) for card in self.board]
-        unblocked = np.bincount(_ALL_CLASSES[~np.isin(HANDS, cards).any(axis=1)], minlength=len(CLASSES))
+        unblocked = np.bincount(CLASS_OF_HAND[~np.isin(HANDS, cards).any(axis=1)], minlength=len(CLASSES))
         rows = []
         for number, name in enumerate(CLASSES):
             of = np.flatnonzero(classes == number)
@@ -654,32 +657,6 @@ def _blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
         node: stored[first:last].reshape(shape)
         for node, shape, first, last in zip(nodes, shapes, ends[:-1], ends[1:], strict=True)
     }
-
-
-def hand_class(hand: int) -> str:
-    """Return the class of a hand, by number.
-
-    Examples
-    --------
-    >>> from treeplex.models.games.holdem.cards import HAND_NAMES
-    >>> from treeplex.models.games.holdem.solved import hand_class
-    >>> [hand_class(HAND_NAMES.index(hand)) for hand in ("AsKs", "AhKs", "7d7c")]
-    ['AKs', 'AKo', '77']
-    """
-    high, low = HANDS[hand].tolist()
-    pair = RANKS[high // 4] + RANKS[low // 4]
-    return pair if pair[0] == pair[1] else pair + ("s" if high % 4 == low % 4 else "o")
-
-
-def _class_at(row: int, column: int) -> str:
-    high, low = RANKS[12 - min(row, column)], RANKS[12 - max(row, column)]
-    return high + low + ("" if row == column else "s" if row < column else "o")
-
-
-#: The classes of hands as charts have them: aces first, suited above the diagonal, row by row.
-CLASSES = tuple(_class_at(row, column) for row in range(13) for column in range(13))
-_CLASS_NUMBERS = {name: number for number, name in enumerate(CLASSES)}
-_ALL_CLASSES: Indices = np.array([_CLASS_NUMBERS[hand_class(hand)] for hand in range(len(HANDS))])
 
 
 def _after(line: str) -> str:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, permutations
 from math import comb
 from os import PathLike, fspath
@@ -29,7 +29,7 @@ from ...constraints import LinearConstraint
 from ..betting import PlacedOffer
 from .bets import SEATS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
-from .locks import Lock, constraints_of, line_functionals
+from .locks import Lock, constraints_of, line_functionals, shares
 from .offers import spot_offers
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
@@ -436,7 +436,8 @@ class HoldemGame(Game):
         return self.spot.public_form.sequence_form()
 
     def _lines(self, game: Game) -> dict[str, Functional]:
-        return line_functionals(self.spot, [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes])
+        sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
+        return line_functionals(self.spot.public_form, sizes, SEATS, partial(shares, self.spot))
 
     def own_profile(self, path: str | PathLike[str]) -> Profile | None:
         """Return the strategies of a solved spot's file; ``None`` for other files."""

@@ -1,0 +1,63 @@
+"""Who wins of every two of the 169 classes of hands before the flop, counted over all boards."""
+
+import io
+from functools import cache
+from importlib import resources
+from math import comb
+
+import numpy as np
+
+from ....seqform.arrays import Floats, Indices, frozen
+
+#: How many boards can be dealt to two hands: those of five of 48 cards.
+BOARDS = comb(48, 5)
+
+
+@cache
+def outcomes() -> Indices:
+    """Return how often a class beats another one, and how often they split, shape (2, 169, 169).
+
+    Pairs of hands without a card in common are counted, one of each class, with each of the 1,712,304 boards that can
+    be dealt to them. ``examples/preflop_equities.py`` counts them, with :func:`~.showdown.strengths`.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.classes import CLASSES
+    >>> from treeplex.models.games.holdem.equities import BOARDS, outcomes
+    >>> wins, ties = outcomes()
+    >>> aces, kings = CLASSES.index("AA"), CLASSES.index("KK")
+    >>> int(wins[aces, kings]), int(ties[aces, kings]), int(wins[kings, aces])
+    (50371344, 285228, 10986372)
+    """
+    stored = resources.files(__package__).joinpath("preflop_equities.npy").read_bytes()
+    return frozen(np.load(io.BytesIO(stored)).astype(np.int64))
+
+
+@cache
+def pairs() -> Indices:
+    """Return how many pairs of hands without a card in common there are of every two classes, shape (169, 169).
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.equities import pairs
+    >>> int(pairs()[0, 0]), int(pairs()[0, 1]), int(pairs().sum()) == 1326 * 1225
+    (6, 12, True)
+    """
+    wins, ties = outcomes()
+    return frozen((wins + wins.T + ties) // BOARDS)
+
+
+@cache
+def equities() -> Floats:
+    """Return what part of the pot each class wins of each other one if nobody bets any more, shape (169, 169).
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.classes import CLASSES
+    >>> from treeplex.models.games.holdem.equities import equities
+    >>> aces, kings, deuces = (CLASSES.index(name) for name in ("AA", "KK", "22"))
+    >>> round(float(equities()[aces, kings]), 6)
+    0.819461
+    """
+    wins, ties = outcomes()
+    return frozen((wins + ties / 2) / (BOARDS * pairs()))

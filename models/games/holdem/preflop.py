@@ -1,0 +1,210 @@
+"""Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and what comes after the flop as values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from ....seqform.errors import InvalidGameError
+from ....seqform.parameters import About, check_parameters
+from ..family import Family
+
+if TYPE_CHECKING:
+    from ....seqform.functional import Functional
+    from ....seqform.game import Game
+    from ....seqform.public_form import PublicForm
+
+#: The seats by player.
+PREFLOP_SEATS = ("sb", "bb")
+#: What the chooser may do from the flop on: as the blueprint, or one kind of action five times as often.
+CONTINUATIONS = ("blueprint", "fold-biased", "call-biased", "raise-biased")
+#: The first raise is to one of these, in big blinds, and each later one to so many times the one before.
+OPENINGS, AGAIN = (2, 3), 3
+
+
+@dataclass(frozen=True)
+class Betting:
+    """Where a hand stands.
+
+    Parameters
+    ----------
+    paid : two Fractions
+        What each player has put in, in big blinds.
+    mover : int
+    street : int
+        0 before the flop, then the rounds of the model; more than it has, at a showdown.
+    raised : int
+        How many bets and raises there were on the street, blinds aside.
+    folded : int
+        Who has folded; −1 if nobody has.
+    waits : bool
+        Whether the other player has already called the blind, or checked.
+    """
+
+    paid: tuple[Fraction, Fraction]
+    mover: int
+    street: int = 0
+    raised: int = 0
+    folded: int = -1
+    waits: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody has moved on the street."""
+        return not self.raised and not self.waits
+
+
+@dataclass(frozen=True)
+class Preflop:
+    """Heads-up no-limit hold'em before the flop, with 169 classes of hands.
+
+    The small blind (player 0, ``sb``) posts half a big blind and moves first, the big blind (player 1, ``bb``) posts
+    one. First in, a player folds, calls, raises to 2 or 3 big blinds, or goes all-in; a later raise is to three times
+    the one before it, or all-in. After an all-in that is called, the board is dealt, and pairs of classes are paid by
+    their exact equities. Payoffs are big blinds: 0.001 is 1 mBB.
+
+    Other hands go to the flop. There the model has a smaller game, in which nobody sees the board before the showdown:
+    on each of its `streets` the big blind moves first, a bet is the pot, a raise is the pot after a call, one raise a
+    street, and what is more than a stack is all-in. With ``continuations=0`` it is played out. Otherwise the hand ends
+    at the flop: its value is what both win with the *blueprint*, a strategy for the whole model, or, with more
+    continuations than one, what they win after the `chooser` has chosen, for each hand, to go on as the blueprint does,
+    or to fold, to call or to raise five times as often: the multi-valued states of Brown, Sandholm and Amos.
+
+    Parameters
+    ----------
+    stack : int
+        What each player has, in big blinds.
+    continuations : int
+        How many continuations the chooser has, the first ones of :data:`CONTINUATIONS`; 0 plays the model out.
+    chooser : {"bb", "sb"}
+        Who chooses. The other player's strategy is the one to read: it holds against all continuations.
+    raises : int
+        How many raises there may be before all-in.
+    streets : int
+        Rounds of bets in the model after the flop.
+
+    Notes
+    -----
+    *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2',), 'AKs')``.
+
+    *Simplified*: equities are realised, for no card is seen while bets are made after the flop. A class stands for
+    all its hands, which loses nothing here: suits only matter on boards.
+
+    References
+    ----------
+    N. Brown, T. Sandholm, B. Amos (2018), "Depth-limited solving for imperfect-information games", NeurIPS; the menu is
+    that of Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo (2025), "Preference-CFR", ICML.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.preflop import Preflop
+    >>> rules = Preflop(stack=10, continuations=0)
+    >>> [action for action, _ in rules.moves(rules.begun)]
+    ['fold', 'call', 'raise 2', 'raise 3', 'all-in']
+    """
+
+    name: ClassVar[str] = "preflop"
+    num_players: ClassVar[int] = 2
+
+    stack: Annotated[int, About("what each player has, in big blinds", minimum=2, maximum=1000)] = 100
+    continuations: Annotated[int, About("continuations at the flop; 0 plays the model out", minimum=0, maximum=4)] = 4
+    chooser: Annotated[Literal["bb", "sb"], About("who chooses a continuation")] = "bb"
+    raises: Annotated[int, About("raises before all-in", minimum=1, maximum=10)] = 3
+    streets: Annotated[int, About("rounds of bets after the flop", minimum=1, maximum=3)] = 1
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        if self.continuations == 0 and self.chooser != "bb":
+            raise InvalidGameError("preflop: chooser = sb with continuations = 0; expected none, for nobody chooses")
+
+    @property
+    def begun(self) -> "Betting":
+        """Where the hand begins: the blinds are posted."""
+        return Betting((Fraction(1, 2), Fraction(1)), 0)
+
+    @property
+    def game(self) -> "Game":
+        """The game, as ``load_game("preflop:…")`` returns it."""
+        return FAMILY.game(FAMILY.values(self))
+
+    @property
+    def public_form(self) -> "PublicForm":
+        """The game in public form."""
+        return _public_form(self)
+
+    def moves(self, state: "Betting") -> "Iterator[tuple[str, Betting]]":
+        """Yield each action of who moves, from fold to all-in, and what it leads to.
+
+        Amounts in names are totals in big blinds before the flop; later bets are named by their kind alone.
+        """
+        me, level = state.mover, max(state.paid)
+        if state.paid[me] < level:
+            yield "fold", replace(state, folded=me)
+        yield "call" if state.paid[me] < level else "check", self._called(state)
+        if level < self.stack and state.raised < (2 if state.street else self.raises + 1):
+            for name, amount in self._sizes(state, level):
+                paid = (amount, state.paid[1]) if me == 0 else (state.paid[0], amount)
+                yield name, Betting(paid, 1 - me, state.street, state.raised + 1)
+
+    def _sizes(self, state: "Betting", level: Fraction) -> "Iterator[tuple[str, Fraction]]":
+        if state.street:
+            amount = level + 2 * level
+            name = "raise" if state.raised else "bet"
+            yield (name, amount) if amount < self.stack else ("all-in", Fraction(self.stack))
+            return
+        if state.raised < self.raises:
+            for amount in [Fraction(one) for one in OPENINGS] if level == 1 else [AGAIN * level]:
+                if amount < self.stack:
+                    yield f"raise {amount}", amount
+        yield "all-in", Fraction(self.stack)
+
+    def _called(self, state: "Betting") -> "Betting":
+        level = max(state.paid)
+        # The big blind may raise after a call of the small one, and whoever is second after a check.
+        if state.is_first:
+            return Betting((level, level), 1 - state.mover, state.street, 0, waits=True)
+        street = self.streets + 1 if level == self.stack else state.street + 1
+        return Betting((level, level), 1, street)
+
+    def is_over(self, state: "Betting") -> bool:
+        """Whether somebody has folded, or hands are shown."""
+        return state.folded >= 0 or state.street > self.streets
+
+
+def _public_form(rules: Preflop) -> "PublicForm":
+    from .preflop_form import played_out, with_continuations
+
+    return with_continuations(rules) if rules.continuations else played_out(rules).form
+
+
+def _lines(game: "Game") -> "Mapping[str, Functional]":
+    """Return how often lines before the flop are taken, of all hands dealt."""
+    from .classes import CLASS_SIZES
+    from .locks import line_functionals
+
+    form, dealt = game.public_form, CLASS_SIZES / CLASS_SIZES.sum()
+    assert form is not None
+    sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
+    return line_functionals(form, sizes, PREFLOP_SEATS, lambda player, node: dealt)
+
+
+class PreflopFamily(Family):
+    """Games before the flop, made in public form."""
+
+    learned_to = 0.004  # Ju et al.: "exploitability below 4 mBB/h"
+
+    def parts(self, rules: Preflop) -> dict[str, Any]:
+        """Return the public form, which is built when it is asked for."""
+        return {
+            "public_form": partial(_public_form, rules),
+            "functionals": _lines,
+            "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
+        }
+
+
+FAMILY = PreflopFamily(
+    rules=Preflop,
+    summary="Heads-up hold'em before the flop: 169 classes, a menu of raises, multi-valued states at the flop",
+    citation="N. Brown, T. Sandholm, B. Amos (2018), NeurIPS; Q. Ju et al. (2025), ICML: Preference-CFR",
+)

@@ -1,0 +1,252 @@
+"""What one reads of a strategy before the flop: at any node what each class does, earns and wins, and both ranges."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.errors import InvalidGameError, shown
+from ....seqform.interchange.pictures import Drawn
+from ....seqform.public_profile import PublicProfile
+from ....seqform.strategy import Profile
+from .cards import Range
+from .charts import draw_chart
+from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
+from .equities import equities, pairs
+from .preflop import PREFLOP_SEATS, Betting, Preflop
+from .solved import SpotTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class SolvedPreflop:
+    """A profile of a game before the flop, to be read node by node.
+
+    Parameters
+    ----------
+    rules : Preflop
+    profile : Profile or PublicProfile
+        Such as the profile of a solution on ``rules.game``.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.preflop import Preflop
+    >>> from treeplex.models.games.holdem.preflop_solved import SolvedPreflop
+    >>> from treeplex.seqform.public_profile import PublicProfile
+    >>> rules = Preflop(stack=5, continuations=0)
+    >>> solved = SolvedPreflop(rules, PublicProfile.uniform(rules.public_form))
+    >>> node = solved.at("raise 2, all-in")
+    >>> node.mover, node.actions, node.pot
+    ('sb', ('fold', 'call'), 7.0)
+    >>> {action: round(often, 3) for action, often in node.frequencies.items()}
+    {'fold': 0.5, 'call': 0.5}
+    >>> round(node.ranges[0].combinations, 6)  # of 1,326, a fifth is raised to 2
+    265.2
+    """
+
+    def __init__(self, rules: Preflop, profile: PublicProfile | Profile) -> None:
+        self.rules, self.form = rules, rules.public_form
+        self.profile = PublicProfile.of(self.form, profile)
+
+    def __repr__(self) -> str:
+        return f"SolvedPreflop({self.rules!r})"
+
+    def at(self, line: str = "") -> "PreflopNode":
+        """Return a node of the betting.
+
+        Parameters
+        ----------
+        line : str
+            The actions that lead there, comma separated, such as ``"raise 2, all-in"``; nothing for the first one.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is no such node; the message lists what could have followed.
+        """
+        return PreflopNode(self, self.form.find(line))
+
+    def __iter__(self) -> "Iterator[PreflopNode]":
+        """Go through all nodes at which somebody moves before the flop."""
+        for node in self.form.decisions.tolist():
+            found = PreflopNode(self, node)
+            if not found.state.street:
+                yield found
+
+
+class PreflopNode(Drawn):
+    """A node of the betting before the flop, or the flop after it.
+
+    Parameters
+    ----------
+    solved : SolvedPreflop
+    node : int
+        Of the public form.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The actions that lead there.
+    state : Betting
+        What both have put in, and who moves.
+    mover : str
+        ``sb`` or ``bb``; nothing where nobody bets any more.
+    actions : tuple of str
+        At a flop, the continuations of the chooser.
+    pot : float
+        In big blinds.
+    """
+
+    board: tuple[str, ...] = ()
+    unit = "BB"
+
+    def __init__(self, solved: SolvedPreflop, node: int) -> None:
+        self.solved, self.node, form = solved, node, solved.form
+        self.path = tuple(map(str, form.path(node)))
+        self.state = _after(solved.rules, self.path)
+        player = int(form.players[node])
+        self.mover = PREFLOP_SEATS[player] if player >= 0 else ""
+        self.actions = tuple(str(form.actions[child]) for child in form.children[node].tolist())
+        self.pot = float(sum(self.state.paid))
+
+    def __repr__(self) -> str:
+        return f"PreflopNode({', '.join(self.path)!r})"
+
+    @property
+    def title(self) -> str:
+        """Who moves where, and the pot, in a line."""
+        return self._title(self.mover)
+
+    def _title(self, seat: str) -> str:
+        return f"{seat or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
+
+    def __str__(self) -> str:
+        mean = self.averages
+        taken = ", ".join(f"{action} {_shown(mean[action])}" for action in self.actions)
+        worth = ", ".join(f"{seat} EV {_shown(mean[f'{seat} ev'])} BB" for seat in PREFLOP_SEATS)
+        return "\n".join(filter(None, [self.title, taken, worth]))
+
+    @cached_property
+    def strategy(self) -> Floats:
+        """How often each class takes each action, shape (actions, 169), classes in the order of ``CLASSES``."""
+        return self.solved.profile.behaviour(self.node)
+
+    @cached_property
+    def reaches(self) -> tuple[Floats, Floats]:
+        """What part of each class comes there, for both seats, shape (169,) each."""
+        first, second = (self.solved.profile.reach(player, self.node) for player in (0, 1))
+        return first, second
+
+    @property
+    def ranges(self) -> tuple[Range, Range]:
+        """The same as ranges over the 1,326 hands."""
+        first, second = (Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
+        return first, second
+
+    @cached_property
+    def likely(self) -> tuple[Floats, Floats]:
+        """The probability of each class to come there, for both seats, shape (169,) each."""
+        dealt = pairs() / pairs().sum()
+        first, second = self.reaches
+        return first * (dealt @ second), second * (first @ dealt)
+
+    @cached_property
+    def evs(self) -> tuple[Floats, Floats]:
+        """What each class wins from there on, for both seats, in big blinds; NaN for classes that cannot be there.
+
+        Net of what it puts in from there on: a fold is worth 0.
+        """
+        first, second = (
+            self.solved.profile.values(player, self.node) + float(self.state.paid[player]) for player in (0, 1)
+        )
+        return first, second
+
+    @cached_property
+    def equities(self) -> tuple[Floats, Floats]:
+        """What part of the pot each class wins if nobody bets any more, for both seats; NaN where nobody is met."""
+        found = []
+        for player in (0, 1):
+            met = pairs() * self.reaches[1 - player]
+            total = met.sum(axis=1)
+            won = (met * equities()).sum(axis=1)
+            found.append(np.divide(won, total, out=np.full(len(CLASSES), np.nan), where=total > 0.0))
+        return found[0], found[1]
+
+    @property
+    def frequencies(self) -> dict[str, float | None]:
+        """How often each action is taken, averaged; ``None`` where nobody comes."""
+        return {action: self.averages[action] for action in self.actions}
+
+    @cached_property
+    def averages(self) -> dict[str, float | None]:
+        """EV and equity of both seats, and how often each action is taken, averaged; ``None`` where nobody comes."""
+        found: dict[str, float | None] = {}
+        for name, both in (("ev", self.evs), ("equity", self.equities)):
+            for player, numbers in enumerate(both):
+                found[f"{PREFLOP_SEATS[player]} {name}"] = _mean(numbers, self.likely[player])
+        for place, action in enumerate(self.actions):
+            found[action] = _mean(self.strategy[place], self.likely[PREFLOP_SEATS.index(self.mover)])
+        return found
+
+    def classes(self, seat: str = "") -> SpotTable:
+        """Return what each of the 169 classes of a seat does and earns, as a chart shows them.
+
+        Parameters
+        ----------
+        seat : {"sb", "bb"}, optional
+            By default who moves.
+        """
+        if seat not in ("", *PREFLOP_SEATS):
+            raise InvalidGameError(f"seat is {shown(seat)}, expected sb or bb")
+        who = PREFLOP_SEATS.index(seat or self.mover or PREFLOP_SEATS[0])
+        likely, rows = self.likely[who], []
+        for number, name in enumerate(CLASSES):
+            there = likely[number] > 0.0
+            row: dict[str, Any] = {
+                "class": name,
+                "combinations": float(self.reaches[who][number] * CLASS_SIZES[number]),
+                "reach": float(self.reaches[who][number]),
+                "weight": float(likely[number] / (likely.sum() or 1.0)),
+                "ev": float(self.evs[who][number]) if there else None,
+                "equity": float(self.equities[who][number]) if there else None,
+            }
+            if PREFLOP_SEATS[who] == self.mover:
+                row |= dict(zip(self.actions, self.strategy[:, number].tolist(), strict=True))
+            rows.append(row)
+        return SpotTable(self._title(PREFLOP_SEATS[who]), tuple(rows))
+
+    def figure(self, seat: str = "", by: str = "action") -> "Figure":
+        """Draw the 13 × 13 chart of a seat's classes.
+
+        Parameters
+        ----------
+        seat : {"sb", "bb"}, optional
+        by : {"action", "ev", "equity"}
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw_chart(self, seat, by)
+
+
+def _after(rules: Preflop, path: tuple[str, ...]) -> Betting:
+    """Return where the betting stands after actions; a continuation that is chosen changes nothing."""
+    state = rules.begun
+    for action in path:
+        state = dict(rules.moves(state)).get(action, state)
+    return state
+
+
+def _mean(numbers: Floats, weights: Floats) -> float | None:
+    some = weights > 0.0
+    total = float(weights[some].sum())
+    return float(numbers[some] @ weights[some]) / total if total > 0.0 else None
+
+
+def _shown(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4f}"

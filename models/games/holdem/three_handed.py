@@ -1,0 +1,156 @@
+"""Three-handed hold'em before the flop: 169 classes of hands, a menu of raises, and hands checked down after it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ....seqform.parameters import About, check_parameters
+from ..family import Family
+
+if TYPE_CHECKING:
+    from ....seqform.joint_form import JointForm
+    from ....seqform.sequence_form import SequenceForm
+
+#: The seats by player, in the order in which they act before the flop.
+SEATS = ("button", "sb", "bb")
+#: A raise is to one of these, in big blinds, or all-in.
+SIZES = (2, 3)
+
+
+@dataclass(frozen=True)
+class Pot:
+    """Where a hand stands.
+
+    Parameters
+    ----------
+    paid : three Fractions
+        What each player has put in, in big blinds.
+    mover : int
+    folded : frozenset of int
+    waiting : int
+        How many players have still to act, unless somebody raises, the mover counted; 0 once the betting is over.
+    """
+
+    paid: tuple[Fraction, ...]
+    mover: int
+    folded: frozenset[int] = frozenset()
+    waiting: int = 3
+
+    @property
+    def in_play(self) -> tuple[int, ...]:
+        """Who has not folded."""
+        return tuple(player for player in range(3) if player not in self.folded)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all but one have folded, or nobody has still to act."""
+        return len(self.folded) == 2 or not self.waiting
+
+
+@dataclass(frozen=True)
+class ThreeHanded:
+    """Three-handed no-limit hold'em before the flop, with 169 classes of hands.
+
+    The button (player 0) moves first, then the small blind (player 1), who has posted half a big blind, and the big
+    blind (player 2), who has posted one. Who moves folds, calls, raises to 2 or 3 big blinds, or goes all-in; nobody
+    raises to less than somebody else did. Payoffs are big blinds: 0.001 is 1 mBB.
+
+    Once the betting is over, the board is dealt and hands are shown.
+
+    Parameters
+    ----------
+    stack : int
+        What each player has, in big blinds.
+
+    Notes
+    -----
+    *Simplified*: there are no bets after the flop. Cards that were folded count in who may hold what, and not in which
+    boards come; so two players are paid by the exact equities of their classes. What three win of a pot comes from
+    a file: sampled deals of every three classes on all boards, some two million each, with a standard error of about
+    0.2 % of the pot; ``examples/three_handed_equities.py`` makes it.
+
+    *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2', 'fold'), 'AKs')``.
+
+    For games of three players nothing is proven of what regret minimisation converges to; see the guide to games of
+    three players.
+
+    References
+    ----------
+    Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo (2025), "Preference-CFR: beyond Nash equilibrium for better game
+    strategies", ICML, section 5.2, whose players go on after the flop.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.three_handed import ThreeHanded
+    >>> rules = ThreeHanded(stack=20)
+    >>> [action for action, _ in rules.moves(rules.begun)]
+    ['fold', 'call', 'raise 2', 'raise 3', 'all-in']
+    """
+
+    name: ClassVar[str] = "three_handed"
+    num_players: ClassVar[int] = 3
+
+    stack: Annotated[int, About("what each player has, in big blinds", minimum=4, maximum=1000)] = 25
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @property
+    def begun(self) -> Pot:
+        """Where the hand begins: the blinds are posted."""
+        return Pot((Fraction(0), Fraction(1, 2), Fraction(1)), 0)
+
+    def moves(self, state: Pot) -> Iterator[tuple[str, Pot]]:
+        """Yield each action of who moves, from fold to all-in, and what it leads to."""
+        me, level = state.mover, max(state.paid)
+        if state.paid[me] < level:
+            yield "fold", self._next(replace(state, folded=state.folded | {me}, waiting=state.waiting - 1))
+        name = "call" if state.paid[me] < level else "check"
+        yield name, self._next(replace(state, paid=_with(state.paid, me, level), waiting=state.waiting - 1))
+        for amount in map(Fraction, (*SIZES, self.stack)):
+            if amount > level:
+                name = "all-in" if amount == self.stack else f"raise {amount}"
+                waiting = len(state.in_play) - 1
+                yield name, self._next(replace(state, paid=_with(state.paid, me, amount), waiting=waiting))
+
+    def _next(self, state: Pot) -> Pot:
+        """Return a state with the turn passed on."""
+        mover = (state.mover + 1) % 3
+        while mover in state.folded:
+            mover = (mover + 1) % 3
+        return replace(state, mover=mover)
+
+    @property
+    def form(self) -> "JointForm":
+        """The game in public form."""
+        from .three_handed_form import joint_form
+
+        return joint_form(self)
+
+
+def _with(paid: tuple[Fraction, ...], player: int, amount: Fraction) -> tuple[Fraction, ...]:
+    return (*paid[:player], amount, *paid[player + 1 :])
+
+
+def _sequence_form(rules: ThreeHanded) -> "SequenceForm":
+    return rules.form.sequence_form()
+
+
+class ThreeHandedFamily(Family):
+    """Games of three players before the flop, made in public form."""
+
+    def parts(self, rules: ThreeHanded) -> dict[str, Any]:
+        """Return the sequence form, which is built when it is asked for."""
+        return {
+            "sequence_form": partial(_sequence_form, rules),
+            "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
+        }
+
+
+FAMILY = ThreeHandedFamily(
+    rules=ThreeHanded,
+    summary="Three-handed hold'em before the flop: 169 classes, a menu of raises, hands checked down after it",
+    citation="Q. Ju, T. Tellier, M. Sun, Z. Fang, Y. Luo (2025), ICML: Preference-CFR",
+)

@@ -1,0 +1,125 @@
+"""The public form of three-handed hold'em before the flop: who may be dealt what, and what part of a pot three win."""
+
+import io
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.budget import Budget
+from ....seqform.joint_form import JointForm
+from ....seqform.joint_payoff import JointLeaves
+from ....seqform.rules import TERMINAL
+from .cards import HANDS
+from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
+from .equities import equities
+from .three_handed import Pot, ThreeHanded
+
+#: What the tensors of payoffs take at most.
+_BYTES = 8 * 4 * 169**3
+
+
+@cache
+def shares() -> npt.NDArray[Any]:
+    """Return what part of the pot a class wins of two others, shape (169, 169, 169), in single precision.
+
+    The first axis is the class that is paid, the second and the third are the others; NaN nowhere: three classes that
+    cannot be dealt together have thirds.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.classes import CLASSES
+    >>> from treeplex.models.games.holdem.three_handed_form import shares
+    >>> aces, kings, queens = (CLASSES.index(name) for name in ("AA", "KK", "QQ"))
+    >>> round(float(shares()[aces, kings, queens]), 2)
+    0.67
+    """
+    stored = resources.files(__package__).joinpath("three_handed_equities.npz").read_bytes()
+    with np.load(io.BytesIO(stored)) as kept:
+        first, second = (kept[name].astype(np.float32) / 255 for name in ("first", "second"))
+    count = len(CLASSES)
+    one, two, three = np.array(
+        [(i, j, k) for i in range(count) for j in range(i, count) for k in range(j, count)], dtype=np.int16
+    ).T
+    second = np.where(two == three, (1 - first) / 2, second)  # equal classes win as much, whatever was rounded
+    found = np.empty((count,) * 3, dtype=np.float32)
+    for mine, a, b, c in ((first, one, two, three), (second, two, one, three), (1 - first - second, three, one, two)):
+        found[a, b, c] = found[a, c, b] = mine
+    return frozen(found)
+
+
+@cache
+def deal() -> npt.NDArray[Any]:
+    """Return the probability of each three classes to be dealt, shape (169, 169, 169), in single precision."""
+    count = len(CLASSES)
+    holds = np.zeros((52, count))
+    np.add.at(holds, (HANDS.ravel(), CLASS_OF_HAND.repeat(2)), 1.0)
+    numbers = np.zeros((52, 52), dtype=np.int64)
+    numbers[HANDS[:, 0], HANDS[:, 1]] = numbers[HANDS[:, 1], HANDS[:, 0]] = CLASS_OF_HAND
+    found = np.empty((count,) * 3)
+    for one, size in enumerate(CLASS_SIZES.tolist()):
+        a, b = HANDS[np.flatnonzero(one == CLASS_OF_HAND)[0]].tolist()  # suits that are exchanged change nothing
+        others = np.flatnonzero(~np.isin(HANDS, (a, b)).any(axis=1))
+        c, d = HANDS[others].T
+        # Hands of a class less those with any of the four cards; those with two of them were taken off twice.
+        free = CLASS_SIZES - holds[a] - holds[b] - holds[c] - holds[d]
+        free[:, numbers[a, b]] += 1.0
+        for pair in (numbers[a, c], numbers[a, d], numbers[b, c], numbers[b, d], numbers[c, d]):
+            free[np.arange(len(others)), pair] += 1.0
+        total = np.zeros((count, count))
+        np.add.at(total, CLASS_OF_HAND[others], free)
+        found[one] = size * total
+    return frozen((found / found.sum()).astype(np.float32))
+
+
+def joint_form(rules: ThreeHanded) -> JointForm:
+    """Return a game in public form, level by level."""
+    Budget().require(_BYTES, "payoffs of three classes")
+    states, parents, actions = [rules.begun], [-1], [""]
+    for node, state in enumerate(states):  # which grows
+        if not state.is_over:
+            for action, after in rules.moves(state):
+                states.append(after)
+                parents.append(node)
+                actions.append(action)
+    players = [TERMINAL if state.is_over else state.mover for state in states]
+    leaves = _leaves(states)
+    return JointForm(players, parents, actions, [CLASSES] * 3, leaves, deal(), float(rules.stack) * 2)
+
+
+def _leaves(states: list[Pot]) -> list[JointLeaves]:
+    """Return what leaves pay: what everybody has put in, and the pot, in shares of those who are in play."""
+    over = [node for node, state in enumerate(states) if state.is_over]
+    fixed = -np.array([states[node].paid for node in over], dtype=float).T
+    shared: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for place, node in enumerate(over):
+        state = states[node]
+        pot, last = float(sum(state.paid)), state.in_play[-1]
+        # Everybody's share but the last one's; that is what is left of the pot.
+        fixed[last, place] += pot
+        for player in state.in_play[:-1]:
+            others = [other for other in state.in_play if other != player]
+            against = others[0] if len(others) == 1 else -1
+            shared.setdefault((player, against), []).append((node, pot))
+    found = [JointLeaves(np.array(over), fixed, deal())]
+    for (player, against), group in shared.items():
+        nodes: Indices = np.array([node for node, _ in group])
+        amounts: Floats = np.zeros((3, len(group)))
+        amounts[player] = [pot for _, pot in group]
+        amounts[[states[node].in_play[-1] for node in nodes.tolist()], np.arange(len(group))] = -amounts[player]
+        found.append(JointLeaves(nodes, amounts, _share(player, against)))
+    return found
+
+
+@cache
+def _share(player: int, against: int) -> npt.NDArray[Any]:
+    """Return the probability of a deal times a player's share of the pot, against one player or (−1) both others."""
+    if against < 0:
+        return frozen(deal() * np.moveaxis(shares(), 0, player))
+    shape = [1, 1, 1]
+    shape[player] = shape[against] = len(CLASSES)
+    matrix = equities() if player < against else equities().T
+    return frozen(deal() * matrix.reshape(shape).astype(np.float32))

@@ -1,0 +1,236 @@
+"""Regret minimisation where payoffs are an operator on the plans of several players."""
+
+import functools
+import time
+from typing import Any
+
+import numpy as np
+
+from ...models.problems import Problem
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.evaluate import nash_conv
+from ...seqform.joint_payoff import JointPayoff
+from ...seqform.limits import uncounted
+from ..checkpoint import Saved, fill
+from ..compilation import compiled
+from ..iteration import Stepper, iterate
+from ..methods import RegretMethod
+from ..methods.rules import Rule
+from ..outcome import Options, Outcome, nearest_profile
+
+
+class JointStepper(Stepper):
+    """The players' regrets at all infosets, and the operator that prices their sequences.
+
+    Parameters
+    ----------
+    method : RegretMethod
+    problem : Problem
+        A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_payoff.JointPayoff`.
+    options : Options
+    """
+
+    first_step = 1
+
+    def __init__(self, method: RegretMethod, problem: Problem, options: Options) -> None:
+        form = problem.game.sequence_form
+        assert isinstance(form.operator, JointPayoff)
+        self.method, self.problem, self.options = method, problem, options
+        self.rule, self.payoff, self.treeplexes = method.local_rule, form.operator, form.treeplexes
+        self._number = np.float64 if method.precision == "double" else np.float32
+        self._iterations = 0
+        sizes = [treeplex.num_sequences for treeplex in form.treeplexes]
+        self._degrees, self._fallback = [np.ones(size) for size in sizes], [_uniform(one) for one in form.treeplexes]
+        self._beta = [np.zeros(treeplex.num_infosets) for treeplex in form.treeplexes]
+        self._is_conditional = True
+        self._is_greedy = method.bias is not None and method.bias.greedy
+        if method.bias is not None:
+            preference = method.bias.on(problem.game)
+            self._degrees, self._beta = list(preference.degrees), list(preference.vulnerability)
+            self._fallback = [preference.fallback(one, player) for player, one in enumerate(form.treeplexes)]
+            self._is_conditional = method.bias.is_conditional
+        self.regrets, self.recent, self.sums = ([np.zeros(size) for size in sizes] for _ in range(3))
+        self.behaviour = [fallback.copy() for fallback in self._fallback]
+        self._plans = [np.ones(size) for size in sizes]
+        for player in range(len(sizes)):
+            self._play(player)
+
+    @property
+    def iterations(self) -> int:
+        """Updates of every player."""
+        return self._iterations
+
+    def step(self, iterations: int) -> None:
+        """Update every player so many times, one after the other or all at once."""
+        for _ in range(iterations):
+            self._iterations += 1
+            weight = float(self._iterations) ** self.rule.averaging
+            for player, plan in enumerate(self._plans):
+                self.sums[player] += weight * plan
+            played = list(self._plans)
+            for player in range(len(played)):
+                plans = played if self.method.updates == "simultaneous" else self._plans
+                self._update(player, plans)
+                self._play(player)
+
+    def check(self) -> float:
+        """Return the exploitability of the averages."""
+        profile = nearest_profile(self.problem.game, self.answer())
+        return nash_conv(self.problem.game, profile) / len(self.sums)
+
+    def current_plans(self) -> list[Floats]:
+        """Return the plans that the players play now."""
+        return list(self._plans)
+
+    def answer(self) -> list[Floats]:
+        """Return the average plans."""
+        return [
+            total / total[0] if self._iterations else plan for total, plan in zip(self.sums, self._plans, strict=True)
+        ]
+
+    def saved(self) -> Saved:
+        """Return where it stands."""
+        return {"iterations": self._iterations, "due": self.next_check, **self._arrays()}
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        fill(self._arrays(), saved)
+        self._iterations, self.next_check = int(saved["iterations"]), int(saved["due"])
+
+    def _arrays(self) -> dict[str, Floats]:
+        named = {"regrets": self.regrets, "recent": self.recent, "sums": self.sums}
+        named |= {"behaviour": self.behaviour, "plans": self._plans}
+        return {f"{name} {player}": one for name, each in named.items() for player, one in enumerate(each)}
+
+    def _update(self, player: int, plans: list[Floats]) -> None:
+        """Add the regrets of the behaviour against plans, and move to the next behaviour."""
+        treeplex, costs = self.treeplexes[player], self._beta[player]
+        values = self.payoff.gradient(player, plans, self._number)
+        if self._is_conditional and costs.any():
+            costs = costs * self._arrival(player, plans)
+        add_regrets(
+            treeplex.parents, treeplex.offsets, values, costs, self.behaviour[player], self.regrets[player],
+            self.recent[player], *_discounts(self.rule, self._iterations),
+        )  # fmt: skip
+        match_regrets(
+            treeplex.offsets, self.regrets[player] + self.rule.prediction * self.recent[player], self._degrees[player],
+            self._fallback[player], self._is_greedy, self.behaviour[player],
+        )  # fmt: skip
+
+    def _arrival(self, player: int, plans: list[Floats]) -> Floats:
+        """Return how likely the others and chance allow the infosets that may cost something, 0 for others."""
+        treeplex, form = self.treeplexes[player], self.payoff.form
+        nodes = np.flatnonzero(form.players == player)
+        states = len(form.states[player])
+        costly = self._beta[player].reshape(len(nodes), states).any(axis=1)
+        found = np.zeros((len(nodes), states))
+        found[costly] = self.payoff.arrival(player, nodes[costly].tolist(), plans)
+        assert found.size == treeplex.num_infosets
+        return found.ravel()
+
+    def _play(self, player: int) -> None:
+        treeplex = self.treeplexes[player]
+        plan = np.ones(treeplex.num_sequences)
+        make_plan(treeplex.parents, treeplex.offsets, self.behaviour[player], plan)
+        self._plans[player] = plan
+
+
+def _uniform(treeplex: Any) -> Floats:
+    return np.append(1.0, np.repeat(1.0 / treeplex.num_actions, treeplex.num_actions))
+
+
+def _discounts(rule: Rule, iteration: int) -> tuple[float, float, float]:
+    """Return what old regrets count if positive and if negative, and what they are held above."""
+    if not rule.power:
+        return rule.positive, rule.negative, rule.floor
+    before = max(iteration - 1, 0)
+    positive, negative = (before**power / (before**power + 1.0) for power in (rule.positive, rule.negative))
+    return positive, negative, rule.floor
+
+
+def _add_regrets(
+    parents: Any, offsets: Any, values: Any, costs: Any, behaviour: Any, regrets: Any, recent: Any,
+    up: Any, down: Any, floor: Any,
+) -> None:  # fmt: skip
+    """Pass values up, infosets below first, and add what each action would have gained to the discounted regrets.
+
+    Of that the cost of its infoset is taken off.
+    """
+    for infoset in range(len(parents) - 1, -1, -1):
+        first, last = offsets[infoset], offsets[infoset + 1]
+        value = 0.0
+        for s in range(first, last):
+            value += behaviour[s] * values[s]
+        for s in range(first, last):
+            recent[s] = values[s] - value - costs[infoset]
+            old = regrets[s]
+            regrets[s] = max(old * (up if old > 0.0 else down) + recent[s], floor)
+        values[parents[infoset]] += value
+
+
+def _match_regrets(offsets: Any, regrets: Any, degrees: Any, fallback: Any, greedy: Any, behaviour: Any) -> None:
+    """Play in proportion to δ R⁺, or the first action of the largest alone."""
+    for infoset in range(len(offsets) - 1):
+        first, last = offsets[infoset], offsets[infoset + 1]
+        total, best, most = 0.0, first, 0.0
+        for s in range(first, last):
+            behaviour[s] = degrees[s] * max(regrets[s], 0.0)
+            total += behaviour[s]
+            if behaviour[s] > most:
+                best, most = s, behaviour[s]
+        for s in range(first, last):
+            if total <= 0.0:
+                behaviour[s] = fallback[s]
+            else:
+                behaviour[s] = (1.0 if s == best else 0.0) if greedy else behaviour[s] / total
+
+
+def _make_plan(parents: Any, offsets: Any, behaviour: Any, plan: Any) -> None:
+    for infoset in range(len(parents)):
+        for s in range(offsets[infoset], offsets[infoset + 1]):
+            plan[s] = plan[parents[infoset]] * behaviour[s]
+
+
+add_regrets, match_regrets, make_plan = (
+    compiled(one, cache=True) for one in (_add_regrets, _match_regrets, _make_plan)
+)
+
+
+@functools.cache
+def warm() -> None:
+    """Compile, or load from the cache, so that no solve's seconds hold that."""
+    with uncounted():
+        two, one, numbers = np.zeros(1, np.int32), np.array([1, 2], np.int32), np.zeros(2)
+        add_regrets(two, one, numbers.copy(), np.zeros(1), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
+        match_regrets(one, numbers, numbers, numbers, False, numbers.copy())
+        make_plan(two, one, numbers, numbers.copy())
+
+
+def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
+    """Iterate until NashConv of the averages meets the tolerance or a limit comes.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If something other than the averages from a fresh start is asked for.
+    """
+    if method.iterate == "last" or options.start is not None or method.initial_regrets or method.precision == "half":
+        raise UnsupportedProblemError(
+            f"{problem.game.spec} has several players and payoffs as an operator: methods begin afresh there, without "
+            "random regrets, in single or double precision, and return averages"
+        )
+    warm()
+    begun = time.perf_counter()
+    stepper = JointStepper(method, problem, options)
+    build_seconds = time.perf_counter() - begun
+    found = iterate(stepper, options)
+    return Outcome(
+        plans=stepper.answer(),
+        stopped=found.stopped,
+        detail=f"after {found.iterations} iterations",
+        iterations=found.iterations,
+        seconds=found.seconds,
+        build_seconds=build_seconds,
+        history=found.history,
+    )

@@ -1,0 +1,92 @@
+"""Three-handed hold'em before the flop: deals, shares of pots, the tree, and a few iterations."""
+
+import numpy as np
+import pytest
+
+from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
+from treeplex.models.games.holdem.cards import HANDS
+from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
+from treeplex.models.games.holdem.three_handed import ThreeHanded
+from treeplex.models.games.holdem.three_handed_form import deal, shares
+from treeplex.seqform.rules import TERMINAL
+
+
+@pytest.mark.parametrize(
+    "names", [("AA", "AA", "AKs"), ("AKs", "AKo", "A2s"), ("72o", "T9s", "55"), ("KQo", "KQo", "QQ")]
+)
+def test_deals_are_counted(names: tuple[str, ...]) -> None:
+    classes = [CLASSES.index(name) for name in names]
+    first, second, third = ([set(hand) for hand in HANDS[one == CLASS_OF_HAND].tolist()] for one in classes)
+    count = sum(not (a & b) and not ((a | b) & c) for a in first for b in second for c in third)
+    expected = count / (1326 * 1225 * 1128)
+    assert deal()[tuple(classes)] == pytest.approx(expected, rel=1e-6)
+
+
+def test_deals_do_not_know_seats() -> None:
+    assert float(deal().sum(dtype=np.float64)) == pytest.approx(1.0)
+    for axes in ((1, 0, 2), (0, 2, 1)):
+        np.testing.assert_array_equal(deal(), deal().transpose(axes))
+
+
+def test_shares_make_a_pot() -> None:
+    whole = shares() + shares().transpose(1, 0, 2) + shares().transpose(2, 1, 0)
+    np.testing.assert_allclose(whole, 1.0, atol=1e-5)
+    np.testing.assert_array_equal(shares(), shares().transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("names", [("AA", "KK", "QQ"), ("AKs", "QQ", "JTs"), ("72o", "83o", "94o")])
+def test_shares_are_those_of_sampled_deals(names: tuple[str, ...]) -> None:
+    """Six cards are dealt, and boards compared by the evaluator; the file has other deals and boards."""
+    from treeplex.models.games.holdem.showdown import strengths
+
+    classes = [CLASSES.index(name) for name in names]
+    random, total, dealt = np.random.default_rng(7), 0.0, 0
+    while dealt < 3000:
+        hands = [int(random.choice(np.flatnonzero(one == CLASS_OF_HAND))) for one in classes]
+        cards = HANDS[hands].ravel()
+        if len(set(cards.tolist())) < 6:
+            continue
+        board = random.choice(np.setdiff1d(np.arange(52), cards), 5, replace=False)
+        found = strengths(board.tolist(), np.array(hands))
+        total += float(found[0] == found.max()) / (found == found.max()).sum()
+        dealt += 1
+    error = np.sqrt(0.25 / dealt)
+    assert shares()[tuple(classes)] == pytest.approx(total / dealt, abs=4 * error)
+
+
+def test_the_tree() -> None:
+    form = ThreeHanded(stack=25).form
+    assert (len(form.decisions), form.num_leaves) == (162, 238)
+    assert form.is_zero_sum
+    for line in ("raise 2, raise 3, all-in, fold, call", "fold, fold", "call, call, check"):
+        assert form.players[form.find(line)] == TERMINAL
+    assert form.players[form.find("call, call")] == 2
+
+
+def test_what_hands_are_worth_when_everybody_calls() -> None:
+    """All play to the showdown for one big blind each: each is paid its share of three."""
+    game = load_game("three_handed:stack=10")
+    form = ThreeHanded(stack=10).form
+    leaf = form.find("call, call, check")
+    paid = [
+        sum(
+            float(group.amounts[player, group.nodes == leaf].sum()) * group.payoff.sum(dtype=np.float64)
+            for group in form.joint_leaves
+        )
+        for player in range(3)
+    ]
+    np.testing.assert_allclose(paid, 0.0, atol=1e-5)  # nobody has the better cards on average
+    uniform = expected_payoffs(game, Profile.uniform(game))
+    assert abs(uniform.sum()) < 1e-6
+
+
+@pytest.mark.slow
+def test_it_comes_near_an_equilibrium() -> None:
+    game = load_game("three_handed:stack=15")
+    solution = solve(Nash(game), "cfr+:precision=single", tol=0.02, max_iterations=200)
+    assert solution.exploitability < 0.02
+
+
+def test_parameters() -> None:
+    with pytest.raises(InvalidGameError, match="stack = 3; expected"):
+        load_game("three_handed:stack=3")

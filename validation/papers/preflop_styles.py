@@ -1,0 +1,410 @@
+"""Styles of the small blind before the flop by Preference-CFR, and the least that the same frequencies cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+
+from ...models.constraints import parse_constraint
+from ...models.games.holdem.charts import action_colours, draw_cells
+from ...models.games.holdem.classes import CLASSES
+from ...models.games.holdem.equities import pairs
+from ...models.games.holdem.preflop import Preflop
+from ...models.preferences import Prefer
+from ...models.problems import ConstrainedNash, Nash
+from ...seqform.interchange.pictures import panels
+from ...seqform.public_profile import PublicProfile
+from ...solvers import DCFR, PrefCFR
+from ..table import Column, Row, verdict
+from .experiment import Claim, Experiment, Limits, Tell, completed, largest
+from .preference_runs import PREFERENCE_CFR
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Rule = Literal["rm", "br"]
+Base = Literal["cfr", "dcfr"]
+#: The menu of the first decision, and how often the paper's strategies take each action, in per cent.
+MENU = ("fold", "call", "raise 2", "raise 3", "all-in")
+PRINTED: Mapping[str, tuple[float, ...]] = {
+    "normal": (5.4, 52.7, 42.0, 0.0, 0.0),
+    "aggressive": (4.2, 64.8, 9.8, 21.1, 0.0),
+    "loose-passive": (0.3, 73.3, 21.7, 4.7, 0.0),
+}
+#: What each style prefers.
+PREFERRED: Mapping[str, tuple[str, ...]] = {"aggressive": ("raise 2", "raise 3"), "loose-passive": ("call",)}
+#: Table 2, mBB a hand: the style of the small blind, then of the big blind.
+TABLE: Mapping[str, Mapping[str, float]] = {
+    "aggressive": {"aggressive": 68.6, "normal": 58.7, "loose-passive": 67.6},
+    "normal": {"aggressive": 80.2, "normal": 73.2, "loose-passive": 79.8},
+    "loose-passive": {"aggressive": 74.7, "normal": 66.9, "loose-passive": 73.8},
+}
+#: The paper's δ and β, the latter in big blinds, given the hand.
+DEGREE, VULNERABILITY = 5.0, 0.05
+#: To what the normal style and linear programs are solved, in big blinds.
+TOLERANCE = 0.0005
+#: The paper's bar for the normal style, and round-off, mBB.
+BAR, ROUNDING = 4.0, 1e-6
+
+
+@dataclass(frozen=True)
+class _Styles:
+    """The styles in one model."""
+
+    stack: int
+    streets: int
+    continuations: int
+    iterations: int
+    rule: Rule
+
+    @cached_property
+    def rules(self) -> Preflop:
+        return Preflop(stack=self.stack, streets=self.streets, continuations=self.continuations)
+
+    @cached_property
+    def found(self) -> dict[str, PublicProfile]:
+        return {}
+
+    def profile(self, style: str) -> PublicProfile:
+        """Return what both players do where the small blind has a style."""
+        if style not in self.found:
+            game = self.rules.game
+            if style == "normal":
+                solution = completed(Nash(game), DCFR(), tol=TOLERANCE)
+            else:
+                solution = completed(Nash(game), self.method(style), tol=0.0, max_iterations=self.iterations)
+            self.found[style] = PublicProfile.of(self.rules.public_form, solution.profile)
+        return self.found[style]
+
+    def method(self, style: str) -> PrefCFR:
+        """Return Preference-CFR with β given the hand: that times the probability of the hand is counterfactual."""
+        dealt = pairs().sum(axis=1) / pairs().sum()
+        preferences = [
+            Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=VULNERABILITY * chance)
+            for name, chance in zip(CLASSES, dealt.tolist(), strict=True)
+        ]
+        base: Base = "dcfr" if self.rule == "rm" else "cfr"
+        return PrefCFR(preferences, units="counterfactual", rule=self.rule, base=base)
+
+    def value_against(self, style: str, other: str) -> float:
+        """Return what the small blind of one style wins from the big blind of another, big blinds a hand."""
+        mine, theirs = self.profile(style), self.profile(other)
+        form = self.rules.public_form
+        mixed = PublicProfile(form, lambda node: (theirs if form.players[node] else mine).behaviour(node))
+        return mixed.value(0)
+
+    def least_loss(self, style: str, frequencies: Sequence[float], value: tuple[float, float]) -> tuple[float, float]:
+        """Return between which numbers the least loss is with which anybody has the style's frequencies, big blinds."""
+        taken = dict(zip(MENU, frequencies, strict=True))
+        raises = taken["raise 2"] + taken["raise 3"]
+        text = {
+            "aggressive": f'"raise 2" + "raise 3" >= {raises!r}',
+            "loose-passive": f"fold <= {taken['fold']!r}",
+        }[style]
+        game = self.rules.game
+        solution = completed(ConstrainedNash(game, parse_constraint(text, game)), DCFR(), tol=TOLERANCE)
+        assert solution.lower is not None
+        assert solution.upper is not None
+        return max(0.0, value[0] - solution.upper), max(0.0, value[1] - solution.lower)
+
+
+@dataclass(frozen=True)
+class PreflopStyleRow(Row):
+    """One style of the small blind.
+
+    Attributes
+    ----------
+    style : str
+    fold, call, raise_2, raise_3, all_in : float
+        How often each action is taken at the first decision, over all hands.
+    paper : str
+        The same, as the paper prints it.
+    exploitability : float
+        NashConv / 2 of both players' strategies, mBB.
+    loss : float
+        What the small blind's strategy loses of the value of the game at most, mBB, proven by best responses.
+    bound : float
+        What Preference-CFR may lose in the limit: β, mBB.
+    least_low, least_high : float or None
+        Between which numbers the least loss is with which a strategy folds as rarely, or raises as often, mBB.
+    strategy : tuple of tuple of float
+        How often each of the 169 classes takes each action.
+    """
+
+    style: Annotated[str, Column("style")]
+    fold: Annotated[float, Column("fold", ".3f")]
+    call: Annotated[float, Column("call", ".3f")]
+    raise_2: Annotated[float, Column("raise 2", ".3f")]
+    raise_3: Annotated[float, Column("raise 3", ".3f")]
+    all_in: Annotated[float, Column("all-in", ".3f")]
+    paper: Annotated[str, Column("paper")]
+    exploitability: Annotated[float, Column("exploitability", ".1f")]
+    loss: Annotated[float, Column("loss", ".1f")]
+    bound: float
+    least_low: float | None
+    least_high: Annotated[float | None, Column("least loss", ".1f")]
+    strategy: tuple[tuple[float, ...], ...] = field(repr=False)
+
+    @property
+    def frequencies(self) -> tuple[float, ...]:
+        """In the order of the menu."""
+        return self.fold, self.call, self.raise_2, self.raise_3, self.all_in
+
+
+@dataclass(frozen=True)
+class _InModel(Experiment[Row]):
+    """What both experiments are computed in."""
+
+    stack: Annotated[int, Limits("[4, 1000]")] = 100
+    streets: Annotated[int, Limits("[1, 3]")] = 2
+    continuations: Annotated[int, Limits("[0, 4]")] = 4
+    iterations: Annotated[int, Limits("[1, inf)")] = 2_000
+    rule: Annotated[Rule, Limits(choices=("rm", "br"))] = "rm"
+
+    paper = PREFERENCE_CFR
+    quick_settings: ClassVar = {}
+    full_settings: ClassVar = {"iterations": 10_000}
+
+    def _styles(self) -> _Styles:
+        return _Styles(self.stack, self.streets, self.continuations, self.iterations, self.rule)
+
+
+@dataclass(frozen=True)
+class PrefCFRFigure5(_InModel):
+    """Average action frequencies and charts of three styles of the small blind, heads-up.
+
+    Parameters
+    ----------
+    stack, streets, continuations : int
+        As :class:`~treeplex.models.games.holdem.Preflop` takes them.
+    iterations : int
+        Of Preference-CFR.
+    rule : {"rm", "br"}
+        Its rule: in proportion to regrets, discounted as DCFR's, or the best action alone, the paper's, which is slower
+        here.
+
+    Notes
+    -----
+    The paper says neither how deep its stacks are nor what comes after the flop, a game of 25 million states; the model
+    here is its own. δ = 5 and β = 0.05 big blinds at the first decision, given the hand.
+    """
+
+    styles: ClassVar[tuple[str, ...]] = tuple(PRINTED)
+
+    name = "pref-cfr-figure-5"
+    title = "styles before the flop by Preference-CFR: action frequencies, charts, and what they cost"
+    figure = "5"
+    criterion = (
+        "loose-passive folds less often than normal, and aggressive raises more often; no style loses more than β, or "
+        "less than is proven for its frequencies; normal is exploitable by at most 4 mBB"
+    )
+    axes = ("styles",)
+
+    def rows(self, tell: Tell) -> Iterator[PreflopStyleRow]:
+        """Yield the styles, the normal one first."""
+        model, normal = self._styles(), None
+        for style in self.styles:
+            tell(style)
+            model.profile(style)
+            row = self._row(style, model, normal, tell)
+            normal = normal or row
+            yield row
+
+    def _row(self, style: str, model: _Styles, normal: PreflopStyleRow | None, tell: Tell) -> PreflopStyleRow:
+        profile, equilibrium = model.profile(style), model.profile("normal")
+        dealt = pairs().sum(axis=1) / pairs().sum()
+        strategy = profile.behaviour(0)
+        taken = (strategy @ dealt).tolist()
+        fold, call, raise_2, raise_3, all_in = taken
+        raises = raise_2 + raise_3
+        value = -equilibrium.best_response_values[1], equilibrium.best_response_values[0]
+        loss = max(0.0, value[1] + profile.best_response_values[1])
+        least: tuple[float, ...] = ()
+        if style != "normal":
+            tell(f"{style}: the least loss")
+            least = model.least_loss(style, taken, value)
+        before = taken if normal is None else normal.frequencies
+        exploitability, bound = 1000 * profile.exploitability, 1000 * VULNERABILITY
+        return PreflopStyleRow(
+            style,
+            fold,
+            call,
+            raise_2,
+            raise_3,
+            all_in,
+            paper=" ".join(f"{share:g}" for share in PRINTED[style]),
+            exploitability=exploitability,
+            loss=1000 * loss,
+            bound=bound,
+            least_low=1000 * least[0] if least else None,
+            least_high=1000 * least[1] if least else None,
+            strategy=tuple(map(tuple, strategy.T.tolist())),
+            failure=verdict(
+                (
+                    style == "loose-passive" and not fold < before[0],
+                    f"folds {fold:.4f}, no less than {before[0]:.4f}",
+                ),
+                (
+                    style == "aggressive" and not raises > before[2] + before[3],
+                    f"raises {raises:.4f}, no more than {before[2] + before[3]:.4f}",
+                ),
+                (not 1000 * loss <= bound, f"loses up to {1000 * loss:.1f} mBB, more than {bound:g}"),
+                (
+                    bool(least) and not 1000 * loss >= 1000 * least[0] - ROUNDING,
+                    f"loses {1000 * loss:.3f} mBB, less than is proven for its frequencies",
+                ),
+                (
+                    style == "normal" and not exploitability <= BAR,
+                    f"exploitable by {exploitability:.2f} mBB, more than {BAR:g}",
+                ),
+            ),
+        )
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Return how often each style takes each action, there and here."""
+        styles = {row.style: row for row in rows if isinstance(row, PreflopStyleRow)}
+        found = [
+            Claim(f"{row.style}: {action}, per cent of hands", printed, 100 * share)
+            for row in styles.values()
+            for action, printed, share in zip(MENU, PRINTED[row.style], row.frequencies, strict=True)
+        ]
+        normal = styles.get("normal")
+        if normal is not None and "loose-passive" in styles:
+            share = styles["loose-passive"].fold / normal.fold if normal.fold else None
+            found.append(Claim("loose-passive: folds, as a share of normal's", 0.3 / 5.4, share))
+        if normal is not None and "aggressive" in styles:
+            bold = styles["aggressive"]
+            more = bold.raise_2 + bold.raise_3 - normal.raise_2 - normal.raise_3
+            found.append(Claim("aggressive: raises more than normal, points", 9.8 + 21.1 - 42.0, 100 * more))
+            more = bold.raise_3 - normal.raise_3
+            found.append(Claim("aggressive: raises to 3 more than normal, points", 21.1, 100 * more))
+        return found
+
+    def draw(self, rows: Sequence[Row]) -> "Figure":
+        """Draw the chart of each style."""
+        from matplotlib.patches import Patch
+
+        figure, (line,) = panels(1, len(PRINTED), (15.0, 5.6), squeeze=False)
+        colours = action_colours(MENU)
+        for axes, row in zip(line, (row for row in rows if isinstance(row, PreflopStyleRow)), strict=False):
+            cells = [
+                {"class": name, "reach": 1.0, "weight": 1.0} | dict(zip(MENU, taken, strict=True))
+                for name, taken in zip(CLASSES, row.strategy, strict=True)
+            ]
+            draw_cells(axes, cells, colours)
+            shares = ", ".join(f"{action} {100 * one:.1f}" for action, one in zip(MENU, row.frequencies, strict=True))
+            axes.set_title(f"{row.style}\n{shares}", fontsize=9)
+        handles = [Patch(facecolor=colour, label=action) for action, colour in colours.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(MENU), frameon=False)
+        return figure
+
+
+@dataclass(frozen=True)
+class MatchRow(Row):
+    """Two styles that play each other.
+
+    Attributes
+    ----------
+    small_blind, big_blind : str
+        Styles: the big blind's is what it does where it was trained against a small blind of that style.
+    paper, value : float
+        What the small blind wins, mBB a hand.
+    least, most : float
+        Between which numbers that is, as best responses to both strategies prove.
+    """
+
+    small_blind: Annotated[str, Column("small blind")]
+    big_blind: Annotated[str, Column("big blind")]
+    paper: Annotated[float, Column("paper", ".1f")]
+    value: Annotated[float, Column("mBB", ".1f")]
+    least: Annotated[float, Column("at least", ".1f")]
+    most: Annotated[float, Column("at most", ".1f")]
+
+
+@dataclass(frozen=True)
+class PrefCFRTable2(_InModel):
+    """What styles win from each other, heads-up, exactly in the model.
+
+    Parameters
+    ----------
+    stack, streets, continuations, iterations, rule
+        As :class:`PrefCFRFigure5` has them.
+    """
+
+    small_blinds: ClassVar[tuple[str, ...]] = ("normal", "aggressive", "loose-passive")
+    big_blinds: ClassVar[tuple[str, ...]] = small_blinds
+
+    name = "pref-cfr-table-2"
+    title = "styles before the flop against each other"
+    figure = "table 2"
+    criterion = "everybody wins at least what its strategy guarantees; the normal ones win the value, to within 4 mBB"
+    axes = ("small_blinds", "big_blinds")
+
+    def rows(self, tell: Tell) -> Iterator[MatchRow]:
+        """Yield the cells, the normal small blind's first."""
+        model = self._styles()
+        for mine, theirs in self.cases:
+            tell(f"{mine} against {theirs}")
+            value = 1000 * model.value_against(mine, theirs)
+            least = -1000 * model.profile(mine).best_response_values[1]
+            most = 1000 * model.profile(theirs).best_response_values[0]
+            failure = verdict(
+                (not least - ROUNDING <= value <= most + ROUNDING, f"not between {least:.4f} and {most:.4f}"),
+                (mine == theirs == "normal" and not most - least <= 2 * BAR, f"{least:.2f} to {most:.2f} is no value"),
+            )
+            yield MatchRow(mine, theirs, TABLE[mine][theirs], value, least, most, failure=failure)
+
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """Return every printed number beside ours, and how far styles are from the normal one."""
+        cells = [row for row in rows if isinstance(row, MatchRow)]
+        normal = {row.big_blind: row for row in cells if row.small_blind == "normal"}
+        found = [Claim(f"{row.small_blind} against {row.big_blind}, mBB a hand", row.paper, row.value) for row in cells]
+        for style in self.small_blinds[1:]:
+            own = [(row, normal[row.big_blind]) for row in cells if row.small_blind == style]
+            there, here = (
+                largest(abs(getattr(row, name) - getattr(other, name)) for row, other in own)
+                for name in ("paper", "value")
+            )
+            said = f"{style}: furthest from the normal small blind against the same big blind, mBB (text: within 10)"
+            found.append(Claim(said, there, here))
+        return found
+
+    def draw(self, rows: Sequence[Row]) -> "Figure":
+        """Draw what each small blind wins from each big blind, here and in the paper."""
+        own = [row for row in rows if isinstance(row, MatchRow)]
+        here, there = (
+            {(row.small_blind, row.big_blind): getattr(row, name) for row in own} for name in ("value", "paper")
+        )
+        return draw_tables(here, there, self.small_blinds, ("small blind", "big blind"))
+
+
+def draw_tables(
+    here: Mapping[tuple[str, str], float | None],
+    there: Mapping[tuple[str, str], float | None],
+    styles: Sequence[str],
+    seats: tuple[str, str],
+) -> "Figure":
+    """Draw what styles win from each other in this model and in the paper; cells may be missing.
+
+    Parameters
+    ----------
+    here, there : mapping of pairs of str to float
+        mBB a hand, by the style of either side.
+    styles : sequence of str
+        In their order.
+    seats : two str
+        What the sides are called: rows, then columns.
+    """
+    figure, (line,) = panels(1, 2, (9.0, 3.6), squeeze=False)
+    for axes, found, title in zip(line, (here, there), ("this model", "paper"), strict=True):
+        shown = np.array([[found.get((mine, theirs)) for theirs in styles] for mine in styles], dtype=float)
+        axes.imshow(shown, cmap="Blues", aspect="auto")
+        for place, value in np.ndenumerate(shown):
+            if np.isfinite(value):
+                axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center")
+        axes.set_xticks(range(len(styles)), styles)
+        axes.set_yticks(range(len(styles)), styles)
+        axes.set(title=f"{title}, mBB a hand", xlabel=seats[1], ylabel=seats[0])
+    return figure

@@ -1,0 +1,218 @@
+"""Styles of the button before the flop with three players, and what they win from each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+
+from ...models.games import load_game
+from ...models.preferences import Prefer
+from ...seqform.evaluate import best_response_values, expected_payoffs
+from ...seqform.joint_payoff import JointPayoff
+from ...seqform.strategy import Profile, Strategy
+from ...solvers import DCFR, EmpiricalRun, PrefCFR
+from ..table import Column, Row, verdict
+from .experiment import Claim, Experiment, Limits, Tell, sweep
+from .preference_runs import PREFERENCE_CFR
+from .preflop_styles import DEGREE, MENU, PREFERRED, VULNERABILITY, draw_tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Table 3, mBB a hand: the style of the button, then of both blinds. One cell is not printed.
+TABLE: Mapping[tuple[str, str], float | None] = {
+    ("normal", "normal"): None,
+    ("normal", "aggressive"): 247.2,
+    ("normal", "loose-passive"): 251.0,
+    ("aggressive", "normal"): 252.4,
+    ("aggressive", "aggressive"): 253.7,
+    ("aggressive", "loose-passive"): 253.9,
+    ("loose-passive", "normal"): 252.2,
+    ("loose-passive", "aggressive"): 256.3,
+    ("loose-passive", "loose-passive"): 260.0,
+}
+#: What the text says of actions, per cent of hands: the style, the action of the menu, and how often it is taken.
+PRINTED = (
+    ("normal", "fold", 61.4),
+    ("normal", "call", 0.0),
+    ("aggressive", "raise 3", 16.0),
+    ("loose-passive", "call", 23.9),
+)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run of one style found.
+
+    Attributes
+    ----------
+    frequencies : tuple of float
+        Of the button's first decision, in the order of the menu.
+    gains : tuple of float
+        What each player would gain by a best response to the others' average strategies, big blinds.
+    cce_gap : float
+        The coarse-correlated gap of the profiles that were recorded, big blinds.
+    plans : list of ndarray
+        The average plans.
+    """
+
+    frequencies: tuple[float, ...]
+    gains: tuple[float, ...]
+    cce_gap: float
+    plans: list[np.ndarray]
+
+
+def train(stack: int, style: str, iterations: int, every: int) -> Trained:
+    """Return what discounted CFR finds, with Preference-CFR's rule at the button's first decision."""
+    game = load_game("three_handed", stack=stack)
+    method = (
+        PrefCFR(
+            [Prefer(list(PREFERRED[style]), DEGREE, player=0, first=True)],
+            VULNERABILITY,
+            base="dcfr",
+            updates="alternating",
+            precision="single",
+        )
+        if style in PREFERRED
+        else DCFR(precision="single")
+    )
+    run = EmpiricalRun(game, method)
+    run.run(iterations, every)
+    profile = run.play.average
+    form = game.sequence_form
+    assert isinstance(form.operator, JointPayoff)
+    dealt = form.operator.form.deal.sum(axis=(1, 2), dtype=np.float64)
+    first = np.array([list(profile[0][label].values()) for label in form.treeplexes[0].infoset_labels[: len(dealt)]])
+    gains = best_response_values(game, profile) - expected_payoffs(game, profile)
+    return Trained(tuple((dealt @ first).tolist()), tuple(gains.tolist()), run.play.cce_gap, list(profile.plans))
+
+
+@dataclass(frozen=True)
+class ThreeHandedRow(Row):
+    """A style of the button against blinds of another one.
+
+    Attributes
+    ----------
+    button, blinds : str
+        Styles: the blinds do what they do where they were trained against a button of that style.
+    paper : float or None
+        What the button wins as the paper prints it, mBB a hand; one number is missing there.
+    value : float
+        The same here, exact in the model.
+    fold, call, raise_2, raise_3, all_in : float
+        How often the button takes each action at its first decision, over all hands.
+    nash_conv : float
+        Of the three players' strategies where the button has its style, mBB.
+    cce_gap : float
+        The coarse-correlated gap of the joint play of that run, mBB.
+    """
+
+    button: Annotated[str, Column("button")]
+    blinds: Annotated[str, Column("blinds")]
+    paper: Annotated[float | None, Column("paper", ".1f")]
+    value: Annotated[float, Column("mBB", ".1f")]
+    fold: Annotated[float, Column("fold", ".3f")]
+    call: Annotated[float, Column("call", ".3f")]
+    raise_2: Annotated[float, Column("raise 2", ".3f")]
+    raise_3: Annotated[float, Column("raise 3", ".3f")]
+    all_in: Annotated[float, Column("all-in", ".3f")]
+    nash_conv: Annotated[float, Column("NashConv", ".1f")]
+    cce_gap: Annotated[float, Column("CCE gap", ".1f")]
+
+    @property
+    def frequencies(self) -> tuple[float, ...]:
+        """In the order of the menu."""
+        return self.fold, self.call, self.raise_2, self.raise_3, self.all_in
+
+
+@dataclass(frozen=True)
+class PrefCFRTable3(Experiment[ThreeHandedRow]):
+    """What styles of the button win with three players, exactly in the model.
+
+    Parameters
+    ----------
+    stack : int
+        In big blinds.
+    iterations : int
+    every : int
+        One profile in so many iterations is recorded, of which the average strategies and the joint play are made.
+    slack : float
+        What a best response may gain beyond β, mBB: runs end.
+
+    Notes
+    -----
+    The paper says neither how deep its stacks are nor what comes after the flop; the game here is ``three_handed``, in
+    which hands are checked down. δ = 5 and β = 0.05 big blinds at the button's first decision, given the hand. Regrets
+    are discounted as in DCFR.
+    """
+
+    stack: Annotated[int, Limits("[4, 1000]")] = 25
+    iterations: Annotated[int, Limits("[1, inf)")] = 100
+    every: Annotated[int, Limits("[1, inf)")] = 2
+    slack: Annotated[float, Limits("[0, inf)")] = 15.0
+
+    name = "pref-cfr-table-3"
+    title = "styles before the flop against each other, with three players"
+    figure = "table 3"
+    paper = PREFERENCE_CFR
+    criterion = (
+        "no player gains more than β and 15 mBB by a best response where styles were trained; loose-passive calls more "
+        "often than normal, and aggressive raises more often"
+    )
+    quick_settings: ClassVar = {"iterations": 60, "every": 4}
+    full_settings: ClassVar = {"iterations": 400}
+
+    buttons: ClassVar[tuple[str, ...]] = ("normal", "aggressive", "loose-passive")
+    blinds: ClassVar[tuple[str, ...]] = buttons
+    axes = ("buttons", "blinds")
+
+    def rows(self, tell: Tell) -> Iterator[ThreeHandedRow]:
+        """Yield the cells, the normal button's first."""
+        settings = [(self.stack, style, self.iterations, self.every) for style in self.buttons]
+        found = {}
+        for style, one in zip(self.buttons, sweep(train, settings), strict=True):
+            tell(f"{style}: trained")
+            found[style] = one
+        game, normal = load_game("three_handed", stack=self.stack), found["normal"].frequencies
+        for mine, theirs in self.cases:
+            button, blinds = found[mine], found[theirs]
+            plans = [button.plans[0], *blinds.plans[1:]]
+            profile = Profile([Strategy.from_plan(game, player, np.asarray(plan)) for player, plan in enumerate(plans)])
+            value = 1000 * float(expected_payoffs(game, profile)[0])
+            calls, raises, raised = button.frequencies[1], sum(button.frequencies[2:4]), sum(normal[2:4])
+            gain = 1000 * max(button.gains)
+            failure = verdict(
+                (not gain <= 1000 * VULNERABILITY + self.slack, f"a best response gains {gain:.1f} mBB"),
+                (mine == "loose-passive" and not calls > normal[1], f"calls {calls:.4f}, normal {normal[1]:.4f}"),
+                (mine == "aggressive" and not raises > raised, f"raises {raises:.4f}, normal {raised:.4f}"),
+            )
+            yield ThreeHandedRow(
+                mine,
+                theirs,
+                TABLE[mine, theirs],
+                value,
+                *button.frequencies,
+                nash_conv=1000 * sum(button.gains),
+                cce_gap=1000 * button.cce_gap,
+                failure=failure,
+            )
+
+    def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
+        """Return every printed number beside ours."""
+        own = {row.button: row for row in rows}
+        return [
+            Claim(f"{style}: {action}, per cent of hands", printed, 100 * own[style].frequencies[MENU.index(action)])
+            for style, action, printed in PRINTED
+            if style in own
+        ] + [
+            Claim(f"{row.button} against {row.blinds}, mBB a hand", row.paper, row.value)
+            for row in rows
+            if row.paper is not None
+        ]
+
+    def draw(self, rows: Sequence[ThreeHandedRow]) -> "Figure":
+        """Draw what each button wins from each pair of blinds, here and in the paper."""
+        here = {(row.button, row.blinds): row.value for row in rows}
+        there = {(row.button, row.blinds): row.paper for row in rows}
+        return draw_tables(here, there, self.buttons, ("button", "blinds"))
