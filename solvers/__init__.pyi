@@ -34,6 +34,8 @@ from .parametric.frontier import restricted_nash_frontier as restricted_nash_fro
 from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
 from .reports import solution_page as solution_page
+from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
+from .sampling.approximate_response import SearchSettings as SearchSettings
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .sampling.streamed_play import StreamedProfile as StreamedProfile
 from .sampling.streamed_play import StreamedStrategy as StreamedStrategy

@@ -8,7 +8,6 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.polytope import Treeplex
 from ..games.kuhn import Kuhn
-from ..games.leduc import Leduc
 from ..saddle import PlayerView
 from .decision_steps import DecisionStep, Flags
 from .gadgets import GADGETS, Gadget, TrunkSolution, search_program, subgame_program, whole_game_program
@@ -258,7 +257,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
     Parameters
     ----------
     game : Game
-        Leduc or Kuhn poker.
+        Leduc or Kuhn poker, or another one whose rules have the words ``fold``, ``check`` and ``call`` for actions.
     player : int
 
     Returns
@@ -282,9 +281,10 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
     """
     treeplex = game.sequence_form.treeplexes[player]
     labels = [treeplex.sequence_label(sequence) for sequence in range(1, treeplex.num_sequences)]
-    if isinstance(game.rules, Leduc):
-        folds = [label is not None and label[1] == "f" for label in labels]
-        calls = [label is not None and label[1] == "c" for label in labels]
+    words = game.action_words
+    if {"fold", "check", "call"} <= set(words):
+        folds = [label is not None and label[1] == words["fold"] for label in labels]
+        calls = [label is not None and label[1] in (words["check"], words["call"]) for label in labels]
     elif isinstance(game.rules, Kuhn):
         # One word, pass, folds where a bet is faced and checks elsewhere; bet calls there.
         facing = [label is not None and "b" in str(label[0]).partition("_")[2] for label in labels]
@@ -292,5 +292,8 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
         folds = [faced and passed for faced, passed in zip(facing, passing, strict=True)]
         calls = [faced != passed for faced, passed in zip(facing, passing, strict=True)]
     else:
-        raise UnsupportedProblemError(f"lbr is for poker, kuhn and leduc, and the game is {game.spec}")
+        raise UnsupportedProblemError(
+            f"lbr is for poker, kuhn and leduc, or rules with action_words for fold, check and call, and the game is "
+            f"{game.spec}"
+        )
     return np.array([False, *folds]), np.array([False, *calls])

@@ -377,7 +377,8 @@ class LBR(SteppedResponse):
     Parameters
     ----------
     game : Game
-        ``kuhn`` or ``leduc``, for two players.
+        ``kuhn`` or ``leduc``, for two players, or another poker game whose rules have ``action_words`` for ``fold``,
+        ``check`` and ``call``, such as :class:`~treeplex.models.games.holdem.SpotRules`.
     opponent : Strategy
         The model, of which the reach of histories and the answers to bets are used.
     game_value : float, optional

@@ -243,7 +243,7 @@ class StreamedMCCFR:
                 run = iterate(work, replace(options, checkpoint=keeper))
         if self._pending is not None:  # Ctrl-C came while it was written
             self._write()
-        return self._report(work.stopped or _STOPS[run.stopped], run.seconds, self.iterations == first)
+        return self._report(work.stopped or STOPS[run.stopped], run.seconds, self.iterations == first)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to an ``.npz`` file, with all that is needed to go on; nothing is pickled.
@@ -368,7 +368,7 @@ class StreamedMCCFR:
             raise OutOfMemoryError
 
     def _report(self, stopped: Stop | None, seconds: float, nothing_done: bool = False) -> StreamedRun:
-        message = "" if stopped is None else _MESSAGES[stopped]
+        message = "" if stopped is None else MESSAGES[stopped]
         if stopped == "memory":
             message = message.format(in_words(self._budget.limit))
         if stopped == "time" and nothing_done and not self._walker.settings.outcome:
@@ -457,7 +457,7 @@ class StreamedMCCFR:
         return self._tables[check_player(player, len(self._tables), InvalidGameError)]
 
 
-_MESSAGES: dict[Stop, str] = {
+MESSAGES: dict[Stop, str] = {
     "iterations": "all iterations are done",
     "touched": "so many histories have been touched",
     "time": "the time limit came",
@@ -465,7 +465,7 @@ _MESSAGES: dict[Stop, str] = {
     "interrupted": "stopped by the user: the strategies are the latest",
 }
 
-_STOPS: dict[Status, Stop] = {
+STOPS: dict[Status, Stop] = {
     Status.ITERATION_LIMIT: "iterations",
     Status.TIME_LIMIT: "time",
     Status.INTERRUPTED: "interrupted",

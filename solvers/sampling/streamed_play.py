@@ -333,7 +333,7 @@ def streamed_payoffs(
     payoffs = _played(rules, profile, games, seed)
     variances = payoffs.var(axis=0, ddof=1) / len(payoffs)
     pairs = zip(payoffs.mean(axis=0).tolist(), variances.tolist(), strict=True)
-    return tuple(_interval(mean, variance, games, confidence) for mean, variance in pairs)
+    return tuple(student_interval(mean, variance, games, confidence) for mean, variance in pairs)
 
 
 def streamed_gain(
@@ -413,7 +413,7 @@ def streamed_gain(
     without = _played(rules, profile, games, seed + 2)[:, player]
     variance = float(with_it.var(ddof=1) + without.var(ddof=1)) / games
     return StreamedGain(
-        player, response, _interval(float(with_it.mean() - without.mean()), variance, games, confidence)
+        player, response, student_interval(float(with_it.mean() - without.mean()), variance, games, confidence)
     )
 
 
@@ -458,7 +458,7 @@ def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Fl
     return payoffs
 
 
-def _interval(mean: float, variance: float, games: int, confidence: Any) -> MeanResult:
+def student_interval(mean: float, variance: float, games: int, confidence: Any) -> MeanResult:
     """Return Student's interval about a mean over games, itself of such a variance."""
     share = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
     reach = float(special.stdtrit(games - 1, (1.0 + share) / 2.0)) * math.sqrt(variance)

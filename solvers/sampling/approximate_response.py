@@ -1,0 +1,409 @@
+"""An approximate best response: tree search over infosets with a learnt value and policy, against fixed others."""
+
+import zlib
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ...models.play import MeanResult
+from ...models.play.simulation import mean_interval
+from ...seqform.checks import check_number, check_player, check_whole
+from ...seqform.errors import CheckpointError, InvalidGameError, InvalidStrategyError, UnknownMethodError, shown
+from ...seqform.game import Game
+from ...seqform.parameters import About, check_parameters
+from ...seqform.rules import Rules
+from ...seqform.strategy import Profile, Strategy
+from ..checkpoint import Checkpoint, Saved, digest
+from ..iteration import NEVER, Stepper, iterate
+from ..outcome import Options, checked_seed
+from . import search_kernel as kernel
+from .grown_tree import Answer, GrownTree
+from .search_kernel import LearnerArrays, SearchArrays, SearchNumbers
+from .splitmix import first_random_state
+from .streamed import MESSAGES, STOPS, Stop, StreamedRun
+from .streamed_play import StreamedProfile, StreamedStrategy, rules_of, student_interval
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How an approximate best response searches and learns.
+
+    Parameters
+    ----------
+    simulations : int
+        Of the search before each decision of a game to learn from.
+    decision_simulations : int
+        Of the search that decides what the response plays at an infoset.
+    exploration : float
+        c of PUCT, values scaled to 0 to 1.
+    noise : float
+        How much of the uniform policy is mixed into the learnt one where a search begins, in games to learn from.
+    outcomes : float
+        What the value learns from: so much of what the game paid, and for the rest what the search found.
+    rate, policy_rate : float
+        The least step of the value towards what it learns from, as a part of the difference; and the step of the
+        policy's logits.
+    particles : int
+        The most histories that an infoset is known by: more are replaced by a sample.
+    buckets : int
+        Weights of each of the learnt functions, a power of two.
+    """
+
+    name: ClassVar[str] = "abr"
+
+    simulations: Annotated[int, About("simulations of a search to learn from", minimum=2)] = 64
+    decision_simulations: Annotated[int, About("simulations of a search that decides", minimum=2)] = 5000
+    exploration: Annotated[float, About("c of PUCT", minimum=0)] = 1.0
+    noise: Annotated[float, About("uniform part of the policy where a search begins", minimum=0, maximum=1)] = 0.25
+    outcomes: Annotated[float, About("weight of a game's outcome in what values learn", minimum=0, maximum=1)] = 0.25
+    rate: Annotated[float, About("least step of a value", above=0, maximum=1)] = 0.01
+    policy_rate: Annotated[float, About("step of the policy's logits", minimum=0)] = 1.0
+    particles: Annotated[int, About("histories of an infoset, at most", minimum=1, maximum=2**24)] = 4096
+    buckets: Annotated[int, About("weights of a learnt function", minimum=2, maximum=2**28)] = 2**20
+
+    def __post_init__(self) -> None:
+        check_parameters(self, UnknownMethodError)
+        if self.buckets & (self.buckets - 1):
+            raise UnknownMethodError(f"buckets = {self.buckets}; expected a power of two")
+
+
+class ApproximateBestResponse:
+    """A best response that is learnt by playing, for games that nobody enumerates.
+
+    The response is a tree search at each infoset where it has to decide, on a value and a policy that were learnt from
+    such searches. What it is paid in fresh games has a confidence interval, whose lower end bounds what a best response
+    gains from below: an opponent is at least that exploitable. How little it is proves nothing.
+
+    Parameters
+    ----------
+    game : Game or Rules
+    profile : Profile or StreamedProfile
+        What the others play; the entry of the player who responds is not used.
+    player : int
+        Who responds.
+    settings : SearchSettings, optional
+    seed : int, optional
+        0 by default. Equal seeds give equal runs.
+    memory : int or str, optional
+        What the part of the game that is met may take, as for :class:`~treeplex.StreamedMCCFR`.
+
+    Raises
+    ------
+    InvalidGameError, InvalidStrategyError
+        If it is not a game, or a profile of it.
+    UnsupportedProblemError
+        If the game has no rules.
+
+    Notes
+    -----
+    F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N. Burch, J. Schrittwieser, T. Hubert and M. Bowling,
+    "Approximate exploitability: learning a best response", IJCAI 2022 (arXiv:2004.09677). Where this departs from it is
+    said in :doc:`/theory/approximate-responses`: above all both learnt functions are linear in parts of an infoset's
+    label, one of which is the label as a whole; in games whose infosets all come up again they are tables.
+
+    Examples
+    --------
+    >>> from treeplex import Profile, load_game
+    >>> from treeplex.solvers import ApproximateBestResponse
+    >>> game = load_game("kuhn")
+    >>> response = ApproximateBestResponse(game, Profile.uniform(game), player=0, seed=1)
+    >>> response.run(games=200).iterations
+    200
+    >>> paid = response.payoff(games=20_000, bounds=(-2, 2))  # a best response is paid 1/2
+    >>> paid.lower < 0.5 < paid.upper
+    True
+    >>> response.strategy()["K_"]
+    {'p': 0.0, 'b': 1.0}
+    """
+
+    def __init__(
+        self,
+        game: Game | Rules,
+        profile: Profile | StreamedProfile,
+        player: int,
+        settings: SearchSettings | None = None,
+        *,
+        seed: int | None = None,
+        memory: int | str | None = None,
+    ) -> None:
+        rules, self.game_name, _ = rules_of(game)
+        if not isinstance(profile, Profile | StreamedProfile) or len(profile) != rules.num_players:
+            raise InvalidStrategyError(f"profile is {shown(profile)}, expected one of {rules.num_players} players")
+        self.player = check_player(player, rules.num_players, InvalidGameError)
+        self.settings = SearchSettings() if settings is None else settings
+        self.seed = checked_seed(seed)
+        self._digest = digest((rules, [each for other, each in enumerate(profile) if other != player]))
+        others = {other: _answer(profile[other]) for other in range(len(profile)) if other != player}
+        self._tree = GrownTree(rules, self.player, others, self.settings.particles, self.settings.buckets, memory)
+        size = self.settings.buckets
+        self._learner = LearnerArrays(np.zeros(size), np.zeros(size), np.zeros(size))
+        self._room = _room(0, 0)
+        self._control = np.array([0, -1, 0, 1, 0, 0, 0, 0], dtype=np.int64)
+        self._clock = np.full(3, first_random_state(self.seed), dtype=np.uint64)
+        self._decided: dict[int, int] = {}
+
+    def __repr__(self) -> str:
+        return f"ApproximateBestResponse({self.game_name or 'rules'}, player={self.player}, games={self.games})"
+
+    @property
+    def games(self) -> int:
+        """Games that it has learnt from."""
+        return int(self._control[kernel.GAMES])
+
+    @property
+    def infosets(self) -> int:
+        """Infosets that have been met."""
+        return len(self._tree)
+
+    def run(
+        self,
+        games: int | None = None,
+        *,
+        seconds: float | None = None,
+        progress: Callable[[StreamedRun], object] | None = None,
+        checkpoint: Checkpoint | str | PathLike[str] | None = None,
+    ) -> StreamedRun:
+        """Go on learning until a limit comes, or Ctrl-C; a game that is broken off leaves no trace.
+
+        Parameters
+        ----------
+        games : int, optional
+            How many more.
+        seconds : float, optional
+        progress : callable, optional
+            Called some twenty times a second with a :class:`StreamedRun`; an answer that is true stops the run.
+        checkpoint : Checkpoint or path-like, optional
+            As for :func:`~treeplex.solve`.
+
+        Returns
+        -------
+        StreamedRun
+            Iterations are games, and what is touched are simulations.
+
+        Raises
+        ------
+        UnknownMethodError
+            If no limit is given, or one is not a number.
+        CheckpointError
+            If the checkpoint is damaged, of another run, or not to go on from, or cannot be written.
+        GameTooLargeError
+            If the part of the game that is met takes more than the budget.
+        """
+        if games is None and seconds is None:
+            raise UnknownMethodError("a run got no limit, expected games or seconds")
+        limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        options = Options(
+            tol=0.0,
+            violation=0.0,
+            max_iterations=NEVER if games is None else check_whole(games, "games", UnknownMethodError),
+            time_limit=limit,
+            callback=None if progress is None else lambda told: bool(progress(self._report(None, told.seconds))),
+        )
+        self._decided.clear()
+        if checkpoint is None:
+            run = iterate(_Learning(self), options)
+        else:
+            with Checkpoint.of(checkpoint).kept(self._asked) as keeper:
+                run = iterate(_Learning(self), replace(options, checkpoint=keeper))
+        return self._report(STOPS[run.stopped], run.seconds)
+
+    def _report(self, stopped: Stop | None, seconds: float) -> StreamedRun:
+        message = "" if stopped is None else MESSAGES[stopped]
+        return StreamedRun(stopped, self.games, int(self._control[kernel.TOTAL]), self.infosets, seconds, message)
+
+    def strategy(self) -> StreamedStrategy:
+        """Return what the response plays wherever it can come by its own decisions; this visits all of these.
+
+        In games in which they are too many, :meth:`payoff` decides where it has to.
+        """
+        ahead = [*self._tree.following(-1)]
+        met: list[int] = []
+        while ahead:
+            infoset = ahead.pop()
+            met.append(infoset)
+            ahead += self._tree.following(self._decide(infoset))
+        return self._strategy(met)
+
+    @property
+    def decided(self) -> StreamedStrategy:
+        """What it plays where it has decided since it last learnt."""
+        return self._strategy(self._decided)
+
+    def _strategy(self, infosets: Iterable[int]) -> StreamedStrategy:
+        strategy = StreamedStrategy(self.player, {}, [], array("q", [0]), array("d"))
+        for infoset in infosets:
+            shares = [float(place == self._decided[infoset]) for place in self._tree.places(infoset)]
+            strategy.add(self._tree.label(infoset), self._tree.menu(infoset), shares)
+        return strategy
+
+    def payoff(
+        self, games: int = 10_000, *, seed: int = 0, confidence: float = 0.95, bounds: tuple[float, float] | None = None
+    ) -> MeanResult:
+        """Play fresh games with the response, which none of its learning has seen.
+
+        Parameters
+        ----------
+        games : int
+            At least 2.
+        seed : int
+        confidence : float
+        bounds : pair of float, optional
+            The lowest and the highest payoff that the game has. The interval then holds for any number of games
+            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
+
+        Returns
+        -------
+        MeanResult
+            In payoff units. A best response is paid no less than the lower end, as sure as that is.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If a number is out of range.
+        """
+        games = check_whole(games, "games", InvalidStrategyError, "[2, inf)")
+        confidence = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
+        control, results = np.zeros(8, dtype=np.int64), np.zeros(games)
+        clock = np.full(3, first_random_state(check_whole(seed, "seed", InvalidStrategyError), 2), dtype=np.uint64)
+        decided = np.zeros(0, dtype=np.int64)
+        wanted = kernel.EXPAND
+        while wanted != kernel.DONE:
+            if len(decided) < self.infosets:
+                decided = np.full(2 * self.infosets, -1, dtype=np.int64)
+                decided[list(self._decided)] = list(self._decided.values())
+            wanted = kernel.run_play(self._tree.arrays, control, clock, decided, results)
+            missing = int(control[kernel.MISSING])
+            if wanted == kernel.EXPAND:
+                self._tree.expand(missing)
+            elif wanted == kernel.DECIDE:
+                decided[missing] = self._decide(missing)
+        if bounds is None:
+            return student_interval(float(results.mean()), float(results.var(ddof=1)) / games, games, confidence)
+        payoffs, counts = np.unique(results, return_counts=True)
+        return mean_interval(payoffs, counts, float(bounds[0]), float(bounds[1]), confidence)
+
+    def _decide(self, infoset: int) -> int:
+        """Return the place of the action that the response plays: a function of the infoset and of what was learnt."""
+        if infoset not in self._decided:
+            settings, label = self.settings, repr(self._tree.label(infoset))
+            control = np.zeros(8, dtype=np.int64)
+            control[kernel.INFOSET], control[kernel.STAMP] = infoset, -1 - len(self._decided)
+            state = first_random_state(self.seed, 1, zlib.crc32(label.encode()))
+            numbers = self._numbers._replace(simulations=settings.decision_simulations, noise=0.0)
+            self._complete(kernel.run_search, control, np.full(3, state, dtype=np.uint64), numbers)
+            self._decided[infoset] = int(control[kernel.MISSING])
+        return self._decided[infoset]
+
+    @property
+    def _numbers(self) -> SearchNumbers:
+        settings = self.settings
+        return SearchNumbers(
+            int(settings.simulations),
+            *map(float, (settings.exploration, settings.noise, settings.outcomes, settings.rate, settings.policy_rate)),
+        )
+
+    def _complete(self, function: Any, control: Any, clock: Any, *rest: Any) -> None:
+        """Call a compiled function until all is done, and make what it misses."""
+        wanted = kernel.EXPAND
+        while wanted != kernel.DONE:
+            wanted = function(self._tree.arrays, self._searched(), self._learner, control, clock, *rest)
+            missing = int(control[kernel.MISSING])
+            if wanted == kernel.EXPAND:
+                self._tree.expand(missing)
+            elif wanted == kernel.BELIEVE:
+                self._tree.believe(missing)
+
+    def _searched(self) -> SearchArrays:
+        """Return room for as many infosets and actions as the tree has room for."""
+        tree, stamps = self._tree.arrays, self._room.stamps
+        infosets, places = len(tree.infosets), len(tree.actions)
+        if len(stamps) < infosets or len(self._room.visits) < places:
+            old = self._room
+            self._room = _room(infosets, places)
+            for wide, narrow in zip(self._room[:6], old[:6], strict=True):
+                wide[: len(narrow)] = narrow
+        return self._room
+
+    def _begin_game(self) -> None:
+        """Drop a game that was broken off."""
+        self._control[[kernel.NODE, kernel.INFOSET, kernel.SIMULATIONS, kernel.DECISIONS]] = 0, -1, 0, 0
+        self._control[kernel.STAMP] += 1
+        self._clock[2] = self._clock[0]
+
+    @property
+    def _asked(self) -> dict[str, str]:
+        """What a checkpoint says of the run."""
+        return {
+            "game": f"{self.game_name or 'rules'} ({self._digest})",
+            "method": f"an approximate best response of player {self.player} ({digest(self.settings)})",
+            "seed": f"({self.seed})",
+        }
+
+
+class _Learning(Stepper):
+    """An approximate best response that learns, a game an iteration."""
+
+    first_step = 1
+    next_check = None  # a certificate would need the whole game
+
+    def __init__(self, response: ApproximateBestResponse) -> None:
+        self.response = response
+
+    @property
+    def iterations(self) -> int:
+        """Games."""
+        return self.response.games
+
+    def step(self, iterations: int) -> None:
+        """Play games to learn from."""
+        response = self.response
+        response._begin_game()
+        games = self.iterations + iterations
+        response._complete(kernel.run_games, response._control, response._clock, response._numbers, games)
+
+    def check(self) -> float:
+        """Nothing is known."""
+        return float("nan")
+
+    def saved(self) -> Saved:
+        """Return what was learnt, where it is not 0."""
+        control, clock = self.response._control, self.response._clock
+        return {
+            "games": int(control[kernel.GAMES]),
+            "simulations": int(control[kernel.TOTAL]),
+            "random_state": str(clock[0]),
+            **{f"{name}_at": np.flatnonzero(each) for name, each in self.response._learner._asdict().items()},
+            **{name: each[np.flatnonzero(each)] for name, each in self.response._learner._asdict().items()},
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from there."""
+        response = self.response
+        if self.iterations:
+            raise CheckpointError("this response has learnt already: a new one goes on from a checkpoint")
+        for name, each in response._learner._asdict().items():
+            each[saved[f"{name}_at"]] = saved[name]
+        response._control[[kernel.GAMES, kernel.TOTAL]] = int(saved["games"]), int(saved["simulations"])
+        response._clock[:] = int(saved["random_state"]) % 2**64
+
+
+def _room(infosets: int, places: int) -> SearchArrays:
+    stamps, path, chosen = (np.zeros(infosets, dtype=np.int64) for _ in range(3))
+    visits, totals, priors = (np.zeros(places) for _ in range(3))
+    return SearchArrays(stamps, visits, totals, priors, path, chosen, np.zeros(2))
+
+
+def _answer(strategy: Strategy | StreamedStrategy) -> Answer:
+    """Return what a strategy does at an infoset."""
+    if isinstance(strategy, StreamedStrategy):
+        return strategy.probabilities
+
+    def answer(infoset: Hashable, actions: Sequence[Hashable]) -> list[float]:
+        known = strategy[infoset]
+        return [float(known[action]) for action in actions]
+
+    return answer

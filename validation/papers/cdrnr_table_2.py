@@ -1,0 +1,225 @@
+"""A table like table 2 of the paper on depth-limited responses: what they win of fixed no-limit bots, in mBB a hand."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+
+from ...models.games.holdem import HoldemSpot, SpotRules
+from ...models.opponents import Threshold
+from ...models.problems import CDBR, LBR, BestResponse, Nash
+from ...seqform.game import Game
+from ...seqform.interchange.pictures import COLOURS, panels
+from ...seqform.strategy import Profile, Strategy
+from ...solvers import solve
+from ..table import Column, Row, verdict
+from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
+from .cdrnr_table_1 import Learnt
+from .experiment import Claim, Experiment, Limits, Tell, completed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Chips of a big blind in the spots, of which 6 are in the pot and 97 behind.
+_BIG_BLIND, _POT, _STACK = 100, 600, 9_700
+#: The spots: a board and two ranges.
+SPOTS: Mapping[str, tuple[str, str, str]] = {
+    "river": ("Td9d6hQc2s", "99+, AQs+, KQs, JTs, 87s, A5s", "QQ-77, AQs, AJs, KQs, QJs, T9s, 76s"),
+    "turn": ("Td9d6hQc", "QhQs, AdKd, KsJs, 7c6c", "TcTh, AcQh, 8d7d, JhTh"),
+}
+#: What the paper prints, against SlumBot.
+PRINTED: Mapping[str, str] = {"ABR": "1259", "LBR": "1388 ± 150", "CDBR": "1774 ± 137"}
+_COLOURS = {"best response": "slate", "CDBR1": "sky", "CDBR3": "blue", "LBR": "orange", "ABR": "grey"}
+
+
+@dataclass(frozen=True)
+class WinRow(Row):
+    """What one response wins of one bot, on average over both seats.
+
+    Attributes
+    ----------
+    spot, opponent, method : str
+    games : int or None
+        That it has learnt from in each seat.
+    won : float
+        Exactly, in mBB a hand.
+    lower, upper : float or None
+        Of what is learnt, the sum of the intervals by fresh games at 95 % in each seat: at 90 % or more.
+    percent : float
+        Of what a best response wins.
+    paper : str
+        What is printed, of SlumBot.
+    seconds : float
+        Of solving or learning.
+    """
+
+    spot: Annotated[str, Column("spot")]
+    opponent: Annotated[str, Column("opponent", width=10)]
+    method: Annotated[str, Column("method", width=14)]
+    games: Annotated[int | None, Column("games", ",")]
+    won: Annotated[float, Column("mBB", ".1f")]
+    lower: Annotated[float | None, Column("by fresh games", "{lower:.1f} to {upper:.1f}", width=16)]
+    upper: float | None
+    percent: Annotated[float, Column("percent", ".2f")]
+    paper: Annotated[str, Column("paper")]
+    seconds: Annotated[float, Column("seconds", ".2g")]
+
+
+@dataclass(frozen=True)
+class CDRNRTable2(Experiment[WinRow]):
+    """What ABR, LBR and CDBR win of fixed no-limit bots, in mBB a hand.
+
+    Parameters
+    ----------
+    spots : tuple of str
+        ``river`` and ``turn``.
+    opponents : tuple of str
+        ``blueprint``, 30 iterations of CFR on the spot, and ``threshold``, the
+        :class:`~treeplex.models.opponents.Threshold` made by hand.
+    learnt_games : tuple of int
+        That ABR learns from in each seat, a row each.
+    fresh_games : int
+        By which the intervals of what it has learnt are found, in each seat.
+
+    Notes
+    -----
+    The paper plays all of no-limit hold'em against SlumBot, which is not published; here others stand in for it, in
+    spots of no-limit hold'em in which everything can be computed exactly: a raised pot of 6 big blinds with 97 behind,
+    by fold, call, pot and all-in, as in the paper. Numbers are therefore not comparable with the printed ones, their
+    order is.
+
+    References
+    ----------
+    D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
+    games", ALA 2024 (arXiv:2112.12594), table 2.
+    """
+
+    spots: Annotated[tuple[str, ...], Limits(choices=SPOTS)]
+    opponents: Annotated[tuple[str, ...], Limits(choices=("blueprint", "threshold"))] = ("blueprint", "threshold")
+    learnt_games: Annotated[tuple[int, ...], Limits("[1, inf)")] = (100, 1_000, 10_000)
+    fresh_games: Annotated[int, Limits("[2, inf)")] = 200_000
+
+    name = "cdrnr-table-2"
+    title = "what learnt, local and depth-limited responses win of fixed no-limit bots, in mBB a hand"
+    figure = "table 2"
+    paper = CONTINUAL_RESPONSES
+    criterion = (
+        "no response wins more than the best response, no CDBR less than an equilibrium, and the interval by fresh "
+        "games holds what is won exactly"
+    )
+
+    quick_settings: ClassVar = {"spots": ("river",)}
+    full_settings: ClassVar = {
+        "spots": tuple(SPOTS),
+        "learnt_games": (100, 1_000, 10_000, 30_000),
+        "fresh_games": 1_000_000,
+    }
+
+    @property
+    def num_rows(self) -> int:
+        """One a response."""
+        return len(self.spots) * len(self.opponents) * (len(_EXACT) + len(self.learnt_games))
+
+    def rows(self, tell: Tell) -> Iterator[WinRow]:
+        """Yield the rows bot by bot."""
+        for name in self.spots:
+            board, *ranges = SPOTS[name]
+            spot = HoldemSpot(board, ranges, _POT, _STACK, bets={"bet": "100%, a", "raise": "100%, a"})
+            game = Game(name, rules=SpotRules(spot))
+            for opponent in self.opponents:
+                tell(f"{name}: {opponent}")
+                bot = _BOTS[opponent](spot)
+                models = [Strategy.from_dict(game, seat, bot[seat].to_dict()) for seat in (0, 1)]
+                best = float("inf")
+                for method, response in _EXACT.items():
+                    tell(f"{name}, {opponent}: {method}")
+                    found = [completed(response(game, models[1 - seat], game_value=0.0)) for seat in (0, 1)]
+                    won = _in_mbb(sum(float(one.gain or 0.0) for one in found))
+                    best = won if method == "best response" else best
+                    seconds = sum(one.seconds for one in found)
+                    yield _judged(
+                        WinRow(name, opponent, method, None, won, None, None, 0.0, _paper(method), seconds), best
+                    )
+                for games in self.learnt_games:
+                    tell(f"{name}, {opponent}: ABR from {games} games")
+                    learnt = [Learnt.against(models[1 - seat], game, games, self.fresh_games) for seat in (0, 1)]
+                    won, lower, upper = (
+                        _in_mbb(sum(each))
+                        for each in zip(
+                            *((one.paid, one.estimate.lower, one.estimate.upper) for one in learnt), strict=True
+                        )
+                    )
+                    seconds = sum(one.seconds for one in learnt)
+                    row = WinRow(name, opponent, "ABR", games, won, lower, upper, 0.0, _paper("ABR"), seconds)
+                    yield _judged(row, best).failing(*(one.missed for one in learnt))
+
+    def claims(self, rows: Sequence[WinRow]) -> list[Claim]:
+        """Return the order of the methods by what they win, the best first, bot by bot."""
+        claims = []
+        for spot, opponent in dict.fromkeys((row.spot, row.opponent) for row in rows):
+            own = [
+                row for row in rows if (row.spot, row.opponent) == (spot, opponent) and row.method != "best response"
+            ]
+            order = sorted(own, key=lambda row: -row.won)
+            names = ", ".join(row.method if row.games is None else f"ABR ({row.games:,} games)" for row in order)
+            claims.append(Claim(f"{spot}, {opponent}: by what is won, the most first", "CDBR, LBR, ABR", names))
+        return claims
+
+    def draw(self, rows: Sequence[WinRow]) -> "Figure":
+        """Draw a panel a bot, a bar a response, the intervals of what is learnt, and a line at the best response."""
+        bots = list(dict.fromkeys((row.spot, row.opponent) for row in rows)) or [("", "")]
+        columns = min(2, len(bots))
+        height = -(-len(bots) // columns)
+        figure, grid = panels(height, columns, (1.2 + 3.6 * columns, 3.4 * height))
+        for axes, (spot, opponent) in zip(np.ravel(grid), bots, strict=False):
+            own = [row for row in rows if (row.spot, row.opponent) == (spot, opponent)]
+            names = [row.method if row.games is None else f"ABR {row.games:,}" for row in own]
+            axes.barh(names, [row.won for row in own], color=[COLOURS[_COLOURS[row.method]] for row in own])
+            for place, row in enumerate(own):
+                if row.lower is not None and row.upper is not None:
+                    axes.plot([row.lower, row.upper], [place, place], color=COLOURS["black"], linewidth=1.6)
+            axes.axvline(max((row.won for row in own), default=0.0), color=COLOURS["slate"], linestyle=":")
+            axes.invert_yaxis()
+            axes.set(xlabel="won, mBB a hand", ylabel="response", title=f"{spot}, {opponent}")
+        return figure
+
+
+def _in_mbb(chips: float) -> float:
+    """Return what is won in both seats together as mBB a hand."""
+    return chips / 2.0 / _BIG_BLIND * 1000.0
+
+
+def _paper(method: str) -> str:
+    return PRINTED.get(method.rstrip("13"), "")
+
+
+def _judged(row: WinRow, best: float) -> WinRow:
+    """Return a row with its percentage, and what is wrong with it."""
+    lost = row.method.startswith("CDBR") and row.won < -_in_mbb(ROUND_OFF)
+    judged = {**vars(row), "percent": 100.0 * row.won / best}
+    return WinRow(**judged).failing(
+        verdict(
+            (row.won > best + _in_mbb(ROUND_OFF), f"it wins {row.won:.4f}, and a best response {best:.4f}"),
+            (lost, f"{row.won:.4f} is less than an equilibrium wins"),
+        )
+    )
+
+
+def _blueprint(spot: HoldemSpot) -> Profile:
+    return solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile
+
+
+def _threshold(spot: HoldemSpot) -> Profile:
+    return Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)])
+
+
+_BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {"blueprint": _blueprint, "threshold": _threshold}
+#: The best response comes first, which the others are held against.
+_EXACT: Mapping[str, Callable[..., Any]] = {
+    "best response": BestResponse,
+    "CDBR1": partial(CDBR, lookahead=1),
+    "CDBR3": partial(CDBR, lookahead=3),
+    "LBR": LBR,
+}
