@@ -4,14 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .betting import Offer
 from .cards import rank_names
 from .family import Family, Reference
+
+if TYPE_CHECKING:
+    from .betting import Offer
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,10 @@ class Kuhn:
         contenders = bettors or range(self.players)
         return tuple(contenders) if len(contenders) > 1 else ()
 
-    def betting(self, state: Any) -> Offer:
+    def betting(self, state: Any) -> "Offer":
         """Return what the mover may bet, and how good its card is."""
+        from .betting import Offer
+
         hands, history = state
         others = len(self._deck) - 1
         value = (2 * self._strength[hands[len(history) % self.players]] - others) / max(others, 1)

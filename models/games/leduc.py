@@ -4,14 +4,16 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...seqform.errors import InvalidGameError
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import CHANCE, TERMINAL, GameSize
-from .betting import Offer
 from .cards import MAX_NAMED_SUITS, rank_names, suit_names
 from .family import Family, Reference
+
+if TYPE_CHECKING:
+    from .betting import Offer
 
 
 @dataclass(frozen=True)
@@ -184,8 +186,10 @@ class Leduc:
         live: tuple[int, ...] = state[5]
         return live if len(live) > 1 else ()
 
-    def betting(self, state: Any) -> Offer:
+    def betting(self, state: Any) -> "Offer":
         """Return what the mover may bet, and how good its card is."""
+        from .betting import Offer
+
         mover, hands, public, _, stakes, _, raises, _ = state
         size = self.bet2 if public else self.bet1
         level, price = raises * size, max(stakes) - stakes[mover]
