@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import deferring_interrupts, exit_status
+from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files, html_file, write_page, writing
 from .options import (
     GAME_HELP,
@@ -34,13 +34,15 @@ from .solution import message_of
 from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
-    from ..models.play import PlayLog
+    from ..models.observations import LineObservations, Observations
+    from ..models.play import BadLines
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
 
 #: The keys of the JSON.
 KEYS = (
-    *("game", "parameters", "log", "seat", "games", "lines", "skipped", "mean_result"),
+    *("game", "parameters", "log", "seat", "player", "against", "games", "lines", "skipped", "left_out"),
+    *("mean_result",),
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
     *("least_violation", "conflict", "informative", "iterations", "seconds", "build_seconds"),
@@ -50,11 +52,11 @@ _HYPERPARAMETERS = ("step",)
 
 
 def _methods() -> list[str]:
-    """Return what fit can be done by: methods that serve equilibria under constraints."""
+    """Return what fit can be done by: methods that serve equilibria under constraints, one of them on public forms."""
     from ..models.problems import ConstrainedNash
-    from ..solvers.methods import methods_for
+    from ..solvers.methods import DCFR, methods_for
 
-    return methods_for(ConstrainedNash.always_needs)
+    return [*methods_for(ConstrainedNash.always_needs), DCFR.name]
 
 
 def _options() -> list[inspect.Parameter]:
@@ -66,7 +68,12 @@ def _options() -> list[inspect.Parameter]:
 @declared(_options)
 def fit(
     log: Annotated[
-        str, typer.Argument(metavar="LOG", help="A log written by play, compressed or not; - reads standard input.")
+        str,
+        typer.Argument(
+            metavar="LOG",
+            help="A log written by play, or for preflop hand histories (.phh, .phhs, or a folder of them), compressed "
+            "or not; - reads standard input.",
+        ),
     ],
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game that was played: {GAME_HELP}")],
     player: Annotated[
@@ -75,6 +82,14 @@ def fit(
             "--seat", metavar="0|1", parser=seat, help="The seat whose log it is, and whose strategy is sought."
         ),
     ],
+    name: Annotated[
+        str | None,
+        typer.Option("--player", metavar="NAME", help="Whose hand histories they are: the name at --seat."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whom to model in hand histories; everybody else by default."),
+    ] = None,
     confidence: Annotated[
         float,
         typer.Option(
@@ -136,13 +151,13 @@ def fit(
     files, html = {"checkpoint": checkpoint_path(checkpoint), "resume": resume}, html_file(html)
     check_files({"LOG": log}, out=out, json=json, html=html, profile=True, **files)
     record = Record(
-        json, KEYS, game=game, log=log, seat=player, confidence=confidence, interval=interval, bonferroni=bonferroni,
-        probe=probe, method=method,
+        json, KEYS, game=game, log=log, seat=player, player=name, against=against, confidence=confidence,
+        interval=interval, bonferroni=bonferroni, probe=probe, method=method,
     )  # fmt: skip
     limits: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "time_limit": time_limit}
     with record.interruptible(time_limit):
         with deferring_interrupts():
-            from ..models.observations import Observations, OpponentModel
+            from ..models.observations import OpponentModel
             from ..models.observations.intervals import interval_name
             from ..models.saddle import check_two_players
             from ..solvers.opponents.counter_strategies import counter_strategy
@@ -153,9 +168,14 @@ def fit(
         loaded = record.load(game)
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, player)
-        found = _read(log, loaded, player, skip_bad, shown)
+        if loaded.name == "preflop":
+            found = _read_hands(log, loaded, player, name, against, own, skip_bad, shown)
+        elif name is None and against is None:
+            found = _read(log, loaded, player, own, skip_bad, shown)
+        else:
+            raise CommandLineError(f"--{'player' if name else 'against'} is for hand histories, and so for preflop:…")
+        observations = found.observations
         with waiting("bounds on the opponent", shown=shown):
-            observations = Observations.from_log(loaded, found, own)
             model = OpponentModel.from_observations(observations, confidence, interval=interval, bonferroni=bonferroni)
             _ = model.constraints
         with solving(f"{chosen.name} on {loaded.spec}", time_limit, shown=shown) as progress:
@@ -167,9 +187,10 @@ def fit(
         with writing(out, "--out"):
             response.profile.save(out)
     record.write(
-        games=found.num_games,
-        lines=found.num_lines,
+        games=observations.num_games,
+        lines=found.lines,
         skipped=[dataclasses.asdict(bad) for bad in found.bad],
+        left_out=found.left_out,
         mean_result=found.mean_result,
         **worth,
     )
@@ -192,16 +213,56 @@ def _probe(name: str | None, game: "Game", player: int) -> "Strategy | None":
         return opponent_strategy(name, game, player)
 
 
-def _read(log: str, game: "Game", player: int, skip_bad: bool, shown: bool) -> "PlayLog":
-    """Read the log, with a bar."""
+@dataclasses.dataclass(frozen=True)
+class _Found:
+    """What a log holds."""
+
+    observations: "Observations | LineObservations"
+    lines: int
+    bad: "tuple[BadLines, ...]"
+    left_out: dict[str, int] | None = None
+    mean_result: float | None = None
+
+
+def _read(log: str, game: "Game", player: int, probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
+    """Read a log of play, with a bar."""
+    from ..models.observations import Observations
     from ..models.play import read_play_log
     from ..seqform.observer import observer_tree
 
     with waiting(f"building {game.spec}", shown=shown):
         view = observer_tree(game, player)
-    source: Any = sys.stdin.buffer if log == STANDARD_OUTPUT else log
     with filling(f"reading {log}", "lines", shown=shown) as progress:
-        return read_play_log(source, game, player, view=view, skip_bad=skip_bad, progress=progress)
+        found = read_play_log(_source(log), game, player, view=view, skip_bad=skip_bad, progress=progress)
+    return _Found(Observations.from_log(game, found, probe), found.num_lines, found.bad, mean_result=found.mean_result)
+
+
+def _read_hands(
+    log: str,
+    game: "Game",
+    player: int,
+    name: str | None,
+    against: str | None,
+    probe: "Strategy | None",
+    skip_bad: bool,
+    shown: bool,
+) -> _Found:
+    """Read hand histories, with a bar."""
+    from ..models.matches import HandHistories
+    from ..models.observations import hand_observations
+
+    if name is None and against is None:
+        raise CommandLineError("hand histories need --player NAME or --against NAME: whose hands they are")
+    with waiting(f"building {game.spec}", shown=shown):
+        _ = game.public_form
+    with filling(f"reading {log}", "lines", shown=shown) as progress:
+        hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
+        seen = hand_observations(hands, game, player, name=name, opponent=against, probe=probe)
+    return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
+
+
+def _source(log: str) -> Any:
+    return sys.stdin.buffer if log == STANDARD_OUTPUT else log
 
 
 def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
@@ -219,6 +280,8 @@ def print_fit(record: dict[str, Any], files: dict[str, str | None]) -> None:
             f"{bad['count']:,} {bad['kind']}, first in line {bad['line']:,}: {bad['message']}"
             for bad in record["skipped"]
         )
+    if record["left_out"]:
+        rows["left out"] = ", ".join(f"{count:,} of {reason}" for reason, count in record["left_out"].items())
     rows |= {
         "probe": record["probe"] or "estimated from the log",
         "intervals": f"{record['interval']}, confidence {sure} {record['confidence']:g} {together}",

@@ -39,8 +39,8 @@ def match(
         list[str],
         typer.Argument(
             metavar="A B [C…]",
-            help="Two to six bots: call, fold, random, raise:pots=P, python:module=M,object=NAME, "
-            "json:command=COMMAND, acpc:command=COMMAND, or one that a package adds.",
+            help="Two to six bots: call, fold, random, raise:pots=P, threshold:file=FILE, resolving, "
+            "python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, or one that a package adds.",
         ),
     ],
     hands: Annotated[

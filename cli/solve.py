@@ -172,8 +172,10 @@ def solve(
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         if method is None:
             is_spot = loaded is not None and spots.spot_of(loaded) is not None
-            large = is_spot or (loaded is None and spots.learned_to(game) is not None)
-            learned = large and spots.is_learned(problem, words["opponent"])
+            exact = frontier or sensitivity is not None
+            learned = (
+                is_spot or (not exact and loaded is None and spots.learned_to(game) is not None)
+            ) and spots.is_learned(problem, words["opponent"])
             small = frontier and loaded is not None and not spots.is_large(loaded)
             method = "dcfr" if learned and not small else usual_method(problem)
             if method == "dcfr":

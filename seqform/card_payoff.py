@@ -1,7 +1,7 @@
 """What players of a card game are paid: all pairs of hands that share no card alike, or the stronger hand."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,11 +48,10 @@ class CardPayoff(ReadOnly):
         mine, theirs = (_kept(one) for one in alive)
         self.alive: tuple[Indices, Indices] = mine, theirs
         self.strengths: tuple[Indices, Indices] | None = None
-        if not all(len(one) == 0 or (one.min() >= 0 and one.max() < 64) for one in self.cards):
-            raise InvalidGameError("cards are numbers from 0 to 63")
         for player, one in enumerate(self.cards):
-            if (np.unique(_hand_numbers(one), return_counts=True)[1] > 2).any() or (one[:, 0] == one[:, 1]).any():
-                raise InvalidGameError(f"hands of player {player} come three times, or hold a card twice")
+            fault = _fault(one.tobytes())
+            if fault:
+                raise InvalidGameError(fault.format(player))
         if strengths is not None:
             strong, others = (_kept(one) for one in strengths)
             if (len(strong), len(others)) != self.shape:
@@ -170,9 +169,21 @@ def _kept(values: Any) -> Indices:
     return frozen(np.array(values, dtype=np.int64))
 
 
+@lru_cache(maxsize=16)
+def _fault(cards: bytes) -> str:
+    """Return what is wrong with a player's hands; boards of one game share them."""
+    hands = np.frombuffer(cards, dtype=np.int64).reshape(-1, 2)
+    if len(hands) and not (hands.min() >= 0 and hands.max() < 64):
+        return "cards are numbers from 0 to 63"
+    if (np.unique(_hand_numbers(hands), return_counts=True)[1] > 2).any() or (hands[:, 0] == hands[:, 1]).any():
+        return "hands of player {} come three times, or hold a card twice"
+    return ""
+
+
 def _hand_numbers(cards: Indices) -> Indices:
     """Return one number for each hand, whichever of its cards comes first."""
-    numbers: Indices = cards.max(axis=1) * 64 + cards.min(axis=1)
+    first, second = cards.T
+    numbers: Indices = np.maximum(first, second) * 64 + np.minimum(first, second)
     return numbers
 
 

@@ -160,6 +160,11 @@ class Observations:
         counts: Counts = (self.events.classes @ self.totals).astype(np.int64)
         return counts
 
+    @property
+    def most_counts(self) -> Counts:
+        """Games in which each event may have happened, shape (events,): nothing is hidden."""
+        return self.event_counts
+
     @cached_property
     def own_plan(self) -> Floats:
         """The probe's realization plan; an estimate is 0 where the observer was never seen to go."""

@@ -18,6 +18,7 @@ from ..constraints.constraint import Sense
 from ..saddle import check_two_players
 from .events import Events, observed_events
 from .intervals import Intervals, interval_name, proportion_intervals
+from .lines import LineObservations
 from .observations import Counts, Observations
 
 #: How near to the least or the greatest probability of an event a bound may be and still say nothing, relative to the
@@ -48,6 +49,8 @@ class OpponentModel:
         The share of the games in which each event happened, or its probability.
     lower, upper : ndarray of float64, shape (events,)
         L and U.
+    highest : ndarray of float64, shape (events,)
+        The share of the games in which each event may have happened: more than ``frequencies`` where not all is seen.
 
     Notes
     -----
@@ -79,11 +82,12 @@ class OpponentModel:
     frequencies: Floats
     lower: Floats
     upper: Floats
+    highest: Floats
 
     @classmethod
     def from_observations(
         cls,
-        observations: Observations,
+        observations: Observations | LineObservations,
         confidence: float = 0.95,
         *,
         interval: str | None = None,
@@ -94,7 +98,7 @@ class OpponentModel:
 
         Parameters
         ----------
-        observations : Observations
+        observations : Observations or LineObservations
         confidence : float
             Of each interval, between 0 and 1; with `bonferroni` of all of them together.
         interval : {"wilson", "clopper-pearson"}, optional
@@ -117,20 +121,24 @@ class OpponentModel:
         PlayLogError
             If they are not observations, or of no games where `exact` is asked for.
         """
-        check_type(observations, "observations", PlayLogError, Observations, "Observations")
+        if not isinstance(observations, LineObservations):
+            check_type(observations, "observations", PlayLogError, Observations, "Observations")
         events, weights, reached = _reached(observations.events, observations.own_plan)
-        counts = observations.event_counts[reached]
+        counts, most = observations.event_counts[reached], observations.most_counts[reached]
         games = observations.num_games
-        frequencies = counts / max(games, 1)
+        frequencies, highest = counts / max(games, 1), most / max(games, 1)
         comparisons = max(len(events), 1) if bonferroni else 1
         kind = interval_name(interval, bonferroni)
-        bounds = proportion_intervals(kind, counts, games, confidence, comparisons=comparisons)
+        lower, upper = (
+            proportion_intervals(kind, each, games, confidence, comparisons=comparisons) for each in (counts, most)
+        )
+        bounds = Intervals(lower.lower, upper.upper)
         if exact:
             if not games:
                 raise PlayLogError("there are no games whose shares could be taken for probabilities")
-            bounds = Intervals(frequencies, frequencies)
+            bounds = Intervals(frequencies, highest)
         game, player = observations.game, observations.player
-        return cls(game, player, events, weights, counts, games, frequencies, bounds.lower, bounds.upper)
+        return cls(game, player, events, weights, counts, games, frequencies, bounds.lower, bounds.upper, highest)
 
     @classmethod
     def from_profile(cls, game: Game, player: int, profile: Profile) -> "OpponentModel":
@@ -158,7 +166,7 @@ class OpponentModel:
         events = observed_events(observer_tree(game, player), game.sequence_form.treeplexes[1 - player])
         events, weights, _ = _reached(events, profile[player].plan)
         exact = weights * (events.matrix @ profile[1 - player].plan)
-        return cls(game, player, events, weights, None, 0, exact, exact, exact)
+        return cls(game, player, events, weights, None, 0, exact, exact, exact, exact)
 
     def __repr__(self) -> str:
         return (
@@ -189,7 +197,7 @@ class OpponentModel:
     @cached_property
     def frequency_constraints(self) -> tuple[LinearConstraint, ...]:
         """Equations of the probability of each event with its frequency, as two constraints each."""
-        return self._bounded(self.frequencies, self.frequencies)
+        return self._bounded(self.frequencies, self.highest)
 
     @cached_property
     def event_of(self) -> dict[str, int]:

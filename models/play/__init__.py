@@ -1,8 +1,9 @@
 """Games that are played: simulated from strategies, and logs of them, written and read."""
 
+from .batches import BadLines
 from .duplicate import DuplicateDeals
 from .lines import LogLines
-from .log import BadLines, PlayLog, PlayLogWriter, read_play_log, write_play_log
+from .log import PlayLog, PlayLogWriter, read_play_log, write_play_log
 from .simulation import MeanResult, Results, leaf_probabilities, simulate
 
 __all__ = [

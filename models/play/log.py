@@ -2,10 +2,9 @@
 
 import gzip
 import os
-import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,31 +18,10 @@ from ...seqform.arrays import Integers
 from ...seqform.errors import InvalidGameError, PlayLogError, one_line, shown
 from ...seqform.game import Game
 from ...seqform.hints import explained
-from ...seqform.interchange.files import other_kind, writing_whole
+from ...seqform.interchange.files import writing_whole
 from ...seqform.observer import ObserverTree, check_view, observer_tree
-from .lines import LONGEST, BadLineError, LogLines
-
-
-@dataclass(frozen=True)
-class BadLines:
-    """Lines of one kind that could not be read and were skipped.
-
-    Attributes
-    ----------
-    kind : str
-        What is wrong with them, in a few words; see :data:`~treeplex.models.play.lines.KINDS`.
-    count : int
-        How many there are.
-    line : int
-        The first of them, counted from one.
-    message : str
-        What is wrong with that one, and what was expected.
-    """
-
-    kind: str
-    count: int
-    line: int
-    message: str
+from .batches import BadLines, batches, reading, reason_of
+from .lines import BadLineError, LogLines
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +83,8 @@ class PlayLog:
         return float(self.ended[played] @ self.view.results[played]) / self.num_games
 
 
-#: Bytes that are read at once.
-_CHUNK = 2**21
 #: Lines that are remembered beside those of the game's classes, and how long they may be.
 _REMEMBERED, _SHORT = 2**15, 2**10
-_GZIP = b"\x1f\x8b"
-#: What tells zlib to read what gzip writes; packed bytes that are unpacked at once, and lost where they are damaged.
-_GZIP_ALONE, _PIECE = 31, 2**14
 
 
 @explained
@@ -175,113 +148,13 @@ def read_play_log(
     else:
         check_view(view, game, seat)
     count = _Count(LogLines(game, view), skip_bad)
-    name = "the log"
-    if not hasattr(source, "read"):
+    with reading(source, "a log of play") as file:
         try:
-            name = one_line(os.fspath(source))
-        except TypeError:
-            raise PlayLogError(f"the log is {shown(source)}, expected a path or a binary file") from None
-        if not name:  # as a path it would be the folder that one is in
-            raise PlayLogError("the log is '', expected a path or a binary file")
-    try:
-        with ExitStack() as stack:
-            file = source if hasattr(source, "read") else _opened(source, stack)
-            _read(file, count, progress)
-    except PlayLogError as error:
-        hint = other_kind(name, "a log of play") if error.line in (None, 1) else ""
-        named = PlayLogError(f"{name}: {error}{hint}")
-        named.line = error.line
-        raise named from None
-    except (OSError, ValueError) as error:
-        raise PlayLogError(f"{name}: it cannot be read: {_reason(error)}") from None
+            for batch in batches(file, progress):
+                count.add(batch.lines, batch.whole)
+        except (EOFError, zlib.error) as error:
+            count.break_off(one_line(str(error)).lower())
     return count.result()
-
-
-def _reason(error: Exception) -> str:
-    return one_line((getattr(error, "strerror", None) or str(error)).lower())
-
-
-def _opened(path: Any, stack: ExitStack) -> BinaryIO:
-    """Open a file or a pipe; a device might never end."""
-    mode = Path(path).stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise PlayLogError("it is a directory, expected a file")
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise PlayLogError("it is a device, expected a file")
-    return stack.enter_context(Path(path).open("rb"))
-
-
-def _read(file: Any, count: "_Count", progress: Callable[[int, float | None], None] | None) -> None:
-    size = _size_of(file)
-    rest, skipping = b"", False
-    try:
-        for chunk in _unpacked(file):
-            if skipping:  # the rest of a line that is too long
-                _, newline, chunk = chunk.partition(b"\n")  # noqa: PLW2901
-                skipping = not newline
-            lines = (rest + chunk).split(b"\n") if chunk else [b""]
-            rest = lines.pop()
-            count.add(lines)
-            if len(rest) > LONGEST:
-                count.add([rest])
-                rest, skipping = b"", True
-            if progress is not None:
-                progress(count.lines, min(1.0, file.tell() / size) if size else None)
-    except (EOFError, zlib.error) as error:
-        count.break_off(one_line(str(error)).lower())
-    else:
-        if rest:
-            count.add([rest], whole=False)
-
-
-def _unpacked(file: Any) -> Iterator[bytes]:
-    """Yield what a file holds, unpacked if gzip has packed it.
-
-    Raises
-    ------
-    EOFError, zlib.error
-        Where its compression is cut off or damaged.
-    """
-    packed = _chunk(file)
-    if not packed.startswith(_GZIP):
-        while packed:
-            yield packed
-            packed = _chunk(file)
-        return
-    unpacker = zlib.decompressobj(_GZIP_ALONE)
-    while packed:
-        for start in range(0, len(packed), _PIECE):
-            piece = packed[start : start + _PIECE]
-            while piece:
-                if unpacker.eof:  # another part follows, or zeros that fill a block
-                    piece = piece.lstrip(b"\0")
-                    if not piece:
-                        break
-                    unpacker = zlib.decompressobj(_GZIP_ALONE)
-                yield unpacker.decompress(piece)
-                piece = unpacker.unused_data
-        packed = _chunk(file)
-    if not unpacker.eof:
-        raise EOFError("it ends before its end marker")
-
-
-def _size_of(file: Any) -> int | None:
-    """Return how many bytes a regular file has."""
-    try:
-        status = os.fstat(file.fileno())
-        file.tell()
-    except (AttributeError, OSError, ValueError):
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def _chunk(file: Any) -> bytes:
-    chunk = file.read(_CHUNK)
-    if isinstance(chunk, str):
-        chunk = chunk.encode("utf-8", "surrogateescape")
-    if not isinstance(chunk, bytes):
-        raise PlayLogError(f"reading it returned {shown(chunk, 60)}, expected bytes")
-    return chunk
 
 
 class _Count:
@@ -477,7 +350,7 @@ class PlayLogWriter:
                 raise self._unwritable(failed) from None
 
     def _unwritable(self, error: Exception) -> PlayLogError:
-        return PlayLogError(f"{self._name}: it cannot be written: {_reason(error)}")
+        return PlayLogError(f"{self._name}: it cannot be written: {reason_of(error)}")
 
 
 @explained

@@ -164,6 +164,21 @@ class _Acpc(MatchBot):
         return AcpcBot(Program(self.command, self.seconds, self.over == "tcp", "\r\n"))
 
 
+@dataclass(frozen=True)
+class _Resolving(MatchBot):
+    time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
+    streets: Annotated[int, About("rounds of bets that its model has after the flop", minimum=1, maximum=3)] = 2
+    learns: Annotated[bool, About("whether it learns how the other one plays")] = True
+
+    name: ClassVar[str] = "resolving"
+
+    def bot(self, table: Table) -> Bot:
+        from .blueprint import ModelBlueprint
+        from .resolving import ResolvingBot  # it imports the solvers, which texts of other bots do not need
+
+        return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
+
+
 @dataclass
 class _ImportedBot:
     """A bot of a module, imported wherever it plays."""
@@ -227,5 +242,5 @@ def _imported(module: str) -> ModuleType:
 
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(_GRAMMAR, "treeplex.bots", accepting(MatchBot, InvalidStrategyError, "careful"))
-for _kind in (_Call, _Fold, _Random, _Raise, _Threshold, _Python, _Json, _Acpc):
+for _kind in (_Call, _Fold, _Random, _Raise, _Threshold, _Python, _Json, _Acpc, _Resolving):
     BOTS.register(_kind)

@@ -17,13 +17,15 @@ from ...seqform.strategy import Profile, Strategy
 from ..checkpoint import Checkpoint, Keeper, asked_of
 from ..dispatch import chosen_method
 from ..infeasibility import find_infeasibility
-from ..methods import Method
+from ..methods import DCFR, Method, RegretMethod
 from ..outcome import Progress
 from ..solution import Infeasibility, Solution
 from ..solve import solve, solve_part
 
 #: β where observations exclude each other and no penalty is given, in units of the game's largest payoff.
 DEFAULT_PENALTY = 100.0
+#: How near the value of a game is found by regret minimisation, in units of the game's largest payoff.
+_VALUE = 1e-4
 #: Of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
 #: What is worth less than this, in units of the game's largest payoff, is worth nothing.
@@ -173,9 +175,11 @@ class CounterStrategy:
 
     @cached_property
     def _equilibrium(self) -> Solution:
-        """An equilibrium, by linear programming."""
-        game = self.model.game
-        return solve_part(Nash(game), needed=f"the value of {game.spec}")
+        """An equilibrium, by linear programming, or as the response was found on a public form."""
+        game, needed = self.model.game, f"the value of {self.model.game.spec}"
+        if game.public_form is not None and isinstance(self.solution.method, RegretMethod):
+            return solve_part(Nash(game), DCFR(), tol=_VALUE * game.payoff_scale, needed=needed)
+        return solve_part(Nash(game), needed=needed)
 
     @property
     def game_value(self) -> float:
@@ -220,7 +224,7 @@ class CounterStrategy:
                 worth=float(worth[event]),
             )
             for event in order.tolist()
-            if worth[event] > _NOTHING * model.game.sequence_form.payoff_scale
+            if worth[event] > _NOTHING * model.game.payoff_scale
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -358,7 +362,7 @@ def counter_strategy(
             excluded = solution.infeasibility  # by a hair, as the solver sees it
             if excluded is None:
                 return CounterStrategy(model, solution, None)
-        penalty = DEFAULT_PENALTY * model.game.sequence_form.payoff_scale
+        penalty = DEFAULT_PENALTY * model.game.payoff_scale
     priced = ConstrainedNash(model.game, model.constraints, penalty=penalty)
     response = CounterStrategy(model, solve(priced, method, **limits), float(penalty))
     if excluded is not None:

@@ -268,7 +268,7 @@ class PublicLayout:
             payoff = leaves.payoff
             if not isinstance(payoff, CardPayoff) or cards is None or not self._is_whole(leaves):
                 kinds.append(_OTHERS)
-            elif all(np.array_equal(one, two) for one, two in zip(payoff.cards, cards, strict=True)):
+            elif all(one is two or np.array_equal(one, two) for one, two in zip(payoff.cards, cards, strict=True)):
                 kinds.append(_FOLDS if payoff.strengths is None else _SHOWDOWNS)
             else:
                 kinds.append(_OTHERS)
@@ -315,20 +315,20 @@ class PublicLayout:
         if self._cards is not None:
             mine, theirs = self._cards[player][own], self._cards[1 - player][other]
             first, second = mine[:, 0], mine[:, 1]
-            numbers, found = (one.max(axis=1) * int(CARDS) + one.min(axis=1) for one in (mine, theirs))
-            order = np.argsort(found, kind="stable")
-            place, end = (np.searchsorted(found[order], numbers, side=side) for side in ("left", "right"))
-            behind = np.append(order, [rounded_up(len(other))] * 2)
-            same, twin = (
-                np.where(end - place > before, behind[place + before], rounded_up(len(other))) for before in (0, 1)
-            )
+            numbers, found = (np.maximum(*one.T) * int(CARDS) + np.minimum(*one.T) for one in (mine, theirs))
+            # Which of the other's hands is each pair of cards: the last one, and where hands come twice the first.
+            last, first_one = (np.full(int(CARDS) ** 2, rounded_up(len(other))) for _ in range(2))
+            last[found] = np.arange(len(other))
+            first_one[found[::-1]] = np.arange(len(other))[::-1]
+            same, twin = first_one[numbers], last[numbers]
+            twin = np.where(twin == same, rounded_up(len(other)), twin)
         if strengths is not None:
             ranked, strong = strengths[1 - player][other], strengths[player][own]
             weaker, upto = (np.searchsorted(ranked, strong, side=side) for side in ("left", "right"))
-        like = own
-        for symmetry in kept:
-            like = np.minimum(like, symmetry.states[player][own])
-        return np.column_stack([first, second, weaker, upto, same, twin, self._up(like, own)])
+        like = np.arange(len(own))
+        if kept:
+            like = self._up(np.min([own, *(symmetry.states[player][own] for symmetry in kept)], axis=0), own)
+        return np.column_stack([first, second, weaker, upto, same, twin, like])
 
     @staticmethod
     def _up(states: Indices, before: Indices) -> Indices:

@@ -246,3 +246,64 @@ def test_an_interruption_leaves_json(
 def json_of_uninterrupted(log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> dict:
     monkeypatch.undo()
     return json_of(capsys, log, "--game", "kuhn", "--seat", "0")
+
+
+HAND = """[{number}]
+variant = 'NT'
+antes = [0, 0]
+blinds_or_straddles = [1, 2]
+min_bet = 2
+starting_stacks = [4, 4]
+actions = {actions}
+players = ['them', 'us']
+"""
+PREFLOP = ("--game", "preflop:stack=2,continuations=0,raises=1", "--seat", "0", "--method", "dcfr")
+
+
+def histories(folder: Path, folds: int = 90, calls: int = 10) -> str:
+    """Write hands in which we are all-in before the flop, and they mostly fold."""
+    called = ["p1 cc", "p2 sm 2c2d", "p1 sm -", "d db 3c4d5h", "d db 9s", "d db Ts"]
+    ends = [["p1 f"]] * folds + [called] * calls
+    hands = [
+        HAND.format(number=number, actions=["d dh p1 ????", "d dh p2 2c2d", "p2 cbr 4", *end])
+        for number, end in enumerate(ends, 1)
+    ]
+    path = folder / "hands.phhs"
+    path.write_text("\n".join(hands))
+    return str(path)
+
+
+def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = histories(tmp_path), str(tmp_path / "strategy.npz")
+    asked = (log, *PREFLOP, "--player", "us", "--max-iterations", "2000", "--bonferroni", "--out", out)
+    record = json_of(capsys, *asked)
+    assert (record["games"], record["player"], record["against"], record["left_out"]) == (100, "us", None, {})
+    assert record["mean_result"] is None
+    assert record["game_value"] < record["guaranteed"] <= record["upper"]
+    assert {one["event"] for one in record["informative"]} <= {
+        "opponent takes the line all-in, fold",
+        "opponent takes the line all-in, call",
+    }
+    Profile.load(out, load_game(PREFLOP[1]))
+    with Path(log).open("a") as file:
+        file.write("[101]\nvariant = 'PO'\n")
+    assert "blinds_or_straddles is missing" in refused(capsys, *asked)
+    capsys.readouterr()
+    assert main(["fit", *asked, "--skip-bad"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 malformed, first in line" in shown
+    assert "100 games, seen from seat 0" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (PREFLOP, "--player NAME or --against NAME"),
+        (("--game", "kuhn", "--seat", "0", "--player", "us"), "--player is for hand histories"),
+        (("--game", "kuhn", "--seat", "0"), "it looks like hand histories"),
+    ],
+)
+def test_whose_hand_histories_they_are_must_be_said(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in refused(capsys, histories(tmp_path, 2, 0), *arguments)

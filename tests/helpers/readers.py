@@ -27,6 +27,7 @@ from treeplex import Profile, load_game, read_play_log
 from treeplex.models.constraints import parse_constraint, parse_term
 from treeplex.models.depth_limited import LeafStates
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
+from treeplex.models.matches import HandHistories
 from treeplex.models.matches.json_lines import read_action
 from treeplex.models.opponents import Threshold
 from treeplex.models.preferences import preference_on
@@ -58,6 +59,13 @@ def read_log(path: Path) -> Any:
     """Read a log with bad lines skipped; what is said without skipping is one line too."""
     found = read_play_log(path, KUHN, 0, view=VIEW, skip_bad=True)
     return found if found.bad else read_play_log(path, KUHN, 0, view=VIEW)
+
+
+def read_hands(path: Path) -> Any:
+    """Read hands and what they paid, bad ones skipped; what is said without skipping is one line too."""
+    histories = HandHistories(path, skip_bad=True)
+    found = [hand.won for hand in histories]
+    return found if histories.bad else list(HandHistories(path))
 
 
 def read_value(path: Path) -> Any:
@@ -135,6 +143,7 @@ READERS = {
     "threshold": Reader(Threshold.from_file, ".toml"),
     "results": Reader(read_results, ".jsonl"),
     "log": Reader(read_log, ".jsonl", GZIP),
+    "phh": Reader(read_hands, ".phhs", GZIP),
     "game": Reader(read_game),
     "method": Reader(find_method),
     "opponent": Reader(lambda text: opponent_strategy(text, KUHN, 1)),

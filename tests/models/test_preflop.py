@@ -1,11 +1,13 @@
 """The game before the flop: its betting, its payoffs, multi-valued states, and what is read of solutions."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from treeplex import InvalidGameError, Nash, load_game, solve
+from treeplex.cli import main
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.games.holdem.equities import equities, pairs
 from treeplex.models.games.holdem.preflop import CONTINUATIONS, Preflop
@@ -211,3 +213,14 @@ def test_the_form_is_one_of_169_classes():
     assert form.states == (CLASSES, CLASSES)
     assert form.is_zero_sum
     assert form.payoff_scale == 4.0
+
+
+@pytest.mark.parametrize(
+    ("options", "method", "tolerance"),
+    [([], "dcfr", 0.004), (["--tol", "0.01"], "dcfr", 0.01), (["--method", "cfr+"], "cfr+", 0.004)],
+)
+def test_the_command_line_learns_to_the_papers_bar(options, method, tolerance, capsys):
+    assert main(["solve", "preflop:stack=4,raises=1", *options, "--json", "-"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["method"], record["status"]) == (method, "converged")
+    assert record["exploitability"] <= tolerance

@@ -473,7 +473,9 @@ def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[t
     elif state.checked:
         yield "check", Ended(paid, -1, state.street, -1, False, line("check"))
     else:
-        checked = Decision(state.street, other, state.before, (0, 0), 0, 0, state.aggressor, True, line("check"))
+        # The least that may be bet stays what it was.
+        last = state.last
+        checked = Decision(state.street, other, state.before, (0, 0), last, 0, state.aggressor, True, line("check"))
         yield "check", checked
     if theirs == most:
         return

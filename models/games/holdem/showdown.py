@@ -39,6 +39,8 @@ def _highest(count: int) -> Indices:
 
 #: The cards of each hand as bits.
 _HAND_BITS: Indices = (1 << HANDS).sum(axis=1)
+#: By suit, the ranks that each hand has of it, as bits.
+_SUITS = [(np.equal(HANDS % 4, suit) << (HANDS // 4)).sum(axis=1) for suit in range(4)]
 #: Sets of ranks as bits, a deuce the lowest.
 _SETS: Indices = np.arange(2**13, dtype=np.int64)
 _ACE = 1 << 12
@@ -66,12 +68,7 @@ def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indic
     All hands are evaluated at once. A suit's cards are a set of ranks, an integer of 13 bits, so that pairs, trips and
     quads are intersections of the four; what a hand is worth is its kind, then the ranks that make it, then the others.
     """
-    cards = HANDS[hands]
-    suits = [
-        np.bitwise_or.reduce([1 << (card // 4) for card in board if card % 4 == suit] or [0])
-        | np.bitwise_or.reduce(np.where(cards % 4 == suit, 1 << (cards // 4), 0), axis=1)
-        for suit in range(4)
-    ]
+    suits = [sum(1 << (card // 4) for card in board if card % 4 == suit) | _SUITS[suit][hands] for suit in range(4)]
     return np.where(alive(board, hands), ranked(suits, deck), 0)
 
 
@@ -149,4 +146,10 @@ def showdown_payoff(board: Sequence[int], hands: Sequence[Indices], deck: str = 
     deck : {"full", "short"}
     """
     folds = fold_payoff(board, hands)
-    return CardPayoff(folds.cards, folds.alive, [strengths(board, one, deck) for one in hands])
+    return CardPayoff(folds.cards, folds.alive, [all_strengths(tuple(board), deck)[one] for one in hands])
+
+
+@lru_cache(maxsize=512)
+def all_strengths(board: tuple[int, ...], deck: str) -> Indices:
+    """Return how strong all hands are on a board, which spots share that differ in ranges or betting."""
+    return frozen(strengths(board, np.arange(len(HANDS)), deck))

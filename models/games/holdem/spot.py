@@ -34,7 +34,8 @@ from .offers import spot_offers
 from .showdown import alive, fold_payoff, showdown_payoff
 from .size import SEQUENCE_FORM, SpotSize, check_size, spot_size
 
-_RIVER = 2
+#: How many cards a board has in the end.
+_WHOLE = 5
 #: Pots and stacks are at most this: amounts are exact in floats, and payoffs in single precision good to a chip.
 _MOST_CHIPS = 10_000_000
 
@@ -335,6 +336,25 @@ class HoldemSpot:
     def _payoffs(self) -> dict[tuple[tuple[int, ...], bool], CardPayoff]:
         return {}
 
+    @property
+    def begun(self) -> Decision | Ended:
+        """The betting as the spot begins."""
+        return first(self.betting, len(self.cards) - 3, self.stack)
+
+    def moves(self, state: Decision) -> Iterator[tuple[str, Decision | Ended]]:
+        """Yield the actions at a decision, and what follows."""
+        return moves(state, self.betting, self.pot, self.stack)
+
+    def dealt(
+        self, state: Ended, board: tuple[int, ...]
+    ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
+        """Yield what may be dealt after a street: its name, what follows, the board, and how likely it is."""
+        share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
+        after = following(state, self.betting)
+        for card in self.unseen:
+            if card not in board:
+                yield CARDS[card], after, (*board, card), share
+
     def house_share(self, pot: float) -> float:
         """Return what the house takes of a pot, in chips: min(rate · pot, cap).
 
@@ -544,10 +564,8 @@ class _Tree:
         self.leaves: dict[tuple[tuple[int, ...], bool], tuple[list[int], list[Any]]] = {}
         #: The same by board alone, with the probabilities of public chance.
         self.chances: dict[tuple[int, ...], tuple[list[int], list[Any]]] = {}
-        street = len(spot.cards) - 3
-        begun = first(spot.betting, street, spot.stack)
         known: dict[Decision, list[tuple[str, Decision | Ended]]] = {}
-        queue: list[tuple[int, str, Decision | Ended, tuple[int, ...], float]] = [(-1, "", begun, spot.cards, 1.0)]
+        queue: list[tuple[int, str, Decision | Ended, tuple[int, ...], float]] = [(-1, "", spot.begun, spot.cards, 1.0)]
         while queue:  # nodes level by level
             later = []
             for parent, action, state, board, chance in queue:
@@ -559,23 +577,16 @@ class _Tree:
                 if isinstance(state, Decision):
                     self.players.append(state.mover)
                     if state not in known:  # on every board the same
-                        known[state] = list(moves(state, spot.betting, spot.pot, spot.stack))
+                        known[state] = list(spot.moves(state))
                     later += [(node, name, after, board, chance) for name, after in known[state]]
-                elif state.folded >= 0 or state.street == _RIVER:
+                elif state.folded >= 0 or len(board) == _WHOLE:
                     self.players.append(TERMINAL)
                     self._pay(node, state, board, chance)
                 else:
                     self.players.append(CHANCE)
-                    later += [(node, *after) for after in self._dealt(state, board, chance)]
+                    for name, after, dealt, share in spot.dealt(state, board):
+                        later.append((node, name, after, dealt, chance * share))
             queue = later
-
-    def _dealt(self, state: Ended, board: tuple[int, ...], chance: float) -> Any:
-        """Yield each next card, what follows, the board and the probability."""
-        share = chance / (len(DECKS[self.spot.deck]) - len(board) - 4)
-        after = following(state, self.spot.betting)
-        for card in self.spot.unseen:
-            if card not in board:
-                yield CARDS[card], after, (*board, card), share
 
     def _pay(self, node: int, state: Ended, board: tuple[int, ...], chance: float) -> None:
         folds = state.folded >= 0
@@ -642,6 +653,8 @@ class _Tree:
                     break
             else:
                 become = [
-                    self.numbers[(*board[:begun], *cards[list(board[begun:])].tolist())] for board in self.numbers
+                    self.numbers.get((*board[:begun], *cards[list(board[begun:])].tolist()), -1)
+                    for board in self.numbers
                 ]
-                yield Symmetry((states[0], states[1]), np.array(become))
+                if min(become) >= 0:  # where not all cards are dealt, images of boards may be missing
+                    yield Symmetry((states[0], states[1]), np.array(become))

@@ -1,0 +1,295 @@
+"""Hand histories in the PHH format, read as a stream: memory does not grow with the file."""
+
+import os
+import re
+import tomllib
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ...seqform.errors import PlayLogError, one_line, shown
+from ..play.batches import BadLines, batches, reading
+from ..play.lines import LONGEST, BadLineError
+from .replay import Amount, Hand, Replay, amount_of
+
+#: What a file of hand histories is called.
+SUFFIXES = (".phh", ".phhs", ".phh.gz", ".phhs.gz")
+#: The most players of a hand.
+MOST_PLAYERS = 10
+_ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|"[^"\\\x00-\x08\x0a-\x1f\x7f]*")"""
+#: A line as programs write it; others are left to Python's parser of TOML.
+_LINE = re.compile(rf"([A-Za-z0-9_]+)[ \t]*=[ \t]*({_ATOM}|\[(?:{_ATOM}(?:, ?{_ATOM})*)?\])[ \t\r]*")
+_HEADER = re.compile(rb"\[[^\[\],=]+\][ \t]*(?:#.*)?\r?")
+_WANTED = frozenset(
+    (
+        *("variant", "antes", "blinds_or_straddles", "min_bet", "starting_stacks", "actions", "players"),
+        *("finishing_stacks",),
+    )
+)
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+@dataclass(eq=False)
+class HandHistories:
+    """The hands of a file of the PHH format, or of all such files of a folder, to be iterated over.
+
+    Parameters
+    ----------
+    source : path-like or binary file
+        A file of one hand (``.phh``) or many (``.phhs``), which may be compressed by gzip; a folder, whose files of
+        these names are read in their order, subfolders included; or anything that has a method ``read``.
+    skip_bad : bool
+        Count hands that cannot be read, or are of another variant than no-limit hold'em, and go on; by default the
+        first one is an error.
+    progress : callable, optional
+        Called now and then with the number of lines so far, and the part of the files that they are, from 0 to 1, or
+        ``None`` where the size is not known.
+
+    Attributes
+    ----------
+    num_hands, num_lines : int
+        How many have been read so far.
+    bad : tuple of BadLines
+        What was skipped so far, by kind, with the line at which the first such hand begins; its message names the file
+        of a folder.
+
+    Raises
+    ------
+    PlayLogError
+        While it is iterated over: if there is no such file, or a hand cannot be read. The message names the file and
+        the line at which the hand begins, which is also its attribute ``line``.
+
+    Notes
+    -----
+    Juho Kim, "Recording and describing poker hands", IEEE Conference on Games 2024, defines the format; this is its
+    variant ``NT``. Betting is replayed and checked: whose turn it is, and how far bets and raises go. A short all-in
+    may be raised again by whoever acted before, which some rules do not allow. Hole cards may be unknown (``????``).
+
+    Examples
+    --------
+    >>> import io
+    >>> from treeplex.models.matches import HandHistories
+    >>> file = io.BytesIO(b'''variant = 'NT'
+    ... antes = [0, 0]
+    ... blinds_or_straddles = [1, 2]
+    ... min_bet = 2
+    ... starting_stacks = [200, 200]
+    ... actions = ['d dh p1 ????', 'd dh p2 AcAd', 'p2 cbr 6', 'p1 f']
+    ... players = ['them', 'us']
+    ... ''')
+    >>> (hand,) = HandHistories(file)
+    >>> hand.players, hand.history, hand.won
+    (('them', 'us'), ((0, 1, 'raise 6'), (0, 0, 'fold')), (-2, 2))
+    """
+
+    source: str | os.PathLike[str] | BinaryIO
+    skip_bad: bool = False
+    progress: Callable[[int, float | None], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.num_hands = self.num_lines = 0
+        self._bad: dict[str, BadLines] = {}
+
+    @property
+    def bad(self) -> tuple[BadLines, ...]:
+        """What was skipped, by kind."""
+        return tuple(self._bad.values())
+
+    def __iter__(self) -> Iterator[Hand]:
+        self.__post_init__()
+        sources = self._sources()
+        for number, source in enumerate(sources):
+            self._within = f"{one_line(os.fspath(source))}: " if len(sources) > 1 else ""
+            self._before, self._done = self.num_lines, (number, len(sources))
+            yield from self._hands(source)
+
+    def _sources(self) -> list[Any]:
+        try:
+            if hasattr(self.source, "read") or not Path(self.source).is_dir():
+                return [self.source]
+        except (OSError, TypeError, ValueError):
+            return [self.source]  # what is wrong with it is said where it is opened
+        found = sorted(path for path in Path(self.source).rglob("*") if path.name.lower().endswith(SUFFIXES))
+        if not found:
+            name = one_line(os.fspath(self.source))
+            raise PlayLogError(f"{name}: no hand histories in this folder, expected {', '.join(SUFFIXES)}")
+        return found
+
+    def _hands(self, source: Any) -> Iterator[Hand]:
+        with reading(source, "hand histories") as file:
+            block: list[bytes] = []
+            begun, size = 1, 0
+            try:
+                for batch in batches(file, self._report if self.progress else None):
+                    for number, line in enumerate(batch.lines, self.num_lines - self._before + 1):
+                        if line[:1] == b"[" and _HEADER.fullmatch(line):
+                            yield from self._read(block, begun, size)
+                            block, begun, size = [], number, 0
+                        elif size <= LONGEST:
+                            block.append(line)
+                        size += len(line) + 1
+                    self.num_lines += len(batch.lines)
+                yield from self._read(block, begun, size)
+            except (EOFError, zlib.error) as error:
+                last = self.num_lines - self._before
+                message = f"its compression is damaged after line {last}: {one_line(str(error)).lower()}"
+                self._skip(BadLineError("damaged", message), last + 1)
+
+    def _report(self, lines: int, part: float | None) -> None:
+        number, count = self._done
+        assert self.progress is not None
+        self.progress(self._before + lines, None if part is None else (number + part) / count)
+
+    def _read(self, block: list[bytes], line: int, size: int) -> Iterator[Hand]:
+        """Yield the hand that lines describe, if there is one."""
+        if all(one.lstrip()[:1] in (b"", b"#") for one in block):
+            return
+        try:
+            if size > LONGEST:
+                raise BadLineError("too long", f"the hand is longer than {LONGEST:,} bytes")
+            hand = read_hand(block, line)
+        except BadLineError as error:
+            self._skip(error, line)
+        else:
+            self.num_hands += 1
+            yield hand
+
+    def _skip(self, error: BadLineError, line: int) -> None:
+        message = str(error)
+        if not self.skip_bad:
+            raise PlayLogError(self._within + message, line)
+        before = self._bad.setdefault(error.kind, BadLines(error.kind, 0, line, self._within + message))
+        self._bad[error.kind] = replace(before, count=before.count + 1)
+
+
+def read_hand(lines: list[bytes], line: int = 1) -> Hand:
+    """Return the hand that some lines of a file describe.
+
+    Parameters
+    ----------
+    lines : list of bytes
+        Without their line breaks, and without the header of a table.
+    line : int
+        The number of the first of them.
+
+    Raises
+    ------
+    BadLineError
+        If they describe none, or the rules do not allow it.
+    """
+    try:
+        text = b"\n".join(lines).decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start + 1} is {error.object[error.start]:#04x}"
+        raise BadLineError("no TOML", f"{byte}, expected text in UTF-8") from None
+    fields = _quick(text)
+    if fields is None:
+        fields = _with_toml(text, line)
+    return _hand(fields, line)
+
+
+def _quick(text: str) -> dict[str, Any] | None:
+    """Return what simple lines say; ``None`` if a line is of another kind."""
+    fields: dict[str, Any] = {}
+    for line in text.split("\n"):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            if line.strip(" \t\r"):
+                return None
+            continue
+        key, value = found.groups()
+        if key in fields:
+            return None
+        fields[key] = value
+    for key in _WANTED & fields.keys():
+        value = fields[key]
+        if key in ("actions", "players"):
+            quote = value[1]
+            items = value[2:-2].split(f"{quote}, {quote}")
+            if quote not in "'\"" or value[-2] != quote or value.count(quote) != 2 * len(items):
+                return None
+            fields[key] = items
+        elif value[0] == "[":
+            fields[key] = _numbers(value)
+        elif value[0] in "'\"":
+            fields[key] = value[1:-1]
+    return fields
+
+
+@lru_cache(maxsize=4096)
+def _numbers(value: str) -> tuple[Any, ...]:
+    """Return the items of a list as they are written; those that repeat are read once."""
+    return tuple(item.strip() for item in value[1:-1].split(",")) if len(value) > 2 else ()
+
+
+def _with_toml(text: str, line: int) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=str)
+    except RecursionError:
+        raise BadLineError("no TOML", "it is nested too deeply") from None
+    except ValueError as error:
+        reason = one_line(str(error))
+        place = _PLACE.search(reason)
+        where = f" in line {line + int(place[1]) - 1}, column {place[2]}" if place and place[1] else ""
+        reason = _PLACE.sub("", reason)
+        raise BadLineError("no TOML", f"it is not TOML: {reason[:1].lower()}{reason[1:]}{where}") from None
+
+
+def _hand(fields: dict[str, Any], line: int) -> Hand:
+    for key in ("variant", "blinds_or_straddles", "starting_stacks", "actions"):
+        if key not in fields:
+            raise BadLineError("malformed", f"{key} is missing")
+    if fields["variant"] != "NT":
+        raise BadLineError("other variant", f"the variant is {shown(fields['variant'], 60)}, expected 'NT'")
+    stacks = _amounts(fields, "starting_stacks")
+    count = len(stacks)
+    if not 2 <= count <= MOST_PLAYERS or not all(stacks):
+        raise BadLineError("malformed", f"starting_stacks has {count}, expected 2 to {MOST_PLAYERS} above 0")
+    antes, blinds = (_amounts(fields, key, count) for key in ("antes", "blinds_or_straddles"))
+    if not any(blinds):
+        raise BadLineError("malformed", "blinds_or_straddles are 0, expected blinds")
+    names, actions = fields.get("players"), fields["actions"]
+    if names is None:
+        names = [f"p{seat + 1}" for seat in range(count)]
+    for key, value in (("players", names), ("actions", actions)):
+        if value.__class__ is not list or not all(one.__class__ is str for one in value):
+            raise BadLineError("malformed", f"{key} is {shown(value, 60)}, expected a list of texts")
+    if len(names) != count or len(set(names)) != count:
+        raise BadLineError("malformed", f"players are {shown(names, 60)}, expected {count} different names")
+    least = _amount(fields["min_bet"], "min_bet") if "min_bet" in fields else max(blinds)
+    ended = _amounts(fields, "finishing_stacks", exactly=count) if "finishing_stacks" in fields else None
+    if count == 2:  # the format lists the small blind first, whose seat is the second
+        blinds = blinds[1], blinds[0]
+    replay = Replay(stacks, antes, blinds, least)
+    number, action = 0, ""
+    try:
+        for number, action in enumerate(actions, 1):  # noqa: B007
+            replay.play(action)
+    except BadLineError as error:
+        raise BadLineError(error.kind, f"action {number}, {shown(action, 60)}, {error}") from None
+    return replay.hand(line, tuple(names), ended)
+
+
+def _amounts(fields: dict[str, Any], key: str, count: int = 0, exactly: int = 0) -> tuple[Amount, ...]:
+    """Return a list of amounts; zeros follow up to a count."""
+    given = fields.get(key, ())
+    if given.__class__ not in (list, tuple):
+        raise BadLineError("malformed", f"{key} is {shown(given, 60)}, expected a list of numbers")
+    if len(given) > (exactly or count or MOST_PLAYERS) or len(given) < exactly:
+        raise BadLineError("malformed", f"{key} has {len(given)} numbers, expected {exactly or count or MOST_PLAYERS}")
+    return (*(_amount(one, key) for one in given), *(0,) * (count - len(given)))
+
+
+def _amount(given: Any, key: str) -> Amount:
+    if given == "inf" and key == "starting_stacks":
+        return Decimal("inf")
+    if given.__class__ not in (int, str):
+        raise BadLineError("malformed", f"{key} is {shown(given, 60)}, expected a number")
+    try:
+        return amount_of(given if given.__class__ is str else str(given))
+    except ValueError as error:
+        raise BadLineError("malformed", f"{key} {error}") from None

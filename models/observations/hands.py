@@ -1,0 +1,244 @@
+"""Hands of hold'em as lines of a model: of the one before the flop, and of spots."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...seqform.checks import check_number
+from ...seqform.errors import InvalidConstraintError, PlayLogError, UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.public_form import PublicForm
+from ...seqform.strategy import Strategy, checked_player
+from ..games.holdem.cards import hand_numbers
+from ..games.holdem.classes import CLASS_OF_HAND
+from ..matches import Hand
+from .lines import LineObservations
+
+
+class MenuLines:
+    """Which public state each line of real bets comes to in a model, whose menu has fewer of them.
+
+    Parameters
+    ----------
+    form : PublicForm
+        Of the model, whose actions are named ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``.
+    stack : float
+        The total of all-in, in the units of the menu.
+    pot, level : float
+        What is in the pot from earlier streets, and the highest bet at the root.
+
+    Attributes
+    ----------
+    first_street : ndarray of bool, shape (num_nodes,)
+        Whether each public state is reached by what is done on the street of the root.
+
+    Notes
+    -----
+    What is not on the menu counts as something that is. A bet counts as the size next to it: with A < x < B the bet and
+    its neighbours as parts of the pot after a call, it is A if (B − x)(1 + A) / ((B − A)(1 + x)) is at least a half,
+    otherwise B. This is the pseudo-harmonic mapping of S. Ganzfried, T. Sandholm, "Action translation in extensive-form
+    games with large action spaces", IJCAI 2013, without its dice. Where the menu has no raise, as after one that
+    counted as all-in, a raise counts as a call.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.models.observations.hands import MenuLines
+    >>> form = load_game("preflop:stack=20,continuations=0").public_form
+    >>> line = MenuLines(form, stack=20).line(["raise 2.3", "raise 8", "fold"])
+    >>> form.path(line[-1])
+    ('raise 2', 'raise 6', 'fold')
+    """
+
+    def __init__(self, form: PublicForm, stack: float, pot: float = 0.0, level: float = 1.0) -> None:
+        self.form, self.pot, self.level = form, pot, level
+        self.after = [{str(form.actions[child]): int(child) for child in children} for children in form.children]
+        #: Of each node, the bets and raises: totals, and nodes.
+        self.raises = [
+            [
+                (float(stack) if name == "all-in" else float(name.split()[1]), child)
+                for name, child in after.items()
+                if name == "all-in" or _WAGER.fullmatch(name)
+            ]
+            for after in self.after
+        ]
+        sizes = {child: amount for raises in self.raises for amount, child in raises}
+        parents = form.parents.tolist()
+        self.levels, over, self.first_street = (
+            [level] * len(parents),
+            [False] * len(parents),
+            np.ones(len(parents), bool),
+        )
+        for node, parent in enumerate(parents[1:], 1):
+            self.levels[node] = sizes.get(node, self.levels[parent])
+            self.first_street[node] = self.first_street[parent] and not over[parent]
+            # The blind may be called, and a first check be followed by another, before the street is over.
+            begins = parent == 0 and level == self.levels[node]
+            over[node] = form.actions[node] in ("call", "check") and not begins
+
+    def line(self, actions: Iterable[str], pot: float | None = None, level: float | None = None) -> list[int]:
+        """Return the nodes that a line comes to, the root first.
+
+        Parameters
+        ----------
+        actions : iterable of str
+            Those of one street, as :class:`~treeplex.models.matches.Hand` has them.
+        pot, level : float, optional
+            What is in the pot from earlier streets, and the highest bet at the beginning, in the units of these
+            actions; by default those of the model.
+
+        Raises
+        ------
+        PlayLogError
+            If an action has no counterpart in the model.
+        """
+        nodes, before = [0], self.pot if pot is None else pot
+        highest = self.level if level is None else level
+        for action in actions:
+            node = nodes[-1]
+            after = self.after[node]
+            word, _, amount = action.partition(" ")
+            if word not in ("bet", "raise", "all-in"):
+                child = after.get(word)
+            elif not self.raises[node]:
+                child = after.get("call")
+            elif word == "all-in" and "all-in" in after:
+                child = after["all-in"]
+            else:
+                total = float(amount) if amount else float("inf")
+                child = self._nearest(node, (total - highest) / (before + 2.0 * highest))
+                highest = total
+            if child is None:
+                raise PlayLogError(f"{action} has no counterpart {', '.join(map(str, self.form.path(node)))}")
+            nodes.append(child)
+            if not self.after[child] or not self.first_street[self.form.children[child]].any():
+                break
+        return nodes
+
+    def _nearest(self, node: int, size: float) -> int:
+        """Return what a bet of so much of the pot after a call counts as."""
+        own = self.levels[node]
+        sizes = [((amount - own) / (self.pot + 2.0 * own), child) for amount, child in self.raises[node]]
+        low, first = ([one for one in sizes if one[0] <= size] or sizes[:1])[-1]
+        high, second = ([one for one in sizes if one[0] >= size] or sizes[-1:])[0]
+        near = first == second or (high - size) * (1.0 + low) >= 0.5 * (high - low) * (1.0 + size)
+        return first if near else second
+
+
+_WAGER = re.compile(r"(?:bet|raise) [0-9.]+")
+
+
+def hand_observations(
+    hands: Iterable[Hand],
+    game: Game,
+    player: int,
+    *,
+    name: str | None = None,
+    opponent: str | None = None,
+    probe: Strategy | None = None,
+    tolerance: float = 0.25,
+) -> LineObservations:
+    """Count the lines that hands took before the flop, as one seat of the model saw them.
+
+    Parameters
+    ----------
+    hands : iterable of Hand
+        Such as :class:`~treeplex.models.matches.HandHistories`. Read once.
+    game : Game
+        The model, ``preflop:…``.
+    player : int
+        The observer's seat in it: 0 in the small blind, 1 in the big one.
+    name : str, optional
+        The observer's name. Without it everybody who has met the opponent is the observer.
+    opponent : str, optional
+        The opponent's name. Without it everybody else is, together: what is found is then about what they do on
+        average.
+    probe : Strategy, optional
+        What the observer played; estimated if it is not given.
+    tolerance : float
+        Hands count if the smaller stack, in big blinds, is at most so much of the model's stack larger or smaller.
+
+    Returns
+    -------
+    LineObservations
+        Left out are hands of others, of more than two, of other stacks and blinds, with antes, and with a fold where
+        nothing was bet.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is another one.
+    PlayLogError
+        If neither name nor opponent is given, or a hand cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from treeplex import load_game
+    >>> from treeplex.models.matches import HandHistories
+    >>> from treeplex.models.observations import hand_observations
+    >>> file = io.BytesIO(b'''variant = 'NT'
+    ... antes = [0, 0]
+    ... blinds_or_straddles = [1, 2]
+    ... min_bet = 2
+    ... starting_stacks = [40, 40]
+    ... actions = ['d dh p1 ????', 'd dh p2 AcAd', 'p2 cbr 5', 'p1 f']
+    ... players = ['them', 'us']
+    ... ''')
+    >>> seen = hand_observations(HandHistories(file), load_game("preflop:stack=20,continuations=0"), 0, name="us")
+    >>> seen.passed[seen.form.find("raise 3, fold")].item(), dict(seen.left_out)
+    (1, {})
+    """
+    form, player = game.public_form, checked_player(game, player)
+    if game.name != "preflop" or form is None:
+        raise UnsupportedProblemError(f"hands are lines of preflop:stack=…, received {game.spec}")
+    if name is None and opponent is None:
+        raise PlayLogError("neither a player nor an opponent is named, expected one of them or both")
+    share = check_number(tolerance, "tolerance", InvalidConstraintError, "[0, inf)", "0.25")
+    stack = float(game.parameters["stack"])
+    lines = MenuLines(form, stack)
+    passed = np.zeros(len(form.players), dtype=np.int64)
+    held, seen = (np.zeros((len(passed), len(form.states[seat])), dtype=np.int64) for seat in (player, 1 - player))
+    left_out: Counter[str] = Counter()
+    own, other = 1 - player, player  # of two seats, the second one has the button and the small blind
+    for hand in hands:
+        reason = _other(hand, own, name, opponent, stack, share)
+        if reason:
+            left_out[reason] += 1
+            continue
+        try:
+            nodes = lines.line((word for street, _, word in hand.history if not street), level=float(hand.big_blind))
+        except PlayLogError:
+            left_out["other actions"] += 1
+            continue
+        passed[nodes] += 1
+        mine = _class(hand, own)
+        if mine is not None:
+            held[nodes, mine] += 1
+        theirs = _class(hand, other) if hand.went_to_showdown else None
+        if theirs is not None:
+            seen[nodes[-1], theirs] += 1
+    return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
+
+
+def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: float, share: float) -> str | None:
+    """Return why a hand does not count; ``None`` if it does."""
+    known = [one for one in (name, opponent) if one is not None]
+    if any(one not in hand.players for one in known):
+        return "other players"
+    if hand.seats != 2:
+        return "more than two players"
+    if (name or hand.players[own]) != hand.players[own] or (opponent or hand.players[1 - own]) != hand.players[1 - own]:
+        return "other seat"
+    if any(hand.antes) or hand.blinds[0] != 2 * hand.blinds[1]:
+        return "other blinds"
+    if abs(float(min(hand.stacks) / hand.blinds[0]) - stack) > share * stack:
+        return "other stacks"
+    return None
+
+
+def _class(hand: Hand, seat: int) -> int | None:
+    cards = hand.shown[seat] or hand.cards[seat]
+    return None if cards is None else int(CLASS_OF_HAND[int(hand_numbers(np.array([cards]))[0])])

@@ -1,0 +1,195 @@
+"""Files of lines, packed or not, read as streams: memory does not grow with the file."""
+
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ...seqform.errors import PlayLogError, one_line, shown
+from ...seqform.interchange.files import other_kind
+from .lines import LONGEST
+
+
+@dataclass(frozen=True)
+class BadLines:
+    """Lines, or hands, of one kind that could not be read and were skipped.
+
+    Attributes
+    ----------
+    kind : str
+        What is wrong with them, in a few words; see :data:`~treeplex.models.play.lines.KINDS`.
+    count : int
+        How many there are.
+    line : int
+        The first of them, counted from one.
+    message : str
+        What is wrong with that one, and what was expected.
+    """
+
+    kind: str
+    count: int
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some lines of a file, one after another.
+
+    Attributes
+    ----------
+    lines : list of bytes
+        Without their line breaks. Of one that is too long, more than :data:`~treeplex.models.play.lines.LONGEST` bytes.
+    whole : bool
+        Whether a line break follows the last one.
+    """
+
+    lines: list[bytes]
+    whole: bool = True
+
+
+#: Bytes that are read at once.
+_CHUNK = 2**21
+_GZIP = b"\x1f\x8b"
+#: What tells zlib to read what gzip writes; packed bytes that are unpacked at once, and lost where they are damaged.
+_GZIP_ALONE, _PIECE = 31, 2**14
+
+
+@contextmanager
+def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[Any]:
+    """Open a file of lines, and name it in errors.
+
+    Parameters
+    ----------
+    source : path-like or binary file
+        Anything that has a method ``read`` is left open.
+    kind : str
+        What it should be, as :func:`~treeplex.seqform.interchange.files.other_kind` calls it.
+
+    Raises
+    ------
+    PlayLogError
+        If it cannot be read, or the block raises that.
+    """
+    name = "the log"
+    if not hasattr(source, "read"):
+        try:
+            name = one_line(os.fspath(source))
+        except TypeError:
+            raise PlayLogError(f"the log is {shown(source)}, expected a path or a binary file") from None
+        if not name:  # as a path it would be the folder that one is in
+            raise PlayLogError("the log is '', expected a path or a binary file")
+    try:
+        with ExitStack() as stack:
+            yield source if hasattr(source, "read") else _opened(source, stack)
+    except PlayLogError as error:
+        hint = other_kind(name, kind) if error.line in (None, 1) else ""
+        named = PlayLogError(f"{name}: {error}{hint}")
+        named.line = error.line
+        raise named from None
+    except (OSError, ValueError) as error:
+        raise PlayLogError(f"{name}: it cannot be read: {reason_of(error)}") from None
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be read or written, as the system says it."""
+    return one_line((getattr(error, "strerror", None) or str(error)).lower())
+
+
+def _opened(path: Any, stack: ExitStack) -> BinaryIO:
+    """Open a file or a pipe; a device might never end."""
+    mode = Path(path).stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise PlayLogError("it is a directory, expected a file")
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise PlayLogError("it is a device, expected a file")
+    return stack.enter_context(Path(path).open("rb"))
+
+
+def batches(file: Any, progress: Callable[[int, float | None], None] | None = None) -> Iterator[Batch]:
+    """Yield the lines of a file, unpacked if gzip has packed it.
+
+    Parameters
+    ----------
+    file : binary file
+    progress : callable, optional
+        Called now and then with the number of lines so far, and the part of the file that they are, from 0 to 1, or
+        ``None`` where the size is not known.
+
+    Raises
+    ------
+    EOFError, zlib.error
+        Where its compression is cut off or damaged.
+
+    Examples
+    --------
+    >>> import io
+    >>> from treeplex.models.play.batches import batches
+    >>> [(batch.lines, batch.whole) for batch in batches(io.BytesIO(b"one" + bytes([10]) + b"two"))]
+    [([b'one'], True), ([b'two'], False)]
+    """
+    size, count = _size_of(file), 0
+    rest, skipping = b"", False
+    for chunk in _unpacked(file):
+        if skipping:  # the rest of a line that is too long
+            _, newline, chunk = chunk.partition(b"\n")  # noqa: PLW2901
+            skipping = not newline
+        lines = (rest + chunk).split(b"\n") if chunk else [b""]
+        rest = lines.pop()
+        count += len(lines)
+        yield Batch(lines)
+        if len(rest) > LONGEST:
+            count += 1
+            yield Batch([rest])
+            rest, skipping = b"", True
+        if progress is not None:
+            progress(count, min(1.0, file.tell() / size) if size else None)
+    if rest:
+        yield Batch([rest], whole=False)
+
+
+def _unpacked(file: Any) -> Iterator[bytes]:
+    packed = _chunk(file)
+    if not packed.startswith(_GZIP):
+        while packed:
+            yield packed
+            packed = _chunk(file)
+        return
+    unpacker = zlib.decompressobj(_GZIP_ALONE)
+    while packed:
+        for start in range(0, len(packed), _PIECE):
+            piece = packed[start : start + _PIECE]
+            while piece:
+                if unpacker.eof:  # another part follows, or zeros that fill a block
+                    piece = piece.lstrip(b"\0")
+                    if not piece:
+                        break
+                    unpacker = zlib.decompressobj(_GZIP_ALONE)
+                yield unpacker.decompress(piece)
+                piece = unpacker.unused_data
+        packed = _chunk(file)
+    if not unpacker.eof:
+        raise EOFError("it ends before its end marker")
+
+
+def _size_of(file: Any) -> int | None:
+    """Return how many bytes a regular file has."""
+    try:
+        status = os.fstat(file.fileno())
+        file.tell()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _chunk(file: Any) -> bytes:
+    chunk = file.read(_CHUNK)
+    if isinstance(chunk, str):
+        chunk = chunk.encode("utf-8", "surrogateescape")
+    if not isinstance(chunk, bytes):
+        raise PlayLogError(f"reading it returned {shown(chunk, 60)}, expected bytes")
+    return chunk

@@ -1,0 +1,180 @@
+"""A strategy before the flop that is known in advance, for bets of any size."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from ...models.games.holdem.preflop import Preflop
+from ...models.games.holdem.preflop_form import blueprint, played_out
+from ...models.matches import Table
+from ...seqform.arrays import Floats
+
+
+class Blueprint(Protocol):
+    """What both players do before the flop, in a model that has few sizes.
+
+    A line is the actions of the model so far, the button's first.
+    """
+
+    def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
+        """Return what may follow a line, and to which total in chips it raises: 0 where it does not.
+
+        Empty where nobody decides any more, or the model has no such line.
+        """
+        ...
+
+    def behaviour(self, line: tuple[str, ...]) -> Floats:
+        """Return the probability of each action of the menu for each class of hands, shape (actions, 169).
+
+        Classes are in the order of :data:`~treeplex.models.games.holdem.classes.CLASSES`.
+        """
+        ...
+
+
+def translated(menu: Mapping[str, int], total: int, called: int, pot: int) -> dict[str, float]:
+    """Return how likely a raise counts as each of those of a menu: as one of its two neighbours.
+
+    Parameters
+    ----------
+    menu : mapping of str to int
+        Actions, and to which total each raises; 0 for others.
+    total : int
+        What was raised to, in chips.
+    called, pot : int
+        What the raise is on top of: the total that was to be called, and what would lie in the pot after that call.
+
+    Returns
+    -------
+    dict of str to float
+        Empty where the menu has no raise.
+
+    Notes
+    -----
+    The pseudo-harmonic mapping: with sizes in pots, x between A and B counts as A with probability
+    (B − x)(1 + A) / ((B − A)(1 + x)). Ganzfried and Sandholm, "Action translation in extensive-form games with large
+    action spaces: axioms, paradoxes, and the pseudo-harmonic mapping", IJCAI 2013, section 6.
+
+    Examples
+    --------
+    Three quarters of the pot, between half of it and all of it:
+
+    >>> from treeplex.solvers.matches.blueprint import translated
+    >>> found = translated({"call": 0, "half": 150, "pot": 200}, 175, 100, 100)
+    >>> {name: round(share, 3) for name, share in found.items()}
+    {'half': 0.429, 'pot': 0.571}
+    """
+    raises = sorted((amount, name) for name, amount in menu.items() if amount > called)
+    below = [one for one in raises if one[0] <= total][-1:]
+    above = [one for one in raises if one[0] > total][:1]
+    if not below or not above:
+        return {name: 1.0 for _, name in below or above}
+    least, most, found = ((amount - called) / pot for amount in (below[0][0], above[0][0], total))
+    share = (most - found) * (1.0 + least) / ((most - least) * (1.0 + found))
+    return {below[0][1]: share, above[0][1]: 1.0 - share}
+
+
+class ModelBlueprint:
+    """The blueprint of the model before the flop, for a table of two seats.
+
+    Parameters
+    ----------
+    table : Table
+    streets : int
+        Rounds of bets that the model has after the flop.
+
+    Examples
+    --------
+    >>> from treeplex.models.matches import Table
+    >>> from treeplex.solvers.matches.blueprint import ModelBlueprint
+    >>> blueprint = ModelBlueprint(Table(stack=1000), streets=1)
+    >>> blueprint.menu(("raise 3",))
+    {'fold': 0, 'call': 0, 'raise 9': 900, 'all-in': 1000}
+    """
+
+    def __init__(self, table: Table, streets: int = 2) -> None:
+        self._blind = table.big_blind
+        rules = Preflop(stack=min(max(round(table.stack / table.big_blind), 2), 1000), continuations=0, streets=streets)
+        self._tree, self._played = played_out(rules), blueprint(rules)
+        self._menus: dict[tuple[str, ...], dict[str, int]] = {}
+
+    def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
+        """Return what may follow a line, and to which total it raises."""
+        if line not in self._menus:
+            self._menus[line] = {}
+            for child in self._after(line):
+                after = self._tree.states[child]
+                raises = self._tree.actions[child] not in ("fold", "check", "call")
+                self._menus[line][self._tree.actions[child]] = int(max(after.paid) * self._blind) if raises else 0
+        return self._menus[line]
+
+    def behaviour(self, line: tuple[str, ...]) -> Floats:
+        """Return the probability of each action of the menu for each class of hands."""
+        found: Floats = self._played[self._after(line)]
+        return found
+
+    def _after(self, line: tuple[str, ...]) -> list[int]:
+        """Return the nodes after a line; none where it has left the model, or the flop comes."""
+        node = 0
+        for action in line:
+            node = next((one for one in self._children(node) if self._tree.actions[one] == action), -1)
+            if node < 0:
+                return []
+        return [] if self._tree.states[node].street else self._children(node)
+
+    def _children(self, node: int) -> list[int]:
+        return list(self._tree.form.children[node].tolist())
+
+
+class Followed:
+    """The lines of a blueprint that a hand may be in, each with a probability.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+    """
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        self.lines: dict[tuple[str, ...], float] = {(): 1.0}
+
+    def take(self, action: str, total: int, called: int, floors: Floats) -> Floats:
+        """Go on by an action, and return how likely players take it with each class of hands.
+
+        Parameters
+        ----------
+        action : str
+            As a history has it.
+        total, called : int
+            To what it raises, 0 where it does not, and what was to be called.
+        floors : ndarray of float64, shape (n,)
+            Of each player, how much of a uniform strategy is mixed into the blueprint.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, 169)
+            Ones where no line has the action: the lines end there.
+        """
+        likely, lines, mixed = np.zeros((len(floors), 169)), {}, floors[:, None]
+        for line, weight in self.lines.items():
+            menu = self._blueprint.menu(line)
+            counted = translated(menu, total, called, 2 * called) if total else {action: 1.0} if action in menu else {}
+            for name, share in counted.items():
+                played = self._blueprint.behaviour(line)[list(menu).index(name)]
+                likely += weight * share * ((1.0 - mixed) * played + mixed / len(menu))
+                lines[*line, name] = weight * share
+        known = sum(lines.values())
+        self.lines = {line: weight / known for line, weight in lines.items() if weight > 0.0}
+        return likely / known if known else np.ones_like(likely)
+
+    def mixture(self, hand: int) -> dict[tuple[str, int], float]:
+        """Return what a class of hands does: by action and total, its probability. Empty where no line goes on."""
+        found: dict[tuple[str, int], float] = {}
+        for line, weight in self.lines.items():
+            menu = self._blueprint.menu(line)
+            if menu:
+                for (name, amount), share in zip(menu.items(), self._blueprint.behaviour(line)[:, hand], strict=True):
+                    key = ("raise" if amount else name, amount)
+                    found[key] = found.get(key, 0.0) + weight * float(share)
+        total = sum(found.values())
+        return {key: share / total for key, share in found.items()} if total > 0.0 else {}

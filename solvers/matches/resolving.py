@@ -1,0 +1,310 @@
+"""A bot for two seats that solves the rest of a hand after the flop whenever it does not know the answer yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from ...models.games.holdem.bets import Betting, Decision
+from ...models.games.holdem.cards import HANDS, hand_numbers
+from ...models.games.holdem.classes import CLASS_OF_HAND
+from ...models.games.holdem.showdown import alive
+from ...models.matches import HandResult, Table, View
+from ...seqform.arrays import Floats
+from ...seqform.checks import check_number
+from ...seqform.errors import InvalidGameError, shown
+from .blueprint import Blueprint, Followed
+from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
+from .streets import SolvedStreet, street_spot, warm_up
+
+#: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
+_OWN_FLOORS = np.array([0.01])
+#: How often players fold, call and raise before the flop where there is something to call, and where there is not.
+_OFTEN = np.array([[0.0, 0.6, 0.4], [0.3, 0.4, 0.3]])
+#: A tree is solved anew where less of a player's range than this comes to: what is played there is not settled.
+_RARE = 0.05
+
+
+@dataclass(frozen=True)
+class StreetPlan:
+    """How a street is solved.
+
+    Attributes
+    ----------
+    betting : Betting
+        Of this street and those after it.
+    iterations : int
+    rounds : int
+        As :class:`~treeplex.solvers.matches.streets.StreetSpot` takes it.
+    """
+
+    betting: Betting
+    iterations: int
+    rounds: int = 0
+
+
+#: By street, as :data:`~treeplex.models.matches.STREETS` numbers them.
+PLANS = {
+    1: StreetPlan(Betting({"flop": "60%", "turn": "100%"}, {"flop": "3x"}, raise_cap=2), 16, rounds=1),
+    2: StreetPlan(Betting({"turn": "60%", "river": "75%"}, {"turn": "3x"}, raise_cap=2), 16),
+    3: StreetPlan(Betting("50%, 100%", "3x", raise_cap=3), 60),
+}
+
+
+class ResolvingBot:
+    """Plays before the flop by a blueprint, and after it what it solves for both players' ranges.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        What both players do before the flop.
+    time : float
+        Seconds after which no more iterations are made in a decision. Decisions that need less, as all do by far on
+        an idle machine, do not depend on the clock.
+    kinds : three float
+        How likely the other player is one who plays the equilibrium, one who takes actions as often but puts in the
+        more, the stronger the hand, and one who does anything with anything, so that no hand is ruled out.
+    learns : bool
+        Whether the other player's frequencies and kind are learnt from hand to hand. Then it matters in which order
+        hands are played, and by how many processes; otherwise what is played depends on the hand alone.
+    pure : float
+        Actions less likely than this are not taken: what few iterations leave of them is noise.
+    left_out : float
+        Which share of a range, of its least likely hands, is left out of what is solved.
+    plans : mapping of int to StreetPlan
+        How each street after the flop is solved.
+
+    Notes
+    -----
+    The ranges of both players are followed by Bayes' rule: a hand's weight is multiplied by the probability of what
+    its player does, by the blueprint and by the trees that were solved. A tree begins at a decision, with the ranges
+    that come there, and has the very size that was bet; it is kept as long as what is done is in it. Such *unsafe*
+    resolving (Burch, Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no
+    guarantee: it is right against a player who comes with the range that is believed.
+
+    *Simplified*: on the flop, one more round of bets is made before any card is seen, and 49 boards stand for 1,176;
+    on the turn, a bet on the river is not raised. Before the flop both are what :class:`ModelBlueprint` says.
+
+    *Learnt*, if it learns: how often the other player folds, calls and bets by street, with and without something to
+    call, and from what is shown which kind of player it is. Never which cards were dealt: a deal that comes again with
+    the seats exchanged is played as if it was new.
+
+    Compiling the loop takes half a minute once on a machine; it is done when a bot is made.
+
+    Examples
+    --------
+    Aces in the big blind, after a raise to three blinds:
+
+    >>> import numpy as np
+    >>> from treeplex.models.matches import Table, View
+    >>> from treeplex.solvers.matches.blueprint import ModelBlueprint
+    >>> from treeplex.solvers.matches.resolving import ResolvingBot
+    >>> table = Table(stack=1000)
+    >>> bot = ResolvingBot(ModelBlueprint(table, streets=1))
+    >>> bot.begin(table, 0)
+    >>> raised = ((0, 1, "raise 300"),)
+    >>> view = View(table, 0, (51, 50), (), 0, (100, 300), (900, 700), (False, False), 400, raised, 500, 1000)
+    >>> bot.act(view, np.random.default_rng(0)) in ("call", "raise 900", "all-in")
+    True
+    >>> bool(bot.ranges[1].max() > bot.ranges[1].min())  # not all hands raise as often
+    True
+    """
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        time: float = 2.0,
+        kinds: Sequence[float] = (0.6, 0.3, 0.1),
+        learns: bool = True,
+        pure: float = 0.1,
+        left_out: float = 0.02,
+        plans: Mapping[int, StreetPlan] = PLANS,
+    ) -> None:
+        check_number(time, "time", InvalidGameError, "(0, inf)")
+        for name, value in (("pure", pure), ("left_out", left_out)):
+            check_number(value, name, InvalidGameError, "[0, 1)")
+        first = np.array(kinds, dtype=np.float64)
+        if first.shape != (len(KINDS),) or not (first.min() >= 0.0 and abs(first.sum() - 1.0) < 1e-9):
+            raise InvalidGameError(f"kinds is {shown(kinds)}, expected {len(KINDS)} probabilities that sum to 1")
+        self._reads = Reads(first, learns)
+        self.blueprint, self.time, self.plans = blueprint, time, plans
+        self._pure, self._left_out = pure, left_out
+        self._clear(0)
+        warm_up()
+
+    def _clear(self, seat: int) -> None:
+        #: Of each seat, weights by kind of player and hand.
+        self._beliefs = [np.ones((1, len(HANDS))), np.ones((1, len(HANDS)))]
+        self._beliefs[1 - seat] = np.repeat(self._reads.kinds[:, None], len(HANDS), axis=1)
+        self._seen, self._street, self._node = 0, 0, 0
+        self._followed = Followed(self.blueprint)
+        self._solved: SolvedStreet | None = None
+        self._comes = [1.0, 1.0]
+
+    def begin(self, table: Table, seat: int) -> None:
+        """Start a hand: both players may hold anything."""
+        if table.seats != 2:
+            raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one other")
+        warm_up()
+        self._table = table
+        self._clear(seat)
+
+    @property
+    def ranges(self) -> list[Floats]:
+        """What each seat is believed to hold, shape (1326,) each, in any unit."""
+        return [belief.sum(axis=0) for belief in self._beliefs]
+
+    def end(self, result: HandResult) -> None:
+        """See how the hand ended, and learn from what was shown."""
+        other = 1 - result.seat
+        for number in range(self._seen, len(result.history)):
+            street, seat, action = result.history[number]
+            stage = _Stage.before(self._table, result.history[:number], street)
+            if seat == other:
+                self._reads.note(street, stage.faces(seat), group_of(action))
+        belief, cards = self._beliefs[other], result.shown[other]
+        self._reads.judge(belief.sum(axis=1) if cards is None else belief[:, hand_numbers(np.array([cards]))[0]])
+
+    def act(self, view: View, rng: np.random.Generator) -> str:
+        """Return an action."""
+        until = perf_counter() + self.time
+        hand = int(hand_numbers(np.array([view.hand]))[0])
+        for number in range(self._seen, len(view.history)):
+            self._follow(view, number, hand, until)
+        self._seen = len(view.history)
+        if view.street == 0:
+            # Where the model has ended though the hand has not, nothing better is known than to call.
+            choices = self._followed.mixture(int(CLASS_OF_HAND[hand])) or {("call", 0): 1.0}
+            actions, likely = list(choices), self._kept(np.array(list(choices.values())))
+        else:
+            stage = _Stage.before(view.table, view.history, view.street)
+            tree = self._tree(view, len(view.history), hand, until)
+            actions = [(name.partition(" ")[0], stage.total(name)) for name in tree.actions(self._node)]
+            likely = self._kept(tree.behaviour(self._node)[:, hand])
+        return _legal(view, *actions[rng.choice(len(actions), p=likely)])
+
+    def _kept(self, behaviour: Floats) -> Floats:
+        """Return what is played of a strategy: rare actions are left out."""
+        kept = np.where(behaviour < np.minimum(self._pure, behaviour.max(axis=0)), 0.0, behaviour)
+        found: Floats = kept / kept.sum(axis=0)
+        return found
+
+    def _follow(self, view: View, number: int, hand: int, until: float) -> None:
+        """Learn from an action of the history, and go on behind it."""
+        street, seat, action = view.history[number]
+        own, stage = seat == view.seat, _Stage.before(view.table, view.history[:number], street)
+        floors, weights, facing = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
+        if street == 0:
+            taken = self._followed.take(action, stage.total(action), max(stage.now), floors)
+            likely, often, strengths, share = taken[:, CLASS_OF_HAND], _OFTEN[int(facing)], strengths_before(), 1.0
+        else:
+            tree = self._tree(view, number, hand, until)
+            actions, behaviour = tree.actions(self._node), tree.behaviour(self._node)
+            played = (self._kept(behaviour) if own else behaviour)[actions.index(action)]
+            likely = (1.0 - floors[:, None]) * played + floors[:, None] / len(actions)
+            groups = [group_of(one) for one in actions]
+            often = np.bincount(groups, behaviour @ weights / weights.sum(), 3)
+            # A straightforward player chooses among sizes as the equilibrium does.
+            share = float(played @ weights / weights.sum()) / max(float(often[group_of(action)]), 1e-9)
+            strengths, self._node = tree.beaten[seat], tree.after(self._node, action)
+        if not own:
+            self._reads.note(street, facing, group_of(action))
+            plain = self._reads.likely(street, facing, group_of(action), often, strengths, weights)
+            likely[1] = share * ((1.0 - FLOORS[1]) * plain + FLOORS[1] / 3)
+        before = self._beliefs[seat].sum()
+        self._beliefs[seat] = self._beliefs[seat] * likely
+        self._comes[seat] *= float(self._beliefs[seat].sum() / before)
+
+    def _tree(self, view: View, number: int, hand: int, until: float) -> SolvedStreet:
+        """Return a solved tree that has the next action of the history, or the bot's own decision, at its node."""
+        street, _, action = view.history[number] if number < len(view.history) else (view.street, -1, "")
+        stage = _Stage.before(view.table, view.history[:number], street)
+        if self._solved is not None and stage.street == self._street:
+            known = action in self._solved.actions(self._node) if action else min(self._comes) > _RARE
+            if known:
+                return self._solved
+        board, plan = view.board[: stage.street + 2], self.plans[stage.street]
+        free = alive(board, np.arange(len(HANDS)))
+        self._beliefs = [np.where(free, one, 0.0) / one[:, free].max() for one in self._beliefs]
+        ranges = [self._trimmed(seat, hand if seat == view.seat else -1) for seat in (0, 1)]
+        amount = stage.total(action) or None
+        spot = street_spot(
+            board, ranges, 2 * stage.paid, stage.stack, stage.decision, plan.betting, amount, plan.rounds
+        )
+        self._solved, self._street, self._node = SolvedStreet(spot, plan.iterations, until), stage.street, 0
+        self._comes = [1.0, 1.0]
+        return self._solved
+
+    def _trimmed(self, seat: int, hand: int) -> Floats:
+        """Return a range without its least likely hands; one hand, the bot's own, is not left out."""
+        weights = self.ranges[seat]
+        order = np.argsort(weights, kind="stable")
+        least = 0.0 if hand < 0 else max(float(weights[hand]), 1e-3)
+        weights[order[np.cumsum(weights[order]) < self._left_out * weights.sum()]] = 0.0
+        if hand >= 0:
+            weights[hand] = least
+        return weights
+
+
+@dataclass
+class _Stage:
+    """Where the betting of a hand stands: on which street, what each had put in before it, and what on it."""
+
+    now: list[int]
+    last: int
+    begun: int
+    street: int = 0
+    paid: int = 0
+    mover: int = 1
+    checked: bool = False
+
+    @classmethod
+    def before(cls, table: Table, history: Sequence[tuple[int, int, str]], street: int) -> "_Stage":
+        """Return where it stands after a history, on a street."""
+        stage = cls(list(table.blinds), table.big_blind, table.stack)
+        for when, seat, action in history:
+            stage._go_to(when, table.big_blind)
+            stage._take(seat, action)
+        stage._go_to(street, table.big_blind)
+        return stage
+
+    def faces(self, seat: int) -> bool:
+        """Whether a seat has something to call."""
+        return self.now[seat] < max(self.now)
+
+    @property
+    def stack(self) -> int:
+        """What each had when the street began."""
+        return self.begun - self.paid
+
+    @property
+    def decision(self) -> Decision:
+        """The betting of the street alone."""
+        return Decision(self.street - 1, self.mover, 0, (self.now[0], self.now[1]), self.last, checked=self.checked)
+
+    def total(self, action: str) -> int:
+        """Return to what an action bets or raises, 0 where it does neither."""
+        return self.stack if action == "all-in" else int(action.partition(" ")[2] or 0)
+
+    def _go_to(self, street: int, least: int) -> None:
+        if street > self.street:
+            self.paid += max(self.now)
+            self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], least, 0, False
+
+    def _take(self, seat: int, action: str) -> None:
+        total = self.total(action)
+        if total:
+            self.last = max(self.last, total - max(self.now))
+        self.now[seat] = total or (max(self.now) if action == "call" else self.now[seat])
+        self.mover, self.checked = 1 - seat, action == "check"
+
+
+def _legal(view: View, word: str, amount: int) -> str:
+    """Return what is wanted, or what is allowed and nearest to it."""
+    if word == "fold" and view.price:
+        return "fold"
+    if word in ("fold", "check", "call") or not view.most:
+        return "call" if view.price else "check"
+    total = max(view.least, min(amount, view.most))
+    return "all-in" if total == view.most else f"{view.aggressive} {total}"
