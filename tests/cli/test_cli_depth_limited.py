@@ -110,7 +110,7 @@ def test_mistakes_are_answered_in_one_line(
     assert shown.out == ""
     assert said in shown.err
     assert len(shown.err.splitlines()) == 1
-    assert len(shown.err) < 400
+    assert len(shown.err) < 500
 
 
 def test_a_strategy_of_another_game_is_no_opponent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
