@@ -400,10 +400,12 @@ def draw_tables(
     figure, (line,) = panels(1, 2, (9.0, 3.6), squeeze=False)
     for axes, found, title in zip(line, (here, there), ("this model", "paper"), strict=True):
         shown = np.array([[found.get((mine, theirs)) for theirs in styles] for mine in styles], dtype=float)
-        axes.imshow(shown, cmap="Blues", aspect="auto")
+        image = axes.imshow(shown, cmap="Blues", aspect="auto")
+        axes.grid(visible=False)
         for place, value in np.ndenumerate(shown):
             if np.isfinite(value):
-                axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center")
+                colour = "white" if image.norm(value) > 0.6 else "black"
+                axes.text(place[1], place[0], f"{value:.1f}", ha="center", va="center", color=colour)
         axes.set_xticks(range(len(styles)), styles)
         axes.set_yticks(range(len(styles)), styles)
         axes.set(title=f"{title}, mBB a hand", xlabel=seats[1], ylabel=seats[0])

@@ -180,23 +180,21 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
             plans = [button.plans[0], *blinds.plans[1:]]
             profile = Profile([Strategy.from_plan(game, player, np.asarray(plan)) for player, plan in enumerate(plans)])
             value = 1000 * float(expected_payoffs(game, profile)[0])
-            calls, raises, raised = button.frequencies[1], sum(button.frequencies[2:4]), sum(normal[2:4])
+            fold, call, small, large, all_in = button.frequencies
+            raised = sum(normal[2:4])
             gain = 1000 * max(button.gains)
             failure = verdict(
                 (not gain <= 1000 * VULNERABILITY + self.slack, f"a best response gains {gain:.1f} mBB"),
-                (mine == "loose-passive" and not calls > normal[1], f"calls {calls:.4f}, normal {normal[1]:.4f}"),
-                (mine == "aggressive" and not raises > raised, f"raises {raises:.4f}, normal {raised:.4f}"),
+                (mine == "loose-passive" and not call > normal[1], f"calls {call:.4f}, normal {normal[1]:.4f}"),
+                (
+                    mine == "aggressive" and not small + large > raised,
+                    f"raises {small + large:.4f}, normal {raised:.4f}",
+                ),
             )
             yield ThreeHandedRow(
-                mine,
-                theirs,
-                TABLE[mine, theirs],
-                value,
-                *button.frequencies,
-                nash_conv=1000 * sum(button.gains),
-                cce_gap=1000 * button.cce_gap,
-                failure=failure,
-            )
+                mine, theirs, TABLE[mine, theirs], value, fold, call, small, large, all_in,
+                nash_conv=1000 * sum(button.gains), cce_gap=1000 * button.cce_gap, failure=failure,
+            )  # fmt: skip
 
     def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
         """Return every printed number beside ours."""
