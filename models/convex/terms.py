@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -578,15 +579,20 @@ class TermRows:
     least: float = -np.inf
 
 
+#: Games share the variables of their plans among threads, and cvxpy keeps a variable's value in it.
+_VALUES = RLock()
+
+
 @contextmanager
 def valued(variable: "cp.Variable", value: Floats) -> Iterator[None]:
-    """Give a cvxpy variable a value for a while."""
-    before = variable.value
-    try:
-        variable.save_value(np.asarray(value, dtype=np.float64))
-        yield
-    finally:
-        variable.save_value(before)
+    """Give a cvxpy variable a value for a while, in one thread at a time."""
+    with _VALUES:
+        before = variable.value
+        try:
+            variable.save_value(np.asarray(value, dtype=np.float64))
+            yield
+        finally:
+            variable.save_value(before)
 
 
 def largest(numbers: Numbers) -> float:

@@ -623,7 +623,7 @@ def test_without_openspiel_the_extra_is_named(monkeypatch):
         return plain(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(MissingExtraError, match=r'pip install "treeplex\[openspiel\]"$'):
+    with pytest.raises(MissingExtraError, match=r"pip install 'treeplex\[openspiel\]'$"):
         openspiel_game("kuhn_poker")
     with pytest.raises(TreeplexError, match=r"^OpenSpiel is not installed"):
         load_game("openspiel:kuhn_poker")
