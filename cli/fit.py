@@ -31,6 +31,7 @@ from .options import (
 )
 from .progress import filling, solving, waiting
 from .solution import message_of
+from .spots import learned_to
 from .tables import console, named, price_text, print_columns, print_facts, seconds_text, status_facts, ten_decimals
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def _methods() -> list[str]:
 def _options() -> list[inspect.Parameter]:
     names = _methods()
     declared = [each for each in method_options(names) if each.name in _HYPERPARAMETERS]
-    return [choice_of("method", "highs", f"The method: {', '.join(names)}."), *declared]
+    said = f"The method: {', '.join(names)}. By default highs, and dcfr before the flop."
+    return [choice_of("method", None, said), *declared]
 
 
 @declared(_options)
@@ -164,8 +166,10 @@ def fit(
 
         shown = record.shown
         record["interval"] = interval_name(interval, bonferroni)
-        chosen = choose_method(method, options, _methods(), "fit")
         loaded = record.load(game)
+        if method is None:
+            method = record["method"] = "highs" if learned_to(loaded.name) is None else "dcfr"
+        chosen = choose_method(method, options, _methods(), "fit")
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, player)
         if loaded.name == "preflop":
@@ -258,6 +262,11 @@ def _read_hands(
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
         seen = hand_observations(hands, game, player, name=name, opponent=against, probe=probe)
+    if not seen.num_games and seen.left_out:
+        reasons = ", ".join(f"{count:,} of {reason}" for reason, count in seen.left_out.items())
+        raise CommandLineError(
+            f"no hand of {log} counts, expected some with such names and stacks; left out: {reasons}"
+        )
     return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
 
 

@@ -53,7 +53,9 @@ def match(
     stack: Annotated[
         int,
         typer.Option(
-            metavar="N", parser=whole, help="Chips of each at the start of every hand; 200 big blinds by default."
+            metavar="N",
+            parser=whole,
+            help="Chips of each at the start of every hand; 20,000 by default, 200 big blinds of 100.",
         ),
     ] = 20_000,
     blinds: Annotated[

@@ -1,6 +1,7 @@
 """Bots that speak the text protocol of the Annual Computer Poker Competition (ACPC), version 2, no-limit."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -53,8 +54,12 @@ class AcpcBot:
         """Send the states since the last one, and return the answer."""
         hands = {view.seat: view.hand}
         state = self._send(view.seat, view.history, hands, view.board, view.street)
+        until = time.monotonic() + self.program.seconds
         while True:
             answer = self.program.receive().strip()
+            if time.monotonic() > until:
+                self.program.close()
+                raise ProgramError(f"it took more than {self.program.seconds:g} seconds")
             head, _, action = answer.rpartition(":")
             if not answer.startswith(("MATCHSTATE:", "#", ";")):
                 raise ProgramError(f"its answer is {shown(answer, 60)}, expected {state}:c or the like")

@@ -310,6 +310,7 @@ def match(
     finally:
         played.close()
     whole = min(len(won), len(expected)) // rotations
+    forfeits = [one for one in forfeits if one.deal < whole]
 
     def complete(chips: list[Any]) -> Floats:
         return np.array(chips[: whole * rotations], dtype=np.float64).reshape(whole, rotations, table.seats)

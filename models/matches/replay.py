@@ -1,5 +1,6 @@
 """Hands of no-limit hold'em as they were played: what a history records, checked against the rules of betting."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class Hand:
         What the history states counts, after rake. Otherwise there is none, antes are part of the first pot, and the
         first of those who split a pot gets odd chips.
         """
-        if self.ended is not None:
+        if self.ended is not None and all(map(math.isfinite, self.stacks)):
             return tuple(after - before for after, before in zip(self.ended, self.stacks, strict=True))
         ranks = self._ranks()
         if ranks is None:

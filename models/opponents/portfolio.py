@@ -59,7 +59,7 @@ class EXP3(Learner):
     arms : int
         K.
     horizon : int
-        T: how many times it will choose, at least; it sets how fast it learns, γ = min(1, √(K ln K / ((e − 1) T))).
+        T: how many times it will choose, at most; it sets how fast it learns, γ = min(1, √(K ln K / ((e − 1) T))).
 
     Notes
     -----
@@ -260,6 +260,13 @@ class Portfolio:
             self._playing = self.learner.choose(rng)
             self.bots[self._playing].begin(view.table, view.seat)
         return self.bots[self._playing].act(view, rng)
+
+    def close(self) -> None:
+        """Close the bots that can be closed."""
+        for bot in self.bots:
+            close = getattr(bot, "close", None)
+            if close is not None:
+                close()
 
     def end(self, result: HandResult) -> None:
         """Learn what the bot of this hand won."""

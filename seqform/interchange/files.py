@@ -128,7 +128,7 @@ _BEGINNINGS = (
     (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
     (rb'\{"treeplex_log"|\{"seat"', "a log of play", "treeplex fit"),
     (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),
-    (rb"variant\s*=|\[\w+\]\s+variant\s*=", "hand histories", "treeplex fit"),
+    (rb"variant\s*=|\[\w+\]\s+variant\s*=", "hand histories", "treeplex fit --game preflop:…"),
     (rb"PK\x03\x04", "an archive (.npz)", "if it is of strategies, treeplex show"),
 )
 

@@ -139,7 +139,7 @@ class Followed:
         self.lines: dict[tuple[str, ...], float] = {(): 1.0}
 
     def take(self, action: str, total: int, called: int, floors: Floats) -> Floats:
-        """Go on by an action, and return how likely players take it with each class of hands.
+        """Go on by an action, and return how likely players take it with each class of hands, and a raise of any size.
 
         Parameters
         ----------
@@ -152,16 +152,20 @@ class Followed:
 
         Returns
         -------
-        ndarray of float64, shape (n, 169)
-            Ones where no line has the action: the lines end there.
+        ndarray of float64, shape (2, n, 169)
+            How likely the action is, then how likely the action, or any raise if it is one. Ones where no line has the
+            action: the lines end there.
         """
-        likely, lines, mixed = np.zeros((len(floors), 169)), {}, floors[:, None]
+        likely, lines, mixed = np.zeros((2, len(floors), 169)), {}, floors[:, None]
         for line, weight in self.lines.items():
             menu = self._blueprint.menu(line)
             counted = translated(menu, total, called, 2 * called) if total else {action: 1.0} if action in menu else {}
             for name, share in counted.items():
-                played = self._blueprint.behaviour(line)[list(menu).index(name)]
-                likely += weight * share * ((1.0 - mixed) * played + mixed / len(menu))
+                behaviour, place = self._blueprint.behaviour(line), list(menu).index(name)
+                alike = [number for number, amount in enumerate(menu.values()) if amount] if total else [place]
+                for number, places in enumerate(([place], alike)):
+                    played = behaviour[places].sum(axis=0)
+                    likely[number] += weight * share * ((1.0 - mixed) * played + mixed * len(places) / len(menu))
                 lines[*line, name] = weight * share
         known = sum(lines.values())
         self.lines = {line: weight / known for line, weight in lines.items() if weight > 0.0}

@@ -173,6 +173,8 @@ class _Resolving(MatchBot):
     name: ClassVar[str] = "resolving"
 
     def bot(self, table: Table) -> Bot:
+        if table.seats != 2:
+            raise InvalidStrategyError(f"bot resolving plays at two seats, and there are {table.seats}")
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot  # it imports the solvers, which texts of other bots do not need
 

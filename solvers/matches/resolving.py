@@ -196,8 +196,9 @@ class ResolvingBot:
         own, stage = seat == view.seat, _Stage.before(view.table, view.history[:number], street)
         floors, weights, facing = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
         if street == 0:
-            taken = self._followed.take(action, stage.total(action), max(stage.now), floors)
-            likely, often, strengths, share = taken[:, CLASS_OF_HAND], _OFTEN[int(facing)], strengths_before(), 1.0
+            taken, alike = self._followed.take(action, stage.total(action), max(stage.now), floors)[:, :, CLASS_OF_HAND]
+            likely, often, strengths = taken, _OFTEN[int(facing)], strengths_before()
+            share = float(taken[0] @ weights) / max(float(alike[0] @ weights), 1e-9)
         else:
             tree = self._tree(view, number, hand, until)
             actions, behaviour = tree.actions(self._node), tree.behaviour(self._node)
@@ -205,10 +206,10 @@ class ResolvingBot:
             likely = (1.0 - floors[:, None]) * played + floors[:, None] / len(actions)
             groups = [group_of(one) for one in actions]
             often = np.bincount(groups, behaviour @ weights / weights.sum(), 3)
-            # A straightforward player chooses among sizes as the equilibrium does.
             share = float(played @ weights / weights.sum()) / max(float(often[group_of(action)]), 1e-9)
             strengths, self._node = tree.beaten[seat], tree.after(self._node, action)
         if not own:
+            # A straightforward player chooses among sizes as the equilibrium does.
             self._reads.note(street, facing, group_of(action))
             plain = self._reads.likely(street, facing, group_of(action), often, strengths, weights)
             likely[1] = share * ((1.0 - FLOORS[1]) * plain + FLOORS[1] / 3)

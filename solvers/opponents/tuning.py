@@ -142,6 +142,8 @@ class AtTable:
         """Play a match, and return what the automaton won a hand on each deal, in big blinds; all-ins by equity."""
         number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
         found = match([ThresholdBot(automaton), ThresholdBot(opponent)], self.table, 2 * deals, seed=number)
+        if found.interrupted:
+            raise KeyboardInterrupt
         won: Floats = found.expected[:, :, 0].mean(axis=1) / self.table.big_blind
         return won
 
@@ -414,6 +416,8 @@ class _Tuning:
                     found = self._gone_through(number, place, found, standing)
             except KeyboardInterrupt:
                 interrupted = True
+            if found == standing:
+                break
             new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
             gain = _difference(new, old)
             rounds.append(TuningRound(found, gain, gain.mean > 0.0))

@@ -267,6 +267,9 @@ class ApproximateBestResponse:
         """
         games = check_whole(games, "games", InvalidStrategyError, "[2, inf)")
         confidence = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
+        if bounds is not None:
+            lowest = check_number(bounds[0], "the lowest payoff", InvalidStrategyError)
+            highest = check_number(bounds[1], "the highest payoff", InvalidStrategyError, f"[{lowest!r}, inf)")
         control, results = np.zeros(8, dtype=np.int64), np.zeros(games)
         clock = np.full(3, first_random_state(check_whole(seed, "seed", InvalidStrategyError), 2), dtype=np.uint64)
         decided = np.zeros(0, dtype=np.int64)
@@ -284,7 +287,12 @@ class ApproximateBestResponse:
         if bounds is None:
             return student_interval(float(results.mean()), float(results.var(ddof=1)) / games, games, confidence)
         payoffs, counts = np.unique(results, return_counts=True)
-        return mean_interval(payoffs, counts, float(bounds[0]), float(bounds[1]), confidence)
+        if payoffs[0] < lowest or payoffs[-1] > highest:
+            raise InvalidStrategyError(
+                f"bounds are {lowest:g} and {highest:g}, expected the lowest and the highest payoff: games paid "
+                f"{payoffs[0]:g} to {payoffs[-1]:g}"
+            )
+        return mean_interval(payoffs, counts, lowest, highest, confidence)
 
     def _decide(self, infoset: int) -> int:
         """Return the place of the action that the response plays: a function of the infoset and of what was learnt."""

@@ -204,6 +204,7 @@ class Heard:
     """In the place of a program: keeps what it is sent, and calls."""
 
     running = True
+    seconds = 10.0
 
     def __init__(self):
         self.lines = []
@@ -352,3 +353,16 @@ def test_bots_of_others_are_registered_like_those_of_the_library():
 def test_a_program_that_does_not_run_has_no_answer():
     with pytest.raises(ProgramError, match="it does not run"):
         Program("x").receive()
+
+
+def test_a_program_that_never_stops_writing_is_given_up(tmp_path):
+    talks = """
+import sys
+print("VERSION:2.0.0", flush=True)
+while True:
+    print("#nothing", flush=True)
+"""
+    begun = time.monotonic()
+    found = match([program(tmp_path, talks, "acpc", ",over=stdio,seconds=1"), CallBot()], TABLE, 1, duplicate=False)
+    assert time.monotonic() - begun < 20.0
+    assert len(found.forfeits) == 1

@@ -715,7 +715,7 @@ def peak(games, numbered):
 @thorough
 @pytest.mark.parametrize("numbered", [False, True])
 def test_memory_does_not_grow_with_the_log(numbered, monkeypatch):
-    monkeypatch.setattr("treeplex.models.play.log._CHUNK", 2**15)
+    monkeypatch.setattr("treeplex.models.play.batches._CHUNK", 2**15)
     monkeypatch.setattr("treeplex.models.play.log._REMEMBERED", 1000)
     few, many = peak(5_000, numbered), peak(30_000, numbered)
     assert many < few + 50_000  # bytes: two a game would be too many

@@ -14,7 +14,7 @@ from treeplex.models.games.holdem.cards import HANDS, hand_numbers, read_cards
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.matches import Table, View, play_hand, shuffled_deck
 from treeplex.seqform.errors import InvalidGameError
-from treeplex.solvers.matches.blueprint import ModelBlueprint, translated
+from treeplex.solvers.matches.blueprint import Followed, ModelBlueprint, translated
 from treeplex.solvers.matches.reads import Reads
 from treeplex.solvers.matches.resolving import ResolvingBot, StreetPlan
 from treeplex.solvers.matches.streets import SolvedStreet, StreetSpot, street_spot
@@ -238,3 +238,21 @@ def test_more_than_two_seats_are_refused() -> None:
         quick(Table()).begin(Table(seats=3), 0)
     with pytest.raises(InvalidGameError, match="time is 0"):
         quick(Table(), time=0.0)
+
+
+@pytest.mark.parametrize("line", [(), ("raise 3",)])
+def test_what_each_kind_of_player_may_do_before_the_flop_sums_to_one(line: tuple[str, ...]) -> None:
+    """Sizes share what a raise of any size is likely; otherwise every raise would be evidence for one kind."""
+    blueprint = ModelBlueprint(Table(stack=2_000), streets=1)
+    floors = np.array([0.0, 0.05, 1.0])
+    taken = []
+    for name, amount in blueprint.menu(line).items():
+        followed = Followed(blueprint)
+        followed.lines = {line: 1.0}
+        action = f"raise {amount}" if amount else name
+        taken.append(followed.take(action, amount, 100 if not line else 300, floors))
+    likely = np.array(taken)
+    np.testing.assert_allclose(likely[:, 0].sum(axis=0), 1.0, atol=1e-6)
+    raises = [number for number, amount in enumerate(blueprint.menu(line).values()) if amount]
+    for number in raises:
+        np.testing.assert_allclose(likely[number, 1], likely[raises, 0].sum(axis=0), atol=1e-6)

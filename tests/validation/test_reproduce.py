@@ -321,6 +321,9 @@ def test_files_hold_the_data_and_the_picture(name: str, tmp_path: Path) -> None:
 def test_pictures_say_what_their_axes_are(name: str) -> None:
     pytest.importorskip("matplotlib")
     drawn = reproduced(name).draw().axes
+    if not any(axes.get_lines() for axes in drawn):  # charts of hands and tables
+        assert all(axes.get_title() and (axes.patches or axes.images) for axes in drawn)
+        return
     for axes in drawn:
         assert axes.get_xlabel()
         assert len(axes.get_lines()) >= 2

@@ -15,7 +15,7 @@ from ...seqform.strategy import Profile, Strategy
 from ...solvers import ApproximateBestResponse, HiGHS, Solution, Status
 from ..table import Column, Row, verdict
 from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
-from .experiment import Claim, Experiment, Limits, Tell, completed
+from .experiment import Claim, Experiment, Limits, Tell, completed, kept
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -252,7 +252,15 @@ class Learnt:
 
     @classmethod
     def against(cls, model: Strategy, game: "Game", learnt_games: int, fresh_games: int) -> "Learnt":
-        """Learn from so many games, and play so many others."""
+        """Learn from so many games, and play so many others; a checkpoint keeps it."""
+        return kept(
+            f"response learnt from {learnt_games} games",
+            lambda: cls._against(model, game, learnt_games, fresh_games),
+            cls,
+        )
+
+    @classmethod
+    def _against(cls, model: Strategy, game: "Game", learnt_games: int, fresh_games: int) -> "Learnt":
         player = 1 - model.player
         strategies = [model, model]
         strategies[player] = Strategy.uniform(game, player)

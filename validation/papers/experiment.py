@@ -416,6 +416,24 @@ def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
     return solution, took
 
 
+def kept(name: str, compute: Callable[[], T], kind: type[T]) -> T:
+    """Return what is computed, or what a checkpoint has of it.
+
+    Parameters
+    ----------
+    name : str
+        What it is; several of one name are told apart by their order.
+    compute : callable
+    kind : type
+        Of what is returned: a dataclass, or what :func:`as_plain` takes.
+    """
+    keeper = _keeper.get()
+    if keeper is None:
+        return compute()
+    found: T = as_declared(keeper.part(name, lambda: {"found": as_plain(compute())})["found"], kind)
+    return found
+
+
 def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs: int | None = None) -> Iterator[T]:
     """Yield what a function returns for each of many settings, in their order.
 

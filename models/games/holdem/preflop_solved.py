@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import InvalidGameError, shown
+from ....seqform.errors import InvalidGameError, InvalidStrategyError, shown
 from ....seqform.interchange.pictures import Drawn
 from ....seqform.public_profile import PublicProfile
-from ....seqform.strategy import Profile
+from ....seqform.strategy import Profile, check_same_game
 from .cards import Range
 from .charts import draw_chart
 from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
@@ -49,6 +49,10 @@ class SolvedPreflop:
 
     def __init__(self, rules: Preflop, profile: PublicProfile | Profile) -> None:
         self.rules, self.form = rules, rules.public_form
+        if isinstance(profile, Profile):
+            check_same_game(profile[0], rules.game)
+        elif profile.form.fingerprint != self.form.fingerprint:
+            raise InvalidStrategyError(f"the profile is of another game, expected one of {rules.game.spec}")
         self.profile = PublicProfile.of(self.form, profile)
 
     def __repr__(self) -> str:

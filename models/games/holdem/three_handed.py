@@ -68,8 +68,8 @@ class ThreeHanded:
     -----
     *Simplified*: there are no bets after the flop. Cards that were folded count in who may hold what, and not in which
     boards come; so two players are paid by the exact equities of their classes. What three win of a pot comes from
-    a file: sampled deals of every three classes on all boards, some two million each, with a standard error of about
-    0.2 % of the pot; ``examples/three_handed_equities.py`` makes it.
+    a file: two deals of every three classes on each kind of board, some 130,000 that can be dealt, which leaves a
+    standard error of about 0.2 % of the pot; ``examples/three_handed_equities.py`` makes it.
 
     *Infosets* are labelled by the actions so far and the class, such as ``(('raise 2', 'fold'), 'AKs')``.
 
