@@ -1,12 +1,30 @@
 """Compilation by numba, with a cache on disk that notices damage."""
 
 import hashlib
+import itertools
+import os
 import pickle
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import IndexDataCacheFile
+
+
+def number_functions_anew() -> None:
+    """Let numba number the functions that it compiles from now on from a number that no other process begins at.
+
+    The numbers are part of the names in compiled code. Two processes count alike, so that code that one of them has
+    kept in the cache may have the names of other code that the second one has kept; where both are loaded, one calls
+    what belongs to the other.
+    """
+    FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(5)) << 16)
+
+
+number_functions_anew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=number_functions_anew)
 
 
 def compiled(function: Any, cache: bool = False) -> Any:

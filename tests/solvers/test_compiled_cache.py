@@ -1,6 +1,8 @@
 """The cache of compiled loops on disk: what is damaged in it is compiled again."""
 
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,11 @@ def test_processes_that_compile_at_once_do_not_take_each_other_s_code(tmp_path: 
     assert second.load("first") is not None or second.load("second") is not None
     newer = _CheckedCacheFile(str(tmp_path), "function", "another stamp")
     assert newer.load("first") is None
+
+
+def test_functions_of_different_processes_have_different_names() -> None:
+    """Otherwise code of two processes, kept in one cache and loaded by a third, may call each other's functions."""
+    code = "import treeplex.solvers.compilation, numba.core.bytecode as b; print(next(b.FunctionIdentity._unique_ids))"
+    command = [sys.executable, "-c", code]
+    found = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(3)}
+    assert len(found) == 3
