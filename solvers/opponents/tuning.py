@@ -416,9 +416,13 @@ class _Tuning:
                     found = self._gone_through(number, place, found, standing)
             except KeyboardInterrupt:
                 interrupted = True
-            if found == standing:
+            if interrupted and found == standing:
                 break
-            new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
+            try:
+                new, old = (self._score(one, standing, 1, number, which) for which, one in enumerate((found, standing)))
+            except KeyboardInterrupt:  # the automaton that stands is the best that is known
+                interrupted = True
+                break
             gain = _difference(new, old)
             rounds.append(TuningRound(found, gain, gain.mean > 0.0))
             standing = found if gain.mean > 0.0 else standing

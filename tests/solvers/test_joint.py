@@ -1,17 +1,20 @@
 """The CFR family where payoffs of several players are an operator: the same iterates as on leaves."""
 
+from pathlib import Path
+
 import pytest
 from joint_games import WithoutTies, joint_form
 
 from treeplex import CFR, Game, Nash, PrefCFR, UnsupportedProblemError, load_game, solve
-from treeplex.solvers import EmpiricalRun
+from treeplex.solvers import Checkpoint, EmpiricalRun
+from treeplex.solvers.outcome import Progress
 
 RULES = WithoutTies(load_game("kuhn:players=3").rules)
 KUHN = Game("kuhn without ties", rules=RULES)
 JOINT = Game("joint kuhn", sequence_form=joint_form(RULES, ("T", "J", "Q", "K")).sequence_form())
 
 
-@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+", "cfr:updates=simultaneous"])
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "pcfr+", "cfvfp", "cfr:updates=simultaneous"])
 @pytest.mark.parametrize("iterations", [1, 2, 20])
 def test_iterates_are_those_of_leaves(method: str, iterations: int) -> None:
     on_leaves = solve(Nash(KUHN), method, tol=0, max_iterations=iterations)
@@ -48,3 +51,17 @@ def test_joint_play() -> None:
 def test_what_it_does_not_do() -> None:
     with pytest.raises(UnsupportedProblemError, match="methods begin afresh there"):
         solve(Nash(JOINT), CFR(iterate="last"), max_iterations=1)
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    whole = solve(Nash(JOINT), "dcfr", tol=0, max_iterations=20)
+
+    def stop(progress: Progress) -> bool:
+        return progress.iterations >= 7
+
+    path = tmp_path / "run"
+    first = solve(Nash(JOINT), "dcfr", tol=0, max_iterations=20, callback=stop, checkpoint=path)
+    assert first.iterations < 20
+    again = solve(Nash(JOINT), "dcfr", tol=0, max_iterations=20, checkpoint=Checkpoint(path, resume=True))
+    assert again.iterations == 20
+    assert again.value == whole.value
