@@ -28,15 +28,14 @@ class JointStepper(Stepper):
     method : RegretMethod
     problem : Problem
         A Nash equilibrium of a game whose payoffs are a :class:`~treeplex.seqform.joint_payoff.JointPayoff`.
-    options : Options
     """
 
     first_step = 1
 
-    def __init__(self, method: RegretMethod, problem: Problem, options: Options) -> None:
+    def __init__(self, method: RegretMethod, problem: Problem) -> None:
         form = problem.game.sequence_form
         assert isinstance(form.operator, JointPayoff)
-        self.method, self.problem, self.options = method, problem, options
+        self.method, self.problem = method, problem
         self.rule, self.payoff, self.treeplexes = method.local_rule, form.operator, form.treeplexes
         self._number = np.float64 if method.precision == "double" else np.float32
         self._iterations = 0
@@ -222,7 +221,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
         )
     warm()
     begun = time.perf_counter()
-    stepper = JointStepper(method, problem, options)
+    stepper = JointStepper(method, problem)
     build_seconds = time.perf_counter() - begun
     found = iterate(stepper, options)
     return Outcome(
