@@ -93,7 +93,7 @@ class ModelBlueprint:
     """
 
     def __init__(self, table: Table, streets: int = 2) -> None:
-        self._blind = table.big_blind
+        self._table = table
         rules = Preflop(stack=min(max(round(table.stack / table.big_blind), 2), 1000), continuations=0, streets=streets)
         self._tree, self._played = played_out(rules), blueprint(rules)
         self._menus: dict[tuple[str, ...], dict[str, int]] = {}
@@ -104,8 +104,11 @@ class ModelBlueprint:
             self._menus[line] = {}
             for child in self._after(line):
                 after = self._tree.states[child]
-                raises = self._tree.actions[child] not in ("fold", "check", "call")
-                self._menus[line][self._tree.actions[child]] = int(max(after.paid) * self._blind) if raises else 0
+                name = self._tree.actions[child]
+                # The model's stacks are whole big blinds; at the table all-in is all there is.
+                total = min(int(max(after.paid) * self._table.big_blind), self._table.stack)
+                total = self._table.stack if name == "all-in" else total
+                self._menus[line][name] = 0 if name in ("fold", "check", "call") else total
         return self._menus[line]
 
     def behaviour(self, line: tuple[str, ...]) -> Floats:

@@ -58,6 +58,21 @@ def test_tables_that_do_not_fit_are_refused() -> None:
             run_portfolio(UCB1(3), wrong, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("learner", [EXP3(2, 10), UCB1(2)])
+def test_learners_are_told_of_strategies_that_there_are(learner: Learner) -> None:
+    for arm, payoff, words in ((0, 50, "payoff is 50"), (0, float("nan"), "payoff is nan"), (2, 0.5, "arm is 2")):
+        with pytest.raises(InvalidStrategyError, match=words):
+            learner.learn(arm, payoff)
+    assert learner.counts.sum() == 0
+    assert learner.choose(np.random.default_rng(0)) in (0, 1)
+
+
+def test_bounds_are_of_some_strategies() -> None:
+    for means, choices, words in (([], 10, "means is empty"), ([2.0], 10, "a mean is 2.0"), ([0.5], 0, "choices is 0")):
+        with pytest.raises(InvalidStrategyError, match=words):
+            UCB1.bound(means, choices)
+
+
 class Counting:
     """A bot that does one thing and counts its hands."""
 
