@@ -1,4 +1,4 @@
-"""A portfolio of strategies: which one pays is learnt while they are played, by EXP3 or UCB1."""
+"""A portfolio of strategies: which one pays is learned while they are played, by EXP3 or UCB1."""
 
 import math
 from abc import ABC, abstractmethod

@@ -352,4 +352,4 @@ class ThresholdBot:
         return f"{view.aggressive} {amount}"
 
     def end(self, result: HandResult) -> None:
-        """See how the hand ended: nothing is learnt."""
+        """See how the hand ended: nothing is learned."""

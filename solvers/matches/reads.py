@@ -13,7 +13,7 @@ from ...seqform.arrays import Floats, frozen
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
 #: How many actions the equilibrium's frequencies count for beside those that were seen.
 _PRIOR = 20.0
-#: How much of what was learnt of the kind of player is forgotten with each hand.
+#: How much of what was learned of the kind of player is forgotten with each hand.
 _FORGOTTEN = 0.02
 
 
@@ -66,7 +66,7 @@ def strengths_before() -> Floats:
 
 
 class Reads:
-    """What is believed of the other player, of which it may be learnt.
+    """What is believed of the other player, of which it may be learned.
 
     Parameters
     ----------

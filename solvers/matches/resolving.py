@@ -66,7 +66,7 @@ class ResolvingBot:
         How likely the other player is one who plays the equilibrium, one who takes actions as often but puts in the
         more, the stronger the hand, and one who does anything with anything, so that no hand is ruled out.
     learns : bool
-        Whether the other player's frequencies and kind are learnt from hand to hand. Then it matters in which order
+        Whether the other player's frequencies and kind are learned from hand to hand. Then it matters in which order
         hands are played, and by how many processes; otherwise what is played depends on the hand alone.
     pure : float
         Actions less likely than this are not taken: what few iterations leave of them is noise.

@@ -89,7 +89,7 @@ class Counting:
         self.ended += 1
 
 
-def learnt(learner: Learner) -> tuple[Portfolio, list[Counting]]:
+def learned(learner: Learner) -> tuple[Portfolio, list[Counting]]:
     """Play hands in which calls win a blind and folds lose one."""
     bots = [Counting("fold"), Counting("call")]
     bot, rng, table = Portfolio(bots, learner, lowest=-2, highest=2), np.random.default_rng(1), Table()
@@ -106,7 +106,7 @@ def learnt(learner: Learner) -> tuple[Portfolio, list[Counting]]:
 
 @pytest.mark.parametrize("learner", [EXP3(2, 270), UCB1(2)])
 def test_portfolio_learns_which_bot_pays(learner: Learner) -> None:
-    bot, bots = learnt(learner)
+    bot, bots = learned(learner)
     assert bot.learner.counts.sum() == 270
     assert bot.learner.counts.tolist() == [one.begun for one in bots] == [one.ended for one in bots]
     assert bot.learner.counts[1] > 0.7 * 270

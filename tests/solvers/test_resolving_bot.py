@@ -149,7 +149,7 @@ def test_no_hand_is_ruled_out_by_what_the_other_does() -> None:
         assert all((one[free] > 0.0).all() for one in bot.ranges)
 
 
-def test_frequencies_and_kinds_are_learnt_if_they_may_be() -> None:
+def test_frequencies_and_kinds_are_learned_if_they_may_be() -> None:
     first, hands, equal = np.array([0.6, 0.3, 0.1]), np.arange(10.0), np.ones(10)
     often = np.array([0.2, 0.6, 0.2])
     reads, deaf = Reads(first, learns=True), Reads(first, learns=False)
