@@ -196,8 +196,8 @@ def play_hand(
     -----
     The rules are pokerkit's. A bot that raises an exception, takes too long or does what is not legal forfeits: its
     seat folds, so that what it has put in stays in the pot, and the others play on. One that fails when the hand
-    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result keeps it; the
-    reason is logged all the same.
+    begins folds as soon as it is to act, and does not see the result. One that fails when it sees the result keeps it;
+    the reason is logged all the same.
 
     Examples
     --------
