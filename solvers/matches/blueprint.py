@@ -1,6 +1,7 @@
 """A strategy before the flop that is known in advance, for bets of any size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Protocol
 
 import numpy as np
@@ -94,7 +95,9 @@ class ModelBlueprint:
 
     def __init__(self, table: Table, streets: int = 2) -> None:
         self._table = table
-        rules = Preflop(stack=min(max(round(table.stack / table.big_blind), 2), 1000), continuations=0, streets=streets)
+        #: What each player has in the model, in big blinds.
+        self.stack = min(max(round(table.stack / table.big_blind), 2), 1000)
+        rules = Preflop(stack=self.stack, continuations=0, streets=streets)
         self._tree, self._played = played_out(rules), blueprint(rules)
         self._menus: dict[tuple[str, ...], dict[str, int]] = {}
 
@@ -114,6 +117,22 @@ class ModelBlueprint:
     def behaviour(self, line: tuple[str, ...]) -> Floats:
         """Return the probability of each action of the menu for each class of hands."""
         found: Floats = self._played[self._after(line)]
+        return found
+
+    def lines(self) -> Iterator[tuple[str, ...]]:
+        """Yield the lines after which somebody decides, each after those that it goes on from."""
+        lines: list[tuple[str, ...]] = [()]
+        for line in lines:  # which grows
+            if menu := self.menu(line):
+                yield line
+                lines += [(*line, action) for action in menu]
+
+    def replaced(self, behaviour: Mapping[tuple[str, ...], Floats]) -> "ModelBlueprint":
+        """Return the same with another behaviour after some lines, as :meth:`behaviour` has it."""
+        found = copy(self)
+        found._played = self._played.copy()
+        for line, played in behaviour.items():
+            found._played[self._after(line)] = played
         return found
 
     def _after(self, line: tuple[str, ...]) -> list[int]:

@@ -16,7 +16,7 @@ from ...seqform.checks import check_number
 from ...seqform.errors import InvalidGameError, shown
 from .blueprint import Blueprint, Followed
 from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
-from .streets import SolvedStreet, street_spot, warm_up
+from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
 
 #: How much of a uniform strategy is mixed into the bot's own: what it did may not be in a tree solved since.
 _OWN_FLOORS = np.array([0.01])
@@ -233,9 +233,14 @@ class ResolvingBot:
         spot = street_spot(
             board, ranges, 2 * stage.paid, stage.stack, stage.decision, plan.betting, amount, plan.rounds
         )
-        self._solved, self._street, self._node = SolvedStreet(spot, plan.iterations, until), stage.street, 0
+        self._solved = self._solve(spot, plan.iterations, until, 1 - view.seat)
+        self._street, self._node = stage.street, 0
         self._comes = [1.0, 1.0]
         return self._solved
+
+    def _solve(self, spot: StreetSpot, iterations: int, until: float, other: int) -> SolvedStreet:
+        """Return what both players do in a street; the other one is known by its seat alone."""
+        return SolvedStreet(spot, iterations, until)
 
     def _trimmed(self, seat: int, hand: int) -> Floats:
         """Return a range without its least likely hands; one hand, the bot's own, is not left out."""
