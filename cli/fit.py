@@ -126,8 +126,8 @@ def fit(
         typer.Option(
             metavar="P",
             parser=reader(Fraction, "a number from 0 to 1, such as 3/4", minimum=0, maximum=1),
-            help="How far the bounds are trusted: the restricted Nash response to them, which loses at most P / (1 - P) "
-            "of what it gains to anybody. By default altogether.",
+            help="How far the bounds are trusted: the restricted Nash response to them, which loses at most "
+            "P / (1 - P) of what it gains to anybody. By default altogether.",
         ),
     ] = None,
     penalty: Annotated[
