@@ -63,11 +63,12 @@ def _solves(method: str) -> Callable[[], None]:
 
 
 def _in_curves() -> None:
-    import cvxpy as cp
+    import cvxpy
 
     from .. import ConstrainedNash, load_game, solve
 
     game = load_game("kuhn")
+    cp: Any = cvxpy  # its types lack these
     problem = ConstrainedNash(game, [cp.sum_squares(game.plan(0)) <= 10.0])
     solve(problem, "ccfr", max_iterations=1, tol=0.0)
 

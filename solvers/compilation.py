@@ -112,7 +112,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
 
     def has(self, key: Any) -> bool:
         """Whether the compiled code of a signature is there, undamaged or not."""
-        return self._load_index().get(key) == self._named(key)
+        return bool(self._load_index().get(key) == self._named(key))
 
     def _named(self, key: Any) -> str:
         """Return the name of a signature's file."""
