@@ -18,6 +18,17 @@ from .walker import Mask, Walker, Whole
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
 
 
+_FORMS = {
+    "risk": "risk(UNIT)",
+    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
+    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
+    "travel": "travel(FIRST..LAST, UNIT)",
+    "workload": "workload(UNIT)",
+    "meetings": "meetings(PLACE, …, UNIT)",
+    "handover": "handover(UNIT, UNIT)",
+}
+
+
 class PatrolFunctionals(Named[str, Functional]):
     """The functionals of a patrol: those without arguments and of each unit are listed, others made when asked for.
 
@@ -36,10 +47,12 @@ class PatrolFunctionals(Named[str, Functional]):
     >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> game.functionals["visits(bank, 1..3)"].description
     'expected arrivals at bank from 1 to 3'
-    >>> game.functionals["visits(bnak)"]
+    >>> game.functionals["visits"]
     Traceback (most recent call last):
-    KeyError: 'visits(bnak): the place is \\'bnak\\', which is no node of the map (did you mean bank?)'
+    KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
     """
+
+    forms = _FORMS
 
     def __init__(self, patrol: Patrol, game: Game) -> None:
         self._patrol, self._fingerprint = patrol, game.fingerprint
@@ -54,7 +67,7 @@ class PatrolFunctionals(Named[str, Functional]):
         name, arguments = split_call(str(key))
         if name not in _KINDS:
             raise KeyError(
-                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(_FORMS.values()))}"
+                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
             )
         text = f"{name}({', '.join(arguments)})"
         if text not in self._made:
@@ -297,13 +310,4 @@ _KINDS: dict[str, Callable[[_Call], Functional]] = {
     "workload": _workload,
     "meetings": _meetings,
     "handover": _handover,
-}
-_FORMS = {
-    "risk": "risk or risk(UNIT)",
-    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
-    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
-    "travel": "travel(FIRST..LAST, UNIT)",
-    "workload": "workload(UNIT)",
-    "meetings": "meetings(PLACE, …, UNIT)",
-    "handover": "handover(UNIT, UNIT)",
 }

@@ -34,7 +34,7 @@ class Occupancy(ReadOnly):
     moving: Floats
 
 
-def occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
+def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     """Return where each unit, or each type of attacker, is at each time.
 
     Parameters
@@ -66,7 +66,7 @@ def occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
     >>> import networkx as nx
     >>> from treeplex import PatrolGame, Strategy
     >>> from treeplex.models.games.patrol import Attacker, Unit
-    >>> from treeplex.models.games.patrol.occupancy import occupancy
+    >>> from treeplex.models.games.patrol.occupancy import patrol_occupancy
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> (where,) = occupancy(game, Strategy.uniform(game, 1))
@@ -133,7 +133,7 @@ class Meetings(ReadOnly):
         return float(self.standing.sum() + self.passing.sum()) + self.sensed
 
 
-def meetings(game: Game, profile: Profile) -> Meetings:
+def patrol_meetings(game: Game, profile: Profile) -> Meetings:
     """Return how often attackers are expected to be detected where.
 
     Parameters
@@ -158,10 +158,10 @@ def meetings(game: Game, profile: Profile) -> Meetings:
     >>> import networkx as nx
     >>> from treeplex import PatrolGame, Profile
     >>> from treeplex.models.games.patrol import Attacker, Unit
-    >>> from treeplex.models.games.patrol.occupancy import meetings
+    >>> from treeplex.models.games.patrol.occupancy import patrol_meetings
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
-    >>> found = meetings(game, Profile.uniform(game))
+    >>> found = patrol_meetings(game, Profile.uniform(game))
     >>> round(found.total, 6), found.standing.sum(axis=0).round(3)
     (0.472222, array([0.   , 0.167, 0.139]))
     """

@@ -11,6 +11,7 @@ from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
 from ....seqform.checks import check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
+from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
 from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, list_of, texts
 from .meetings import Entries, Keys, assembled
@@ -52,6 +53,8 @@ class Patrol:
     name : str
     spec : str
         The file that it was read from.
+    table : Table, optional
+        What is in it, for errors that say where.
 
     Raises
     ------
@@ -80,6 +83,7 @@ class Patrol:
     limits: Sequence[str] = ()
     name: str = "patrol"
     spec: str = ""
+    table: Table | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
@@ -190,9 +194,9 @@ class Patrol:
                 raise PatrolError(
                     f"{key}.side is {shown(one.side, 60)}, expected one of all, units, attackers", f"{key}.side"
                 )
-            for side in closed:
+            for side, places in closed.items():
                 if one.side in ("all", side):
-                    closed[side].append((place, times))
+                    places.append((place, times))
         return closed
 
     def _times(self, given: Any, what: str, most: int | None = None) -> Times:
@@ -258,7 +262,7 @@ class Patrol:
                     key,
                 )
             bodies.append(body)
-            self.unit_base(number - 1)
+            _ = self.unit_base(number - 1), self.detection(number - 1)  # refused now if they are wrong
         return tuple(bodies)
 
     def unit_start(self, number: int) -> int:
@@ -301,7 +305,7 @@ class Patrol:
                 raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
         goals = self.goal_values(number - 1)
         gone = ~np.isnan(goals)
-        for time, node in entries:
+        for _, node in entries:
             if gone[node]:
                 raise PatrolError(
                     f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
