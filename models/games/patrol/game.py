@@ -96,6 +96,7 @@ class PatrolGame(Game):
             sequence_form=patrol.sequence_form,
             functionals=_functionals,
             without_histories="plans are flows over time and place",
+            citation="B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), AAAI",
         )
 
     @cached_property
