@@ -218,6 +218,13 @@ class TermReader(Tokens):
             infoset = self._infoset(player, token)
             return Term(player, start, [self._read_action(player, infoset)], behaviour=True)
         functionals = self._game.functionals
+        if head.kind == "word" and self.follows("("):
+            text = f"{head.text}{self.take_brackets()}"
+            try:
+                functional = functionals[text]
+            except KeyError as error:
+                raise self.error(head.start, str(error.args[0])) from None
+            return Term(functional.player, start, functional=functional)
         if head.text not in functionals:
             if head.text in self._actions(self._player):
                 raise self.error(
