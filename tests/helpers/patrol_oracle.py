@@ -212,7 +212,9 @@ class Oracle:
                 total += self.detects(unit, mine.target)
             if self.pass_each_other(mine, theirs):
                 edge = {f"{mine.source} -- {mine.target}", f"{mine.target} -- {mine.source}"}
-                total += max((self.detects(unit, one) for one in edge if self.knows(unit, one)), default=self.usual(unit))
+                total += max(
+                    (self.detects(unit, one) for one in edge if self.knows(unit, one)), default=self.usual(unit)
+                )
         return total
 
     def knows(self, unit, at):
@@ -256,7 +258,11 @@ class Oracle:
             probability = start
             for leg, made in walk:
                 action = f"{letter}{number + 1}.t{leg.begins}.{leg.source}"
-                actions = treeplex.action_labels[treeplex.infoset_numbers[action]] if action in treeplex.infoset_labels else ()
+                actions = (
+                    treeplex.action_labels[treeplex.infoset_numbers[action]]
+                    if action in treeplex.infoset_labels
+                    else ()
+                )
                 if leg.target not in actions:
                     return 0.0
                 probability *= chance(action, leg.target) * dict(self.outcomes(leg))[made]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from effort import either, few
+from effort import either
 from patrol_oracle import Histories, random_patrol
 
 from treeplex import Game, Nash, Profile, Strategy, expected_payoffs, solve

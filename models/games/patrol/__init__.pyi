@@ -5,7 +5,7 @@ from .declarations import Unit as Unit
 from .game import PatrolGame as PatrolGame
 from .occupancy import Meetings as Meetings
 from .occupancy import Occupancy as Occupancy
-from .occupancy import meetings as meetings
-from .occupancy import occupancy as occupancy
+from .occupancy import patrol_meetings as patrol_meetings
+from .occupancy import patrol_occupancy as patrol_occupancy
 from .patrol import Patrol as Patrol
 from .road_map import RoadMap as RoadMap

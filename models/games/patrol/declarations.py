@@ -152,6 +152,7 @@ def about(key: str) -> Iterator[None]:
 
 
 def list_of(given: Any, name: str, kind: type, least: int) -> list[Any]:
+    """Return declarations of a kind as a list; a single one counts as such a list."""
     if isinstance(given, kind):
         given = [given]
     if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given) or len(given) < least:

@@ -13,9 +13,20 @@ from ....seqform.game import Game
 from ....seqform.hints import Named
 from .meetings import Amounts
 from .patrol import Patrol
-from .walker import Mask, Walker, Whole
+from .walker import Mask, Walker, Whole, sums
 
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
+
+
+_FORMS = {
+    "risk": "risk(UNIT)",
+    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
+    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
+    "travel": "travel(FIRST..LAST, UNIT)",
+    "workload": "workload(UNIT)",
+    "meetings": "meetings(PLACE, …, UNIT)",
+    "handover": "handover(UNIT, UNIT)",
+}
 
 
 class PatrolFunctionals(Named[str, Functional]):
@@ -36,10 +47,12 @@ class PatrolFunctionals(Named[str, Functional]):
     >>> game = PatrolGame(town, steps=4, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
     >>> game.functionals["visits(bank, 1..3)"].description
     'expected arrivals at bank from 1 to 3'
-    >>> game.functionals["visits(bnak)"]
+    >>> game.functionals["visits"]
     Traceback (most recent call last):
-    KeyError: 'visits(bnak): the place is \\'bnak\\', which is no node of the map (did you mean bank?)'
+    KeyError: 'visits: the place is missing, expected visits(PLACE, …, FIRST..LAST, UNIT)'
     """
+
+    forms = _FORMS
 
     def __init__(self, patrol: Patrol, game: Game) -> None:
         self._patrol, self._fingerprint = patrol, game.fingerprint
@@ -54,9 +67,9 @@ class PatrolFunctionals(Named[str, Functional]):
         name, arguments = split_call(str(key))
         if name not in _KINDS:
             raise KeyError(
-                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(_FORMS.values()))}"
+                f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
             )
-        text = f"{name}({', '.join(arguments)})"
+        text = f"{name}({', '.join(arguments)})" if arguments else name
         if text not in self._made:
             try:
                 self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
@@ -209,7 +222,7 @@ def _coverage(call: _Call) -> Functional:
         there = walker.presences
         counted = np.flatnonzero(region.nodes[there.nodes] & call.within(there.times))
         sequences = walker.sequences[there.moves[counted]]
-        coefficients += np.bincount(sequences, share * there.chances[counted], len(coefficients))
+        coefficients += sums(sequences, share * there.chances[counted], len(coefficients))
         begun = region.nodes[walker.entry_nodes] & call.within(walker.entry_times)
         if walker.body.chooses:
             coefficients[walker.entry_sequences[begun]] += share
@@ -260,7 +273,7 @@ def _meetings(call: _Call) -> Functional:
                 spots, size = keys.read(entries.keys), len(region.nodes)
                 inside = np.isin(spots.first * size + spots.second, _pairs(patrol, region))
                 met = np.where(inside | ((spots.first == spots.second) & region.nodes[spots.first]), met, 0.0)
-            coefficients += np.bincount(entries.sequences, met, len(coefficients))
+            coefficients += sums(entries.sequences, met, len(coefficients))
     where = "" if region is None else f" at {region.words}"
     words = f"expected detections{where}{call.whose} of attackers who walk at random"
     return Functional(1, coefficients, words, 0.0, call.fingerprint)
@@ -297,13 +310,4 @@ _KINDS: dict[str, Callable[[_Call], Functional]] = {
     "workload": _workload,
     "meetings": _meetings,
     "handover": _handover,
-}
-_FORMS = {
-    "risk": "risk or risk(UNIT)",
-    "visits": "visits(PLACE, …, FIRST..LAST, UNIT)",
-    "coverage": "coverage(PLACE, …, FIRST..LAST, UNIT)",
-    "travel": "travel(FIRST..LAST, UNIT)",
-    "workload": "workload(UNIT)",
-    "meetings": "meetings(PLACE, …, UNIT)",
-    "handover": "handover(UNIT, UNIT)",
 }

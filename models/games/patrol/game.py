@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from ....seqform.errors import InvalidGameError, one_of
+from ....seqform.errors import InvalidConstraintError, InvalidGameError, one_of
 from ....seqform.game import Game
 from ...constraints import LinearConstraint, parse_constraint
 from .functionals import PatrolFunctionals
@@ -51,7 +51,7 @@ class PatrolGame(Game):
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
     >>> round(solve(Nash(game)).value, 6)
-    0.666667
+    0.7
     """
 
     def __init__(self, graph: Any, **declared: Any) -> None:
@@ -83,8 +83,16 @@ class PatrolGame(Game):
         InvalidConstraintError
             If one cannot be read; it is on the units' plans where it names no functional of an attacker.
         """
-        read = (parse_constraint(text, self, player=1) for text in self.patrol.limits)
-        return tuple(constraint for constraints in read for constraint in constraints)
+        read: list[LinearConstraint] = []
+        for number, text in enumerate(self.patrol.limits, 1):
+            try:
+                read += parse_constraint(text, self, player=1)
+            except InvalidConstraintError as error:
+                table, key = self.patrol.table, f"limits[{number}].text"
+                line = None if table is None else table.line_of(key)
+                where = self.spec if line is None else f"{self.spec}: line {line}"
+                raise InvalidConstraintError(f"{where}: {key}: {error}") from None
+        return tuple(read)
 
 
 def _functionals(game: Game) -> PatrolFunctionals:

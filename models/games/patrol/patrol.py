@@ -11,11 +11,12 @@ from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
 from ....seqform.checks import check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
+from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
 from .declarations import Attacker, Closure, PatrolError, Sensor, Times, Unit, about, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
-from .walker import Body, Mask, Party, Walker, Whole, party
+from .walker import Body, Mask, Party, Walker, Whole, party, sums
 
 #: Steps of a game are at most this many.
 _MOST_STEPS = 10_000
@@ -52,6 +53,8 @@ class Patrol:
     name : str
     spec : str
         The file that it was read from.
+    table : Table, optional
+        What is in it, for errors that say where.
 
     Raises
     ------
@@ -80,6 +83,7 @@ class Patrol:
     limits: Sequence[str] = ()
     name: str = "patrol"
     spec: str = ""
+    table: Table | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
@@ -125,12 +129,13 @@ class Patrol:
 
     def _check_names(self) -> None:
         known: dict[str, str] = {}
-        for kind, bodies in (("units", self.units), ("attackers", self.attackers)):
-            for number, one in enumerate(bodies, 1):
+        named = {"units": [one.name for one in self.units], "attackers": [one.name for one in self.attackers]}
+        for kind, names in named.items():
+            for number, name in enumerate(names, 1):
                 key = f"{kind}[{number}].name"
-                if not isinstance(one.name, str) or one.name in known or one.name in self.areas:
-                    raise PatrolError(f"{key} is {shown(one.name, 60)}, expected a text that is no other's name", key)
-                known[one.name] = key
+                if not isinstance(name, str) or name in known or name in self.areas:
+                    raise PatrolError(f"{key} is {shown(name, 60)}, expected a text that is no other's name", key)
+                known[name] = key
         for name, nodes in self.areas.items():
             with about(f"areas.{name}"):
                 if name in self.map:
@@ -190,9 +195,9 @@ class Patrol:
                 raise PatrolError(
                     f"{key}.side is {shown(one.side, 60)}, expected one of all, units, attackers", f"{key}.side"
                 )
-            for side in closed:
+            for side, places in closed.items():
                 if one.side in ("all", side):
-                    closed[side].append((place, times))
+                    places.append((place, times))
         return closed
 
     def _times(self, given: Any, what: str, most: int | None = None) -> Times:
@@ -258,7 +263,7 @@ class Patrol:
                     key,
                 )
             bodies.append(body)
-            self.unit_base(number - 1)
+            _ = self.unit_base(number - 1), self.detection(number - 1)  # refused now if they are wrong
         return tuple(bodies)
 
     def unit_start(self, number: int) -> int:
@@ -301,7 +306,7 @@ class Patrol:
                 raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
         goals = self.goal_values(number - 1)
         gone = ~np.isnan(goals)
-        for time, node in entries:
+        for _, node in entries:
             if gone[node]:
                 raise PatrolError(
                     f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
@@ -386,8 +391,8 @@ class Patrol:
             nodes, moves = np.full(self.map.num_nodes, usual), np.full(len(self.map.sources), usual)
             for at, chance in by_place.items():
                 place = self.map.place(at, key)
-                number = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
-                nodes[place.nodes], moves[place.moves] = number, number
+                likely = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
+                nodes[place.nodes], moves[place.moves] = likely, likely
         return nodes, self.of_moves(moves, 0.0)
 
     @cached_property
@@ -437,7 +442,7 @@ class Patrol:
             return np.zeros(len(walker.times))
         nodes, moves = self._sensed
         there = walker.presences
-        found = np.bincount(there.moves, nodes[there.times, there.nodes] * there.chances, len(walker.times))
+        found = sums(there.moves, nodes[there.times, there.nodes] * there.chances, len(walker.times))
         along = self.moves[walker.moves]
         found += np.where(along >= 0, moves[walker.times, along] * walker.success, 0.0)
         return found
