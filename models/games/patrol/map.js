@@ -34,11 +34,11 @@ for (const box of document.querySelectorAll("[data-patrol]")) {
       const drawn = on.map(([place, much]) => {
         const [from, to, name] = streets[place], [x1, y1] = nodes[from], [x2, y2] = nodes[to];
         const long = Math.hypot(x2 - x1, y2 - y1) || 1, dx = (shift * (y1 - y2)) / long, dy = (shift * (x2 - x1)) / long;
-        return draw("line", { class: "shown", x1: x1 + dx, y1: y1 + dy, x2: x2 + dx, y2: y2 + dy, "stroke-width": 1 + 8 * Math.sqrt(much / most) }, `${layer.name}, ${name}: ${text(much, whole)}`);
+        return draw("line", { class: "shown", x1: x1 + dx, y1: y1 + dy, x2: x2 + dx, y2: y2 + dy, "stroke-width": 9 * Math.sqrt(much / most) }, `${layer.name}, ${name}: ${text(much, whole)}`);
       });
       for (const [place, much] of at) {
         const [x, y, name] = nodes[place];
-        drawn.push(draw("circle", { class: layer.ring ? "ring" : "shown", cx: x + shift, cy: y, r: 3 + 15 * Math.sqrt(much / most) }, `${layer.name}, ${name}: ${text(much, whole)}`));
+        drawn.push(draw("circle", { class: layer.ring ? "ring" : "shown", cx: x + shift, cy: y, r: 18 * Math.sqrt(much / most) }, `${layer.name}, ${name}: ${text(much, whole)}`));
       }
       groups[number].replaceChildren(...drawn);
       groups[number].style.setProperty("--hue", `var(--${layer.hue})`);

@@ -4,16 +4,23 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import resources
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.interchange.page import Content, Element, Page, element, folded, prose, table
+from ....seqform.interchange.page import Content, Page, element, folded, prose, table
 from .map_view import Layer, MapView
 
 #: Probabilities below this part are not on a page.
 _LEAST = 5e-5
 _WIDTH, _MARGIN = 1000.0, 30.0
+#: A triangle, a diamond and a house, as paths.
+_MARKS = {
+    "entry": "M {x:.1f} {y:.1f} m -8 6 h 16 l -8 -14 z",
+    "goal": "M {x:.1f} {y:.1f} m 0 -11 l 11 11 l -11 11 l -11 -11 z",
+    "base": "M {x:.1f} {y:.1f} m -9 10 v -13 l 9 -8 l 9 8 v 13 z",
+}
 
 
 def map_blocks(view: MapView) -> Iterator[Content]:
@@ -29,7 +36,16 @@ def map_blocks(view: MapView) -> Iterator[Content]:
 
     Examples
     --------
-    >>> from treeplex.models.games.patrol.map_page import map_blocks
+    >>> import networkx as nx
+    >>> from treeplex import PatrolGame, Profile
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> from treeplex.models.games.patrol.map_page import framed, map_blocks
+    >>> from treeplex.models.games.patrol.map_view import map_view
+    >>> from treeplex.seqform.interchange.page import Page
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})])
+    >>> framed(Page("A road", tuple(map_blocks(map_view(game, Profile.uniform(game))))))
+    Page('A road')
     """
     places = _placed(view.positions)
     data = {
@@ -75,17 +91,18 @@ def map_blocks(view: MapView) -> Iterator[Content]:
         "What the map shows",
         prose(
             "A disc grows with the probability that a unit is at a place at that step, its area in proportion, and a "
-            "street widens with the probability that the unit is on it in the step after. Rings are attackers, meetings "
-            "and what limits use up. Below the map stand the largest numbers. Over the whole day numbers add up: of a "
-            "unit to the steps that it spends somewhere on average, of meetings to how many there are. "
-            "Circles around places mark entries (thin), goals (thick) and bases (double)."
+            "street widens with the probability that the unit is on it in the step after. Rings are attackers, "
+            "meetings and what limits use up. Below the map stand the largest numbers. Over the whole day numbers add "
+            "up: of a unit to the steps that it spends somewhere on average, of meetings to how many there are. "
+            "Triangles mark entries, diamonds goals, and houses bases; what is closed at some time is dotted in red."
         ),
     )
 
 
 def framed(page: Page) -> Page:
     """Return a page with the script and the styles that :func:`map_blocks` needs."""
-    style, script = (resources.files(__package__).joinpath(f"map.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    files = resources.files(__package__)
+    style, script = (files.joinpath(f"map.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
     return replace(page, style=page.style + style, script=page.script + script)
 
 
@@ -140,9 +157,9 @@ def _svg(view: MapView, places: Floats) -> Element:
     for number, (x, y) in enumerate(places.tolist()):
         at = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}
         drawing.append(element("circle", element("title", view.names[number]), cls="place", r=2.5, **at))
-        for radius, (kind, marks) in zip((6, 9, 12), view.marks.items(), strict=True):
+        for kind, marks in view.marks.items():
             if number in marks:
-                drawing.append(element("circle", cls=f"mark {kind}", r=radius, **at))
+                drawing.append(element("path", d=_MARKS[kind].format(x=x, y=y), cls=f"mark {kind}"))
         words = element("text", view.names[number], x=f"{x + 8:.1f}", y=f"{y - 8:.1f}")
         if number not in marked:
             words.set("class", "minor")

@@ -14,7 +14,7 @@ from ....seqform.game import Game
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import LinearConstraint
 from .game import PatrolGame
-from .occupancy import meetings, occupancy
+from .occupancy import patrol_meetings, patrol_occupancy
 from .patrol import Patrol
 from .walker import Whole
 
@@ -135,9 +135,9 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Linear
 
     Notes
     -----
-    Where bodies are and meet: :func:`~treeplex.models.games.patrol.occupancy` and
-    :func:`~treeplex.models.games.patrol.meetings`. Types of attackers are weighted by how likely they are. Of a limit
-    Σ g(s) y(s) a place and time has the terms of the moves that lead there, without their signs.
+    Where bodies are and meet: :func:`~treeplex.models.games.patrol.patrol_occupancy` and
+    :func:`~treeplex.models.games.patrol.patrol_meetings`. Types of attackers are weighted by how likely they are. Of a
+    limit Σ g(s) y(s) a place and time has the terms of the moves that lead there, without their signs.
 
     Examples
     --------
@@ -166,21 +166,25 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Linear
         known[strategy.player] = strategy
     layers = []
     if 1 in known:
-        for number, unit in enumerate(occupancy(game, known[1])):
+        for number, unit in enumerate(patrol_occupancy(game, known[1])):
             layers.append(layer(unit.name, "unit", f"layer-{number % HUES}", unit.standing, unit.moving))
     if 0 in known:
-        types = list(zip(occupancy(game, known[0]), patrol.probabilities, strict=True))
+        types = list(zip(patrol_occupancy(game, known[0]), patrol.probabilities, strict=True))
         standing, moving = (sum(share * getattr(one, name) for one, share in types) for name in ("standing", "moving"))
         layers.append(layer("attackers", "attacker", "attacker", standing, moving))
     if len(known) == 2:
-        met = meetings(game, Profile([known[0], known[1]]))
+        met = patrol_meetings(game, Profile([known[0], known[1]]))
         layers.append(layer("meetings", "meeting", "meeting", met.standing, met.passing))
-    for limit in limits if 1 in known else ():
-        layers.append(layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan)))
+    if 1 in known:
+        layers.extend(
+            layer(f"used by {limit.name}", "limit", "limit", *_used(patrol, limit, known[1].plan)) for limit in limits
+        )
     marks = {
         "entry": {int(node) for walker in patrol.attacking.walkers for node in walker.entry_nodes},
         "goal": {
-            int(node) for each in range(len(patrol.attackers)) for node in np.flatnonzero(~np.isnan(patrol.goal_values(each)))
+            int(node)
+            for each in range(len(patrol.attackers))
+            for node in np.flatnonzero(~np.isnan(patrol.goal_values(each)))
         },
         "base": {patrol.unit_base(each) for each in range(len(patrol.units))},
     }

@@ -14,10 +14,10 @@ from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyE
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
-from .map_view import patrol_of
-from .patrol import Patrol
 from .declarations import Attacker, Closure, Sensor, Unit
 from .game import PatrolGame
+from .map_view import patrol_of
+from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
 
 _FORMAT, _VERSION = "treeplex patrol plan", 1
@@ -87,13 +87,11 @@ class PatrolPlan:
             "version": _VERSION,
             "fingerprint": self.game.fingerprint,
             "patrol": declared,
-            "map": {
-                name: _plain(getattr(roads, name)) for name in ("nodes", "attributes", "ids", "streets", "notes")
-            },
+            "map": {name: _plain(getattr(roads, name)) for name in ("nodes", "attributes", "ids", "streets", "notes")},
             "certificate": json_ready(dict(self.certificate)),
         }
         with refusing_unwritable(path):
-            write_archive(path, metadata, arrays)
+            write_archive(fspath(path), metadata, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "PatrolPlan":
@@ -151,7 +149,8 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) else str(key): _plain(one) for key, one in value.items()}
+        named = {BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) else str(key): key for key in value}
+        return {name: _plain(value[key]) for name, key in named.items()}
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     if isinstance(value, str | int | float | None):

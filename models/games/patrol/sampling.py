@@ -73,7 +73,7 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
 
 
 def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Mask]:
-    """Walk on all days at once, by numbers of [0, 1), shape (num_days, longest, 2): for moves, and whether they fail."""
+    """Walk on all days at once, by numbers of [0, 1), shape (num_days, longest, 2): for moves and for failures."""
     size, count = walker.body.num_nodes, len(drawn)
     places, first, counts = np.unique(walker.times * size + walker.sources, return_index=True, return_counts=True)
     summed = np.cumsum(behaviour[walker.sequences])

@@ -1,10 +1,9 @@
 """Schedules: routes for units, drawn day by day from a strategy, as tables and as calendars."""
 
 import csv
-import datetime
+import datetime as dt
 import io
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -16,7 +15,6 @@ import numpy as np
 from ....seqform.checks import check_number, check_type, check_whole
 from ....seqform.errors import GameFileError, InvalidStrategyError, UnsupportedProblemError, one_line, shown
 from ....seqform.evaluate import best_response_value
-from ....seqform.functional import Functional
 from ....seqform.game import Game
 from ....seqform.interchange.files import write_bytes
 from ....seqform.interchange.page import Content, Displayed, first_rows
@@ -102,7 +100,14 @@ class Schedule(Displayed):
         return tuple(unit.name for unit in patrol_of(self.game).units)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield what units do, stretch by stretch: a mapping with the keys ``day``, ``unit``, ``leaves``, ``arrives`` (steps), ``from``, ``to`` and ``street``; waiting is one stretch, with the street ``"waits"``."""
+        """Yield what units do, stretch by stretch.
+
+        Yields
+        ------
+        dict
+            With ``day``, ``unit``, ``leaves`` and ``arrives`` (times in steps), ``from``, ``to`` and ``street``; where
+            the unit stays, that is ``waits``, or ``held up`` if its moves failed.
+        """
         for place, day in enumerate(self.days):
             for unit, walks in zip(self._units, self.walks, strict=True):
                 for leaves, arrives, source, target, street in self._stretches(walks, place):
@@ -151,9 +156,7 @@ class Schedule(Displayed):
             values, counts = np.unique(daily.round(12), return_counts=True)
             lowest = -best_response_value(treeplex, -coefficients)
             highest = best_response_value(treeplex, coefficients)
-            ends = mean_interval(
-                values, counts, min(lowest, values.min()), max(highest, values.max()), CONFIDENCE
-            )
+            ends = mean_interval(values, counts, min(lowest, values.min()), max(highest, values.max()), CONFIDENCE)
             expected = float(coefficients @ self.strategy.plan)
             found.append(
                 LimitCheck(
@@ -170,7 +173,7 @@ class Schedule(Displayed):
         writer.writerows(self.rows())
         return text.getvalue()
 
-    def to_ics(self, first: datetime.datetime | None = None, minutes: float = 1.0) -> str:
+    def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event a unit and day, with its route as description.
 
         Parameters
@@ -186,13 +189,13 @@ class Schedule(Displayed):
             If `minutes` is not positive.
         """
         minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
-        begins = first or datetime.datetime(2000, 1, 1, 8)
+        begins = first or dt.datetime(2000, 1, 1, 8)
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
         for place, day in enumerate(self.days):
-            midnight = begins + datetime.timedelta(days=day - 1)
+            midnight = begins + dt.timedelta(days=day - 1)
 
-            def at(step: int, day_begins: datetime.datetime = midnight) -> datetime.datetime:
-                return day_begins + datetime.timedelta(minutes=minutes * step)
+            def at(step: int, day_begins: dt.datetime = midnight) -> dt.datetime:
+                return day_begins + dt.timedelta(minutes=minutes * step)
 
             for unit, walks in zip(self._units, self.walks, strict=True):
                 route = list(self._stretches(walks, place))
@@ -232,9 +235,7 @@ class Schedule(Displayed):
         yield first_rows(_COLUMNS, rows, len(rows), "save writes all", words=(1, 4, 5, 6))
 
 
-def schedule(
-    game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None
-) -> Schedule:
+def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None) -> Schedule:
     """Draw routes for the units of a patrol at random, so that nobody can foresee them.
 
     Parameters
@@ -246,7 +247,7 @@ def schedule(
     days : int
         How many days, from 1 to 1,000,000.
     seed : int
-        Days follow from it: it has to be kept as secret as they are. Equal seeds give equal days, whatever their number.
+        Days follow from it: keep it as secret as they are. Equal seeds give equal days, however many are drawn.
     day : int, optional
         Draw this day alone, from 1 to `days`.
 
@@ -259,8 +260,8 @@ def schedule(
 
     Notes
     -----
-    At each time and place the unit draws its move with the probability that the plan gives it; units draw independently.
-    See :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. Where moves may fail, failures are drawn too: a
+    At each time and place the unit draws its move with the probability that the plan gives it, units independently; see
+    :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. Where moves may fail, failures are drawn too: a
     route is then what may happen, and whoever is held up at another place goes on by the plan.
 
     Examples
@@ -293,7 +294,7 @@ def schedule(
 
 def limit_checks(found: Schedule, limits: Iterable[Any]) -> list[dict[str, Any]]:
     """Return the comparisons of :meth:`Schedule.check` as plain data, for JSON."""
-    return [vars(one) | {"met": one.met, "agrees": one.agrees} for one in found.check(limits)]
+    return [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in found.check(limits)]
 
 
 def _in_words(stretch: tuple[int, int, str, str, str]) -> str:
