@@ -19,7 +19,7 @@ from .solution import message_of, print_solution
 from .tables import print_columns, print_facts
 
 if TYPE_CHECKING:
-    from ..models.games.patrol import Patrol
+    from ..models.games.patrol import Attacker, Patrol
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
 
@@ -201,7 +201,7 @@ def _declaration(
     path: str, declared: Mapping[str, Any], closed: "list[str] | tuple[str, ...]", limits: "list[str] | tuple[str, ...]"
 ) -> "Patrol":
     """Return the patrol that a file declares, or that options declare on a map."""
-    from ..models.games.patrol import Attacker, Closure, Patrol, RoadMap, Sensor, Unit
+    from ..models.games.patrol import Closure, Patrol, RoadMap, Sensor, Unit
     from ..models.games.patrol.map_files import read_map
     from ..models.games.patrol.patrol_files import read_patrol
 
@@ -212,7 +212,7 @@ def _declaration(
             raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; expected it in the file")
         said = read_patrol(path)
     else:
-        missing = [name for name in ("entry", "goal", "unit", "steps") if not declared[name]]
+        missing = [name for name in ("entry", "goal", "unit", "steps") if declared[name] in (None, [])]
         if missing:
             such_as = {"entry": "'west gate'", "goal": "bank=3", "unit": "base=police", "steps": "20"}[missing[0]]
             raise CommandLineError(f"--{missing[0]} is missing, expected one such as --{missing[0]} {such_as}")
@@ -223,7 +223,7 @@ def _declaration(
                 roads,
                 declared["steps"],
                 [Unit(**_values(text, "--unit", _UNIT)) for text in declared["unit"]],
-                [Attacker(_entries(declared), dict(_worth(text) for text in declared["goal"]))],
+                [_attacker(declared)],
                 sensors=[Sensor(**_values(text, "--sensor", _SENSOR)) for text in declared["sensor"] or ()],
                 name=Path(path).stem,
                 spec=path,
@@ -252,10 +252,15 @@ def _named_as_options() -> Iterator[None]:
         raise CommandLineError(f"{option}{number}{part}{text[at.end() :]}") from None
 
 
-def _entries(declared: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    usual = (0, 0) if declared["window"] is None else _times(declared["window"], "--window")
-    found = (_place(text, "--entry") for text in declared["entry"])
-    return {place: times or usual for place, times in found}
+def _attacker(declared: Mapping[str, Any]) -> "Attacker":
+    from ..models.games.patrol import Attacker
+
+    window = (0, 0) if declared["window"] is None else _times(declared["window"], "--window")
+    places = dict(_place(text, "--entry") for text in declared["entry"])
+    entries: Any = list(places)
+    if any(times is not None for times in places.values()):
+        entries = {place: times or window for place, times in places.items()}
+    return Attacker(entries, dict(_worth(text) for text in declared["goal"]), window=window)
 
 
 def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:

@@ -253,7 +253,7 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if text.strip() == "units":
         bases = dict.fromkeys(patrol.map.nodes[patrol.unit_base(number)] for number in range(len(patrol.units)))
         more = [changed_patrols(patrol, f"unit {base}") for base in bases]
-        fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units]
+        fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units if len(patrol.units) > 1]
         return {name: one for each in (*more, *fewer) for name, one in each.items()}
     if any(mark in text for mark in ("<=", ">=", "==")):
         return {text.strip(): replace(patrol, limits=_with_limit(patrol, text.strip()))}
@@ -265,6 +265,8 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
         if rest not in names:
             raise InvalidGameError(f"what if: without {shown(rest, 60)}, which is no unit{nearest(rest, names)}")
         left = [unit for unit in patrol.units if unit.name != rest]
+        if not left:
+            raise InvalidGameError(f"what if: without {rest}, no unit is left, expected at least one")
         limits = [limit for limit in patrol.limits if rest not in limit]
         return {f"without {rest}": replace(patrol, units=left, limits=limits)}
     if word == "close" and rest:

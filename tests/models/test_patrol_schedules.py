@@ -191,6 +191,7 @@ def test_a_plan_in_a_file(game, tmp_path):
         PatrolPlan(one, profile, {"method": "highs", "lower": 1.5}).save(path)
         read = PatrolPlan.load(path)
         assert read.game.fingerprint == one.fingerprint
+        assert (Profile.load(path, one)[1].plan == profile[1].plan).all()
         assert read.certificate == {"method": "highs", "lower": 1.5}
         assert [(each.plan == other.plan).all() for each, other in zip(read.profile, profile, strict=True)] == [
             True,

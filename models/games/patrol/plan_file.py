@@ -14,13 +14,15 @@ from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyE
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
+from ....seqform.strategy_files import FORMAT, VERSION
 from .declarations import Attacker, Closure, Sensor, Unit
 from .game import PatrolGame
 from .map_view import patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
 
-_FORMAT, _VERSION = "treeplex patrol plan", 1
+#: Of the declaration; strategies are those of every file of strategies.
+_PLAN = 1
 _PARTS: dict[str, Any] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
 _ARRAYS = ("sources", "targets", "times")
 
@@ -69,6 +71,8 @@ class PatrolPlan:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the plan to a file (``.npz``) that needs no other, whole or not at all.
 
+        It is a file of strategies too, for all that takes one.
+
         Raises
         ------
         GameFileError
@@ -83,9 +87,12 @@ class PatrolPlan:
         arrays |= {} if roads.places is None else {"places": roads.places}
         arrays |= {f"behaviour_{strategy.player}": strategy.behaviour for strategy in self.profile}
         metadata = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": FORMAT,
+            "version": VERSION,
+            "game": patrol.spec if patrol.spec.endswith(".toml") else "",
             "fingerprint": self.game.fingerprint,
+            "players": [0, 1],
+            "plan": _PLAN,
             "patrol": declared,
             "map": {name: _plain(getattr(roads, name)) for name in ("nodes", "attributes", "ids", "streets", "notes")},
             "certificate": json_ready(dict(self.certificate)),
@@ -105,7 +112,7 @@ class PatrolPlan:
         name = fspath(path)
         with refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
             metadata, arrays = read_archive(name)
-        if metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION:
+        if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
             raise GameFileError(
                 f"{one_line(name)}: expected the plan of a patrol, as treeplex patrol … --out plan.npz writes it"
             )
@@ -117,14 +124,6 @@ class PatrolPlan:
         if game.fingerprint != metadata.get("fingerprint"):
             raise GameFileError(f"{one_line(name)}: a damaged plan of a patrol, or one of another version")
         return cls(game, Profile(strategies), metadata.get("certificate") or {})
-
-
-def is_plan(path: str) -> bool:
-    """Return whether a file is a plan; ``False`` where it cannot be read."""
-    try:
-        return bool(read_archive(path)[0].get("format") == _FORMAT)
-    except (OSError, ValueError):
-        return False
 
 
 def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
