@@ -111,6 +111,9 @@ class Patrol:
         ]
         object.__setattr__(self, "attackers", tuple(types))
         self._check_names()
+        places = (self.steps + 1) * len(self.moves)
+        needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
+        Budget().require(needed, f"the patrol has {places:,} moves at all times: who may be where")
         _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # what does not fit is refused now
 
     def _shares(self) -> list[float]:
