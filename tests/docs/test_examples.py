@@ -29,7 +29,7 @@ def run_example(name: str, *arguments: str) -> str:
 
 def test_every_example_is_short_and_tested() -> None:
     examples = sorted((REPOSITORY / "examples").glob("*.py"))
-    names = ["convergence.py", "own_game.py", "preflop_equities.py", "three_handed_equities.py"]
+    names = ["convergence.py", "own_game.py", "preflop_equities.py", "three_handed_equities.py", "town.py"]
     assert [example.name for example in examples] == names
     assert all(len(example.read_text(encoding="utf-8").splitlines()) <= 60 for example in examples)
 

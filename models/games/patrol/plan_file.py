@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, shown
+from ....seqform.errors import GameFileError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
-from ....seqform.interchange.files import read_archive, refusing_damaged, refusing_unwritable, write_archive
+from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
 from ....seqform.strategy_files import FORMAT, VERSION
 from .declarations import Attacker, Closure, Sensor, Unit
@@ -110,20 +110,15 @@ class PatrolPlan:
             If it is not the file of a plan, or a damaged one.
         """
         name = fspath(path)
-        with refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
+        with naming(name), refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
             metadata, arrays = read_archive(name)
-        if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
-            raise GameFileError(
-                f"{one_line(name)}: expected the plan of a patrol, as treeplex patrol … --out plan.npz writes it"
-            )
-        try:
+            if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
+                raise GameFileError("expected the plan of a patrol, as treeplex patrol … --out plan.npz writes it")
             game = PatrolGame(_patrol(metadata, arrays))
             strategies = [Strategy(game, player, arrays[f"behaviour_{player}"]) for player in range(2)]
-        except (KeyError, TypeError, AttributeError, InvalidGameError, InvalidStrategyError) as error:
-            raise GameFileError(f"{one_line(name)}: a damaged plan of a patrol: {one_line(str(error))}") from None
-        if game.fingerprint != metadata.get("fingerprint"):
-            raise GameFileError(f"{one_line(name)}: a damaged plan of a patrol, or one of another version")
-        return cls(game, Profile(strategies), metadata.get("certificate") or {})
+            if game.fingerprint != metadata.get("fingerprint"):
+                raise GameFileError("the strategies are of another patrol than the one that it declares")
+            return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}))
 
 
 def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
