@@ -1,5 +1,6 @@
 """Patrols solved, and solved again with one thing changed: what a unit, a street or a limit is worth."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -182,7 +183,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     solution : Solution
         Of a patrol, as :func:`solve_patrol` finds it.
     changes : iterable of str
-        ``unit NODE``: one unit more, with its base there; ``without UNIT``; ``close PLACE``, a node or an edge
+        ``unit NODE``: one unit more, with its base there; ``without UNIT``, and the limits on it; ``close PLACE``, a node or an edge
         (``close bank -- mill``), for everybody; a limit, which takes the place of the one with the same left side;
         ``units``: one unit more at each base, and one less of each.
     **how
@@ -267,7 +268,8 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
         left = [unit for unit in patrol.units if unit.name != rest]
         if not left:
             raise InvalidGameError(f"what if: without {rest}, no unit is left, expected at least one")
-        limits = [limit for limit in patrol.limits if rest not in limit]
+        about = re.compile(rf"(?<!\w){re.escape(rest)}(?!\w)")
+        limits = [limit for limit in patrol.limits if about.search(limit) is None]
         return {f"without {rest}": replace(patrol, units=left, limits=limits)}
     if word == "close" and rest:
         patrol.map.place(rest, "what if: the closed place")

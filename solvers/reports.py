@@ -163,7 +163,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
             ". As routes are drawn anew each day, all may know it.",
         ]
     blocks: list[Content] = [
-        *opening(f"{game.spec} · patrol · {solution.method.name}", question_of(game)),
+        *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
         verdict(said, solution.status, solution.message),
         heading("Where everybody is, and when"),
         *map_blocks(map_view(game, solution.profile, dear)),
