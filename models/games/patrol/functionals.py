@@ -1,5 +1,6 @@
 """What can be said of a patrol in one number: functionals by name with arguments, made when they are asked for."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class PatrolFunctionals(Named[str, Functional]):
     def __init__(self, patrol: Patrol, game: Game) -> None:
         self._patrol, self._fingerprint = patrol, game.fingerprint
         self._made: dict[str, Functional] = {}
-        named = [f"{name}({unit.name})" for name in ("risk", "travel", "workload") for unit in patrol.units]
+        named = [f"{name}({_argument(unit.name)})" for name in ("risk", "travel", "workload") for unit in patrol.units]
         listed = ["risk", "travel", "workload", *(named if len(patrol.units) > 1 else []), "meetings"]
         super().__init__({}, f"{game.spec} names no functional")
         if patrol.units:
@@ -69,13 +70,17 @@ class PatrolFunctionals(Named[str, Functional]):
             raise KeyError(
                 f"{self.what} {shown(key, 60)}{nearest(name, _KINDS)}; expected {one_of(list(self.forms.values()))}"
             )
-        text = f"{name}({', '.join(arguments)})" if arguments else name
+        text = f"{name}({', '.join(map(_argument, arguments))})" if arguments else name
         if text not in self._made:
             try:
                 self._made[text] = _KINDS[name](_Call(self._patrol, self._fingerprint, name, arguments))
             except InvalidGameError as error:
                 raise KeyError(f"{text}: {error}") from None
         return self._made[text]
+
+
+def _argument(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if re.search(r'[,()"]', name) else name
 
 
 @dataclass(frozen=True, eq=False)
