@@ -183,9 +183,9 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     solution : Solution
         Of a patrol, as :func:`solve_patrol` finds it.
     changes : iterable of str
-        ``unit NODE``: one unit more, with its base there; ``without UNIT``, and the limits on it; ``close PLACE``, a node or an edge
-        (``close bank -- mill``), for everybody; a limit, which takes the place of the one with the same left side;
-        ``units``: one unit more at each base, and one less of each.
+        ``unit NODE``: one unit more, with its base there; ``without UNIT``, and the limits on it; ``close PLACE``, a
+        node or an edge (``close bank -- mill``), for everybody; a limit, which takes the place of the one with the same
+        left side; ``units``: one unit more at each base, and one less of each.
     **how
         As :func:`~treeplex.solve` takes it.
 
