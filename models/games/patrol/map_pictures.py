@@ -1,6 +1,5 @@
 """Patrols drawn on their maps: who is where at several times, and as animations."""
 
-import io
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,13 +11,13 @@ from ....seqform.arrays import Floats
 from ....seqform.checks import check_number, is_whole
 from ....seqform.errors import GameFileError, UnsupportedProblemError, one_line, shown
 from ....seqform.game import Game
-from ....seqform.interchange.files import write_bytes
 from ....seqform.interchange.pictures import (
     COLOURS,
     PICTURE_SUFFIXES,
     blank_figure,
     quietly,
     require_matplotlib,
+    write_gif,
     write_picture,
 )
 from ....seqform.strategy import Profile, Strategy
@@ -37,7 +36,6 @@ _HUES = {"attacker": "red", "meeting": "black", "limit": "grey"}
 _WIDTH, _KEY, _FONT, _DISC = 9.0, 0.35, 6.5, 320.0
 _LEAST = 2e-3
 _DOTS_PER_INCH = 100
-_PAUSE = 4  # how many steps long an animation rests at its end
 
 
 def draw_map(game: Game, strategies: Profile | Strategy, *, times: Sequence[int] | None = None) -> "Figure":
@@ -150,13 +148,7 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
             canvas.draw()
             frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
     colours = frames[len(frames) // 2].quantize(colors=96)  # one palette, so that nothing flickers
-    first, *others = (frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames)
-    stream, length = io.BytesIO(), round(1000 * seconds)
-    first.save(
-        stream, "GIF", save_all=True, append_images=others, loop=0, optimize=False, disposal=1,
-        duration=[length] * view.steps + [_PAUSE * length],
-    )  # fmt: skip
-    write_bytes(path, stream.getvalue())
+    write_gif([frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames], path, seconds)
 
 
 def write_map(game: Game, strategies: Profile | Strategy, path: str | PathLike[str]) -> None:
