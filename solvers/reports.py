@@ -154,7 +154,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         if isinstance(one, LinearConstraint) and prices.get(one.name, 0.0) > _NOTHING * problem.unit
     ]
     said: list[Content] = [*_said(solution)]
-    if solution.infeasibility is None and solution.player is None:
+    if solution.infeasibility is None and solution.player is None and None not in (solution.lower, solution.upper):
         said = ["On average an attacker gains at most ", emphasis(number(solution.upper))]
         said += [" a day, whatever they do; "]
         said += [
