@@ -186,7 +186,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
 def _routes(game: PatrolGame, strategy: Strategy) -> Element:
     rows = [
         (route.who, share(route.probability, 3), element("td", str(route), cls="word"))
-        for route in likely_routes(game, strategy)
+        for route in likely_routes(game, strategy, most=4)
     ]
     caption = ("Attackers, if they come", "Units; other routes follow from the plan")[strategy.player]
     return table(("who", "probability", "route, with the steps of arrival"), rows, caption=caption, words=(0, 2))

@@ -8,6 +8,7 @@ import pytest
 
 from treeplex import (
     ConstrainedNash,
+    GameFileError,
     InvalidGameError,
     Nash,
     PatrolGame,
@@ -22,6 +23,7 @@ from treeplex.models.games.patrol import (
     Closure,
     Patrol,
     Unit,
+    animate_map,
     draw_map,
     likely_routes,
     patrol_meetings,
@@ -168,6 +170,21 @@ def test_maps_are_drawn(solution):
     assert len(draw_map(game, solution.profile[0], times=[1, 3, 4, 5]).axes) == 4
     with pytest.raises(UnsupportedProblemError, match="times holds 6, expected whole numbers from 0 to 5"):
         draw_map(game, solution.profile, times=[6])
+
+
+def test_an_animation_tells_units_apart(solution, tmp_path):
+    """All frames have one palette, in which no colour stands for two."""
+    image = pytest.importorskip("PIL.Image")
+    animate_map(solution.problem.game, solution.profile, tmp_path / "day.gif", seconds=0.1)
+    with image.open(tmp_path / "day.gif") as day:
+        assert day.n_frames == 6
+        for frame in range(day.n_frames):
+            day.seek(frame)
+            colours = np.array([colour for _, colour in day.convert("RGB").getcolors(10**6)])
+            for wanted in ((0, 114, 178), (0, 158, 115), (213, 94, 0)):  # of the units and of attackers, in the key
+                assert np.abs(colours - wanted).max(axis=1).min() <= 3
+    with pytest.raises(GameFileError, match=r"expected \.gif"):
+        animate_map(solution.problem.game, solution.profile, tmp_path / "day.png")
 
 
 def test_a_report_says_what_was_asked_and_found(solution):

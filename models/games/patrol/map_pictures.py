@@ -147,7 +147,8 @@ def animate_map(game: Game, strategies: Profile | Strategy, path: str | PathLike
             _draw(axes, view, time)
             canvas.draw()
             frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
-    colours = frames[len(frames) // 2].quantize(colors=96)  # one palette, so that nothing flickers
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(_palette(view))  # one for all frames, so that nothing flickers
     write_gif([frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames], path, seconds)
 
 
@@ -225,6 +226,18 @@ def _panes(view: MapView, rows: int, columns: int) -> "tuple[Figure, Any]":
 def _colour(view: MapView, place: int) -> str:
     layer = view.layers[place]
     return COLOURS[_HUES.get(layer.kind) or _UNITS[place % len(_UNITS)]]
+
+
+def _palette(view: MapView) -> list[int]:
+    """Return the colours of an animation, three numbers a colour: layers on white and on each other, and greys."""
+    from matplotlib.colors import to_rgb
+
+    hues = [np.array(to_rgb(_colour(view, place))) for place in range(len(view.layers))][:8]
+    hues += [np.array(to_rgb(COLOURS[name])) for name in ("black", "grey", "silver")]
+    shades = [part * hue + (1.0 - part) for hue in hues for part in np.linspace(0.1, 1.0, 12)]
+    blends = [(one + other) / 2.0 for place, one in enumerate(hues) for other in hues[:place]]
+    colours = np.array([np.ones(3), np.zeros(3), *shades, *blends])[:256]
+    return [int(number) for number in np.rint(255 * colours).ravel()]
 
 
 def _draw(axes: Any, view: MapView, time: int) -> None:
