@@ -111,7 +111,8 @@ def patrol_of(game: Game) -> Patrol:
     check_type(game, "game", UnsupportedProblemError, Game, "a patrol's game")
     if not isinstance(game, PatrolGame):
         raise UnsupportedProblemError(f"{game.spec} is no patrol and has no map; expected a PatrolGame")
-    return game.patrol
+    patrol: Patrol = game.patrol
+    return patrol
 
 
 def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[LinearConstraint] = ()) -> MapView:

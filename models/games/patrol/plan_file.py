@@ -66,7 +66,7 @@ class PatrolPlan:
     @property
     def patrol(self) -> Patrol:
         """What the game is of."""
-        return self.game.patrol
+        return patrol_of(self.game)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the plan to a file (``.npz``) that needs no other, whole or not at all.
