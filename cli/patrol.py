@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -359,7 +360,9 @@ def patrol_schedule(
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="S", parser=whole, help="Random seed, from which all days follow: keep it secret. 0 by default."
+            metavar="S",
+            parser=whole,
+            help="Random seed, from which all days follow: keep it secret. Drawn, and told, if not given.",
         ),
     ] = None,
     day: Annotated[
@@ -393,14 +396,15 @@ def patrol_schedule(
     if day is not None and not 1 <= day <= days:
         raise CommandLineError(f"--day is {day}, expected one of the {days:,} days, from 1")
     first = _moment(begin)
+    chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
         from ..models.games.patrol.plan_file import PatrolPlan
         from ..models.games.patrol.schedules import limit_checks, schedule
     record = Record(json, ("plan", "days", "seed", "day", "units", "limits", "agrees", "out"), plan=plan, out=out)
     with record.interruptible(), waiting(f"routes for {days:,} days", shown=record.shown):
         loaded = PatrolPlan.load(plan)
-        drawn = schedule(loaded.game, loaded.profile, days=days, seed=seed or 0, day=day)
-        whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=seed or 0)
+        drawn = schedule(loaded.game, loaded.profile, days=days, seed=chosen, day=day)
+        whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=chosen)
         checks = limit_checks(whole_month, loaded.game.constraints)
     if out is not None:
         how = {"first": first, "minutes": minutes} if Path(out).suffix.lower() == ".ics" else {}
@@ -408,10 +412,13 @@ def patrol_schedule(
             drawn.save(out, **how)
     agrees = all(check["agrees"] for check in checks)
     units = [unit.name for unit in loaded.patrol.units]
-    record.write(days=days, seed=seed or 0, day=day, units=units, limits=checks, agrees=agrees)
+    record.write(days=days, seed=chosen, day=day, units=units, limits=checks, agrees=agrees)
     if record.shown:
         shown_days = f"{days:,}" if day is None else f"day {day} of {days:,}"
-        print_facts({"plan": plan, "units": ", ".join(units), "days": shown_days}, {"schedule": out, "JSON": json})
+        print_facts(
+            {"plan": plan, "units": ", ".join(units), "days": shown_days, "seed": str(chosen)},
+            {"schedule": out, "JSON": json},
+        )
         if checks:
             rows = [
                 [

@@ -88,6 +88,8 @@ def test_a_plan_its_schedule_and_its_pictures(capsys: pytest.CaptureFixture[str]
     assert limit["expected"] <= 0.25 + 1e-6
     rows = rows_of("month.csv")
     assert {row["day"] for row in rows} == {str(day) for day in range(1, 401)}
+    drawn = [found(capsys, "patrol", "schedule", "plan.npz")["seed"] for _ in range(2)]
+    assert drawn[0] != drawn[1]
     one = found(capsys, *month, "--day", "3", "--out", "day.csv")
     assert one["limits"] == record["limits"]  # of the month, of which no more is told
     assert rows_of("day.csv") == [row for row in rows if row["day"] == "3"]
