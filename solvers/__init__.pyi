@@ -17,6 +17,7 @@ from .methods import CFRPlus as CFRPlus
 from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
+from .methods import Exact as Exact
 from .methods import HiGHS as HiGHS
 from .methods import Method as Method
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
