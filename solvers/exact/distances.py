@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import highspy
 import numpy as np
@@ -99,13 +100,19 @@ class NearProgram:
         self._columns: Integers = np.zeros(0, dtype=np.int64)
         self._rows: Integers = np.zeros(0, dtype=np.int64)
         self.pivots = 0
-        self._solver = highspy.Highs()
-        self._solver.silent()
+
+    @cached_property
+    def _solver(self) -> Any:
+        solver = highspy.Highs()
+        solver.silent()
         for kind in ("primal_feasibility", "dual_feasibility"):
-            self._solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
-        self._solver.setOptionValue("solver", "simplex")
-        self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        self._solver.setOptionValue("small_matrix_value", 1e-12)
+            solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("simplex_strategy", _PRIMAL)
+        # Columns and rows that are where they should be would be moved away.
+        solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
+        solver.setOptionValue("small_matrix_value", 1e-12)
+        return solver
 
     def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float) -> Floats | None:
         """Return v, 0 where columns are left out; ``None`` if none was found.

@@ -2,10 +2,9 @@
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
 from ...seqform.strategy import Profile, Strategy
 from ..iteration import iterate
-from ..methods import CCFR, HiGHS, find_method
+from ..methods import HiGHS
+from ..methods.regret import BASES
 from ..outcome import Options, Outcome, nearest_profile
 from ..regret import driver
 from ..solution import RunState
@@ -38,10 +38,14 @@ _MARGIN = 30.0
 _BEST = 1e-9
 #: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
 _CLOSER = 0.3
-#: Attempts before the last are given up after so many steps a row, or as many rounds.
-_STEPS, _ROUNDS = 0.15, 3
-#: The last attempt follows after so many, or if so many times the iterations so far do not get any closer.
-_ATTEMPTS, _PATIENCE, _LEAST = 8, 8, 2_000
+#: Attempts before the last are given up after so many steps a row, as many rounds, or so many times the
+#: error.
+_STEPS, _ROUNDS = 0.1, 3
+_AWAY = 10.0
+#: An attempt is worth its time where so few actions are played so often although they lose so much.
+_UNSETTLED, _DOUBTFUL = 6, 5e-4
+#: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
+_ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
 _MOST_ROUNDS = 20
 
 
@@ -70,6 +74,11 @@ class Course(RunState):
     shape: tuple[int, int] = (0, 0)
     whole: tuple[int, int] = (0, 0)
 
+    def after(self, polish: "_Polish") -> "Course":
+        """Return the course with one more attempt."""
+        rounds, pivots = self.rounds + polish.rounds, self.pivots + polish.pivots
+        return replace(self, attempts=self.attempts + 1, rounds=rounds, pivots=pivots, shape=polish.shape)
+
     @property
     def remark(self) -> str:
         """What the message says of it."""
@@ -91,67 +100,59 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     ground = _Ground.of(problem) if _takes(problem.canonical) else None
     if ground is None or sum(ground.program.shape) <= method.direct:
         return _by_highs(problem, options, Course("highs"))
-    base = CCFR(base=method.base) if problem.constraints else find_method(method.base)
     driver.warm(np.float64)
-    loop = driver.stepper(base, problem, options)
+    loop = driver.stepper(BASES[method.base](), problem, options)
+    assert isinstance(loop, driver.RegretStepper)
     built = time.perf_counter()
     best, course, stopped = Attempt(), Course("bracket", whole=ground.program.shape), Status.OPTIMAL
     goal = method.first * problem.unit
     try:
-        for attempt in range(_ATTEMPTS):
-            tolerance = max(goal, options.tol)
-            loop.aim(tolerance)
+        for number in range(_ERRORS):
+            goal = max(goal, options.tol)
+            loop.aim(goal)
             most = min(max(_LEAST, _PATIENCE * loop.iterations), options.max_iterations - loop.iterations)
             left = options.time_limit - (time.perf_counter() - built)
-            found = iterate(loop, replace(options, tol=tolerance, max_iterations=most, time_limit=left))
-            profile = nearest_profile(problem.game, loop.answer())
-            answer = Answer(tuple(profile.plans), loop.multipliers, loop.dual_certificate)
-            near = Attempt.of(problem, options, answer, profile)
-            best, course = near, replace(course, way="regrets", iterations=loop.iterations)
-            if near.error == 0.0:
-                break
-            course = replace(course, way="bracket")
-            if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.INFEASIBLE):
+            found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
+            course = replace(course, iterations=loop.iterations)
+            if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 stopped = found.stopped
                 break
-            is_last = attempt == _ATTEMPTS - 1 or found.stopped is not Status.CONVERGED
-            polish = _Polish(ground, problem, options, near)
-            better = polish.run(is_last, options.time_limit - (time.perf_counter() - built))
-            course = replace(
-                course,
-                attempts=attempt + 1,
-                rounds=course.rounds + polish.rounds,
-                pivots=course.pivots + polish.pivots,
-                shape=polish.shape,
-            )
-            if better.error < best.error:
-                best = better
-            if best.error == 0.0:
-                course = replace(course, way="polish")
-                break
+            is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
+            polish = _Polish(ground, problem, options, Answer(tuple(loop.answer())))
+            if is_last or polish.is_settled:
+                best = min(best, polish.run(is_last, goal, left), key=lambda each: each.error)
+                course = course.after(polish)
+                if best.error == 0.0:
+                    course = replace(course, way="polish")
+                    break
             if is_last:
                 break
             goal *= _CLOSER
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
-    left = options.time_limit - (time.perf_counter() - built)
+    if best.error > 0.0:
+        profile = nearest_profile(problem.game, loop.answer())
+        near = Attempt.of(problem, options, Answer(tuple(profile.plans)), profile)
+        best = min(best, near, key=lambda each: each.error)
+        if best.error == 0.0:
+            course, stopped = replace(course, way="regrets"), Status.OPTIMAL
     seconds = time.perf_counter() - built
-    if best.error > 0.0 and stopped in (Status.OPTIMAL, Status.INFEASIBLE):
-        if left <= 0.0 or not seconds_left():
+    left = min(options.time_limit - seconds, seconds_left())
+    if best.error > 0.0 and stopped is Status.OPTIMAL:
+        if left <= 0.0:
             stopped = Status.TIME_LIMIT
         elif loop.iterations >= options.max_iterations:
             stopped = Status.ITERATION_LIMIT
         else:
             whole = _by_highs(problem, replace(options, time_limit=left), replace(course, way="highs"))
             error = math.inf if whole.proof is None else problem.error(whole.proof[1])
-            if best.proof is None or error < problem.error(best.proof[1]) or whole.stopped is Status.INFEASIBLE:
-                return replace(whole, seconds=whole.seconds + seconds, build_seconds=whole.build_seconds + built - begun)
+            if best.proof is None or error < problem.error(best.proof[1]):
+                building = built - begun + whole.build_seconds
+                return replace(whole, seconds=whole.seconds + seconds, build_seconds=building)
             stopped = whole.stopped
-    answer = best.answer
+    assert best.answer is not None
     return Outcome(
-        plans=None if answer is None else answer.plans,
-        multipliers={} if answer is None else answer.multipliers,
-        dual_certificate={} if answer is None else answer.dual_certificate,
+        plans=best.answer.plans,
         proof=best.proof,
         stopped=stopped,
         detail=course.remark,
@@ -168,12 +169,10 @@ def _by_highs(problem: SaddleProblem, options: Options, course: Course) -> Outco
 
 
 def _takes(saddle: Saddle) -> bool:
-    """Whether a program is one between plans of both players, under hard linear constraints at most."""
-    plain = all(
-        rows.penalty is None and rows.is_linear and all(one.function.is_affine for one in rows.constraints)
-        for rows in (saddle.own_rows, saddle.other_rows)
-    )
-    return bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None and plain
+    """Whether a program is one between plans of both players of a tree, under no constraints."""
+    view = saddle.view
+    plain = bool(saddle.weight) and saddle.floor is None and view.replies is None and not saddle.constraints
+    return plain and view.factored is None and view.own.single_parent and view.other.single_parent
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,39 +194,23 @@ class _Ground:
         """Of the objective."""
         return self.program.objective_unit
 
-    def columns(self, own: Floats, multipliers: Mapping[str, Any]) -> Floats:
-        """Return the columns of x and of the multipliers of y's constraints, with y's best response to them."""
+    def columns(self, own: Floats) -> Floats:
+        """Return the columns that x and y's best response to it are."""
         view, columns = self.saddle.view, self.program.columns
-        found, payoffs = np.zeros(self.program.shape[1]), view.other_gradient(own)
+        found = np.zeros(self.program.shape[1])
         found[columns["plan"]] = own
-        if "prices" in columns:
-            rows = self.saddle.other_rows.matrix(exact=False)
-            given = np.array([float(multipliers.get(name, 0.0)) for name in rows.names])
-            prices = found[columns["prices"]]
-            prices[rows.heads] = given * rows.units[rows.heads] / view.unit
-            payoffs = payoffs - view.unit * (rows.matrix.T @ prices)
-        found[columns["values"]] = -_values(view.other, payoffs) / view.unit
-        if view.factored is not None:
-            found[columns["factors"]] = view.factored.summed(view.scaled_matrices[0].T @ own, backwards=True)
+        found[columns["values"]] = -_values(view.other, view.other_gradient(own)) / view.unit
         return found
 
-    def multipliers(self, other: Floats, multipliers: Mapping[str, Any]) -> Floats:
-        """Return the multipliers of the rows for y and those of x's constraints, with x's best response to them."""
+    def multipliers(self, other: Floats) -> Floats:
+        """Return the multipliers of the rows that y and x's best response to it are."""
         saddle, view, rows = self.saddle, self.saddle.view, self.program.rows
         found = np.zeros(self.program.shape[0])
         found[rows["response"]] = saddle.weight * view.unit * other / self.unit
         payoffs = saddle.weight * view.own_gradient(other)
         if saddle.tilt is not None:
             payoffs = payoffs + saddle.tilt
-        if "constraints" in rows:
-            own = saddle.own_rows.matrix(exact=False)
-            prices = found[rows["constraints"]]
-            given = np.array([float(multipliers.get(name, 0.0)) for name in own.names])
-            prices[own.heads] = given * own.units[own.heads] / self.unit
-            payoffs = payoffs - self.unit * (own.matrix.T @ prices)
         found[rows["plan"]] = _values(view.own, payoffs) / self.unit
-        if view.factored is not None:
-            found[rows["factors"]] = view.factored.summed(view.scaled_matrices[1] @ found[rows["response"]])
         return found
 
     def part(self, own: Mask, other: Mask) -> tuple[Mask, Mask]:
@@ -236,16 +219,6 @@ class _Ground:
         kept = np.zeros(self.program.shape[1], dtype=bool), np.zeros(self.program.shape[0], dtype=bool)
         kept[0][columns["plan"]], kept[1][rows["response"]] = own, other
         kept[1][rows["plan"]], kept[0][columns["values"]] = _touched(view.own, own), _touched(view.other, other)
-        if "prices" in columns:
-            kept[0][columns["prices"]] = True
-        if "constraints" in rows:
-            kept[1][rows["constraints"]] = True
-        if view.factored is not None:
-            met = np.ones(view.factored.num_factors, dtype=bool)
-            if view.factored.chained is None:
-                left, right = view.matrices
-                met = (abs(left).T @ own.astype(float) > 0.0) & (abs(right) @ other.astype(float) > 0.0)
-            kept[0][columns["factors"]] = kept[1][rows["factors"]] = met
         return kept
 
     def read(self, columns: Floats, multipliers: Floats) -> Answer:
@@ -263,24 +236,26 @@ class _Polish:
 
     Attributes
     ----------
+    is_settled : bool
+        Whether it is clear what is played.
     rounds, pivots : int
     shape : tuple of int
         Rows and columns of the last program.
     """
 
-    def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Attempt) -> None:
+    def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer) -> None:
         self._ground, self._problem, self._options, self._near = ground, problem, options, near
         self.rounds = 0
         self.shape = (0, 0)
         standard, view = ground.standard, ground.saddle.view
-        assert near.answer is not None
-        own, other = near.answer.plans[view.player], near.answer.plans[1 - view.player]
-        columns, multipliers = self._point(own, other, near.answer.multipliers)
+        columns, multipliers = self._point(near)
         slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
         basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
         self._primal = NearProgram(standard, columns, basic, ~tight)
         self._dual = NearProgram(standard.dual, multipliers, tight, ~basic)
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
+        doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
+        self.is_settled = sum(int((doubt > _DOUBTFUL).sum()) for doubt in doubts) <= _UNSETTLED
         self._own = _closed(view.own, (columns * _MARGIN > _RATE * losses)[mine], (losses - columns)[mine])
         self._other = _closed(
             view.other, (multipliers * _MARGIN > _RATE * slacks)[theirs], (slacks - multipliers)[theirs]
@@ -290,39 +265,51 @@ class _Polish:
     def pivots(self) -> int:
         return self._primal.pivots + self._dual.pivots
 
-    def run(self, is_last: bool, seconds: float) -> Attempt:
-        """Solve programs until an answer is proven, or nothing more is found that one lacks."""
+    def run(self, is_last: bool, error: float, seconds: float) -> Attempt:
+        """Solve programs until an answer is proven, or nothing more is found that one lacks.
+
+        Unless it is the last attempt, it ends early where that takes long or leads away.
+
+        Parameters
+        ----------
+        is_last : bool
+        error : float
+            Of the answer that is polished.
+        seconds : float
+            The time limit.
+        """
         best, begun = Attempt(), time.perf_counter()
         for _ in range(_MOST_ROUNDS if is_last else _ROUNDS):
             columns, rows = self._ground.part(self._own, self._other)
             self.shape = int(rows.sum()), int(columns.sum())
             self.rounds += 1
-            solved = []
-            for program, kept in ((self._primal, (columns, rows)), (self._dual, (rows, columns))):
-                most = 2**31 - 1 if is_last else max(50, int(_STEPS * len(kept[1].nonzero()[0])))
-                solved.append(program.solve(*kept, most, max(0.0, seconds - (time.perf_counter() - begun))))
-                if solved[-1] is None:
-                    return best
-            found = self._judged(*solved)
-            worse = found.error >= best.error
-            best = best if worse else found
-            if best.error == 0.0 or (worse and not is_last) or not self._priced_in(found):
+            most = 2**31 - 1 if is_last else max(50, int(_STEPS * min(self.shape)))
+            mine = self._primal.solve(columns, rows, most, max(0.0, seconds - (time.perf_counter() - begun)))
+            if mine is None:
+                break
+            theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
+            if theirs is None:
+                break
+            found = self._judged(mine, theirs)
+            best = min(best, found, key=lambda each: each.error)
+            if best.error == 0.0 or (found.error > _AWAY * error and not is_last) or not self._priced_in(found):
                 break
         return best
 
-    def _point(self, own: Floats, other: Floats, multipliers: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        return self._ground.columns(own, multipliers), self._ground.multipliers(other, multipliers)
+    def _point(self, answer: Answer) -> tuple[Floats, Floats]:
+        """Return the columns and the multipliers of the rows that an answer is."""
+        player = self._ground.saddle.view.player
+        return self._ground.columns(answer.plans[player]), self._ground.multipliers(answer.plans[1 - player])
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
         """Return the answer, which plays as before where it does not say how to play, and what it proves."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
-        assert self._near.answer is not None
         strategies = []
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
             known = np.where(plan > highs.TOLERANCE * 1e-2, plan, 0.0)
             reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0
             told = np.append(True, reached[treeplex.sequence_infosets[1:]])
-            behaviour = treeplex.behaviour(np.where(told, known, self._near.answer.plans[player]))
+            behaviour = treeplex.behaviour(np.where(told, known, self._near.plans[player]))
             strategies.append(Strategy(game, player, behaviour))
         profile = Profile(strategies)
         answer = replace(found, plans=tuple(profile.plans))
@@ -332,8 +319,7 @@ class _Polish:
         """Take in all best responses to an answer, of all infosets at once; whether there were new ones."""
         ground, view = self._ground, self._ground.saddle.view
         assert found.answer is not None
-        own, other = found.answer.plans[view.player], found.answer.plans[1 - view.player]
-        columns, multipliers = self._point(own, other, found.answer.multipliers)
+        columns, multipliers = self._point(found.answer)
         losses = ground.standard.dual.slacks(multipliers)[ground.program.columns["plan"]]
         slacks = ground.standard.slacks(columns)[ground.program.rows["response"]]
         before = self._own.sum() + self._other.sum()

@@ -72,7 +72,7 @@ class Exact(Method):
     Parameters
     ----------
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
-        How regrets accumulate; under constraints as in :class:`CCFR`.
+        How regrets accumulate.
     first : float
         At which error the first attempt is made to go from there to the optimum, relative to the largest payoff; later
         ones follow at thirds.
@@ -86,8 +86,9 @@ class Exact(Method):
     the answer suggests, for the distance from it; so is its dual. Best responses that were left out come in until the
     certificate, which knows all sequences, is proven: see :doc:`/theory/from-regrets`.
 
-    Programs with a floor, with replies that are images of others, with a penalty, or without a free opponent are solved
-    by HiGHS as they are, and so are those of which no attempt succeeds. :attr:`Solution.state` says which way was taken.
+    That is how equilibria and restricted Nash responses of game trees are found. Programs with constraints, with a
+    floor, with replies that are images of others, without a free opponent, or on flow polytopes are solved by HiGHS as
+    they are, and so are those of which no attempt succeeds. The solution's ``state`` says which way was taken.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Exact(Method):
     """
 
     base: Base = "dcfr"
-    first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-5
+    first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-4
     direct: Annotated[int, About("rows and columns that HiGHS gets at once", minimum=0, large=True, option=False)] = 600
 
     name: ClassVar[str] = "exact"
