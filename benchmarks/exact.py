@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    table = Table("game", "exact, ms", *(f"HiGHS {name}, ms" for name in ALGORITHMS), "best / exact", "error", "way")
+    table = Table("game", "exact, ms", *(f"HiGHS {name}, ms" for name in ALGORITHMS), "best / exact", "error", "iterations", "steps", "part")
     console = Console()
     for game in [*arguments.games, *(LARGE if arguments.large else ())]:
         methods = [Exact(), *(HiGHS(algorithm=name) for name in ALGORITHMS)]
@@ -66,7 +66,9 @@ def main() -> None:
             *(f"{other:.1f}" for other in others),
             f"{min(others) / exact:.1f}",
             f"{error:.0e}",
-            f"{state.way}: {state.remark}",
+            f"{state.iterations:,}",
+            f"{state.pivots:,}",
+            f"{sum(state.shape) / max(1, sum(state.whole)):.0%}" if state.way == "polish" else state.way,
         )
     console.print(table)
 

@@ -12,6 +12,7 @@ from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
+from ...seqform.errors import UnknownMethodError
 from ...seqform.evaluate import infoset_values, sequence_values
 from ...seqform.limits import seconds_left
 from ...seqform.polytope import Treeplex
@@ -96,6 +97,8 @@ class Course(RunState):
 
 def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
     """Iterate, polish what was found, and prove it; see :class:`~treeplex.solvers.Exact`."""
+    if options.start is not None:
+        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
     begun = time.perf_counter()
     ground = _Ground.of(problem) if _takes(problem.canonical) else None
     if ground is None or sum(ground.program.shape) <= method.direct:
@@ -164,7 +167,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
 
 
 def _by_highs(problem: SaddleProblem, options: Options, course: Course) -> Outcome:
-    found = highs.run(HiGHS(), problem, replace(options, start=None))
+    found = highs.run(HiGHS(), problem, options)
     return replace(found, state=course, iterations=course.iterations + found.iterations)
 
 

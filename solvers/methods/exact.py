@@ -106,7 +106,6 @@ class Exact(Method):
     name: ClassVar[str] = "exact"
     serves: ClassVar[frozenset[str]] = _LINEAR | {Feature.FLOAT_REPLIES}
     backend: ClassVar[str] = "treeplex.solvers.exact.from_regrets"
-    takes_start: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
 
 

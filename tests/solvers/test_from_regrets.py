@@ -9,6 +9,7 @@ from random_trees import seeded_tree, to_game
 
 from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
 from treeplex.models.constraints import behaviour_bound
+from treeplex.seqform.errors import UnknownMethodError
 from treeplex.seqform.sequence_form import SequenceForm
 from treeplex.seqform.strategy import Profile
 from treeplex.solvers import Exact
@@ -127,8 +128,14 @@ def test_ctrl_c_and_limits_keep_the_bracket(monkeypatch):
     solution = solve(problem, Exact())
     assert (solution.status, solution.state.way) == (Status.INTERRUPTED, "bracket")
     assert solution.upper - solution.lower < 1e-3 * problem.unit
+    monkeypatch.setattr(NearProgram, "solve", lambda self, *arguments: None)
     assert solve(problem, Exact(), max_iterations=20).status is Status.ITERATION_LIMIT
     assert solve(problem, Exact(), time_limit=0).status is Status.TIME_LIMIT
+
+
+def test_it_takes_no_start():
+    with pytest.raises(UnknownMethodError, match="exact takes no start"):
+        solve(Nash(load_game("kuhn")), "exact", start=Profile.uniform(load_game("kuhn")))
 
 
 def test_a_dual_of_a_dual_is_the_program():
