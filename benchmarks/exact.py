@@ -45,7 +45,8 @@ def main() -> None:
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    table = Table("game", "exact, ms", *(f"HiGHS {name}, ms" for name in ALGORITHMS), "best / exact", "error", "iterations", "steps", "part")
+    algorithms = (f"HiGHS {name}, ms" for name in ALGORITHMS)
+    table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
     console = Console()
     for game in [*arguments.games, *(LARGE if arguments.large else ())]:
         methods = [Exact(), *(HiGHS(algorithm=name) for name in ALGORITHMS)]
