@@ -183,4 +183,3 @@ class NearProgram:
             basis.row_status = [status.kBasic if one else status.kUpper for one in self._loose[rows].tolist()]
             basis.valid = basis.alien = True  # HiGHS makes a basis of it, whatever its rank
             solver.setBasis(basis)
-
