@@ -16,6 +16,7 @@ from .methods import DCFR as DCFR
 from .methods import CFRPlus as CFRPlus
 from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import ESPrefCFR as ESPrefCFR
+from .methods import Exact as Exact
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
 from .methods import Method as Method

@@ -113,7 +113,7 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
 
     stopped = Status.INTERRUPTED if interrupted else _stopped(solver)
     told = detail = _said(solver)
-    found = _Attempt.read(problem, options, program, _solution(solver, program))
+    found = Attempt.read(problem, options, program, _solution(solver, program))
     # Where constraints are hard, infeasible may be the truth: others look for a proof.
     refuted = stopped is Status.INFEASIBLE and problem.constraints and problem.penalty is None
     if found.error > 0.0 and algorithm == "simplex" and not refuted and stopped not in LIMITS:
@@ -121,9 +121,9 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
             with time_limited(options.time_limit - (ended - begun)):
                 for how, again, numbers in _further(problem.canonical, program):
                     if isinstance(numbers, Status):  # the last way asks least
-                        found, stopped, detail = _Attempt(), numbers, f"{told}, and fractions prove it {numbers}"
+                        found, stopped, detail = Attempt(), numbers, f"{told}, and fractions prove it {numbers}"
                         continue
-                    better = _Attempt.read(problem, options, again, numbers)
+                    better = Attempt.read(problem, options, again, numbers)
                     if better.error < found.error:
                         found, stopped, detail = better, Status.OPTIMAL, f"{detail}, then solved {how}"
                     if found.error == 0.0:
@@ -185,7 +185,7 @@ def _iterations(solver: Any, algorithm: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Attempt:
+class Attempt:
     """An answer and what it proves: ``error`` is 0 where that is enough, infinite where there is no answer."""
 
     answer: Answer | None = None
@@ -199,7 +199,7 @@ class _Attempt:
         options: Options,
         program: LinearProgram,
         numbers: tuple[Floats, Floats] | None,
-    ) -> "_Attempt":
+    ) -> "Attempt":
         """Read the answer off a program's columns and the multipliers of its rows, if there are any."""
         if numbers is None:
             return cls()
@@ -214,7 +214,7 @@ class _Attempt:
         return cls.of(problem, options, answer, nearest_profile(problem.game, answer.plans))
 
     @classmethod
-    def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "_Attempt":
+    def of(cls, problem: SaddleProblem, options: Options, answer: Answer, profile: Profile) -> "Attempt":
         """Prove what an answer's strategies are worth."""
         certificate = problem.certify(profile, answer.multipliers, answer.dual_certificate)
         error = certified_error(problem, certificate, options)
@@ -256,7 +256,7 @@ def _run_from_strategies(
             break
         stopped, detail = Status.INTERRUPTED if interrupted else _stopped(solver), _said(solver)
         iterations += _iterations(solver, algorithm)
-        attempt = _Attempt.read(problem, options, restricted, _solution(solver, restricted))
+        attempt = Attempt.read(problem, options, restricted, _solution(solver, restricted))
         found = attempt if attempt.error <= found.error else found
         if attempt.error == 0.0 or stopped in LIMITS:
             break
@@ -285,7 +285,7 @@ def _run_from_strategies(
     )
 
 
-def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> _Attempt:
+def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attempt:
     """Return the strategies of a start as an answer.
 
     Raises
@@ -308,7 +308,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> _Atte
     check_same_game(profile[0], problem.game)
     multipliers = getattr(start, "multipliers", {})
     known = {one.name: multipliers[one.name] for one in problem.constraints if one.name in multipliers}
-    return _Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
+    return Attempt.of(problem, options, Answer(tuple(profile.plans), known), profile)
 
 
 def _near(saddle: Saddle, answer: Answer, slack: float) -> Restriction:

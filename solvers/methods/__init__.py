@@ -13,7 +13,7 @@ from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
 from ...seqform.registry import Registry, check_class
 from .base import Method, check_method
-from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
+from .exact import CVXPY, DepthLimitedLP, Exact, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -29,6 +29,7 @@ __all__ = [
     "CFRPlus",
     "DepthLimitedLP",
     "ESPrefCFR",
+    "Exact",
     "ExternalSamplingMCCFR",
     "HiGHS",
     "Method",
@@ -119,6 +120,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     HiGHS,
     *(partial(HiGHS, algorithm=algorithm) for algorithm in ("simplex", "ipm", "ipm-crossover", "pdlp")),
     CVXPY,
+    Exact,
     Rational,
     DepthLimitedLP,
     CFR,

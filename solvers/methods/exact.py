@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
 from ...seqform.parameters import About
-from .base import Method
+from .base import Base, Method
 
 #: What linear programs can do.
 _LINEAR = frozenset({Feature.PROGRAM, Feature.ALONE, Feature.TILT, Feature.FLOOR, Feature.CONSTRAINTS, Feature.REPLIES})
@@ -63,6 +63,50 @@ class HiGHS(Method):
     def default_tolerance(self) -> float:  # type: ignore[override]
         """1e-9 for algorithms that end at a vertex, else what HiGHS's own tolerances can give."""
         return {"pdlp": 1e-4, "ipm": 1e-8, "auto": 1e-8}.get(self.algorithm, 1e-9)
+
+
+@dataclass(frozen=True)
+class Exact(Method):
+    """The exact linear program, solved for what is missing to the optimum after some iterations of regrets.
+
+    Parameters
+    ----------
+    base : {"dcfr", "cfr+", "pcfr+", "cfr"}
+        How regrets accumulate.
+    first : float
+        At which error the first attempt is made to go from there to the optimum, relative to the largest payoff; later
+        ones follow at thirds.
+    direct : int
+        Programs of so many rows and columns together are HiGHS's from the start.
+
+    Notes
+    -----
+    Regret minimisation tells which sequences are played and which inequalities are tight long before it tells how
+    often. The program of these sequences alone, on both sides, is then solved by the simplex method from the basis that
+    the answer suggests, for the distance from it; so is its dual. Best responses that were left out come in until the
+    certificate, which knows all sequences, is proven: see :doc:`/theory/from-regrets`.
+
+    That is how equilibria and restricted Nash responses of game trees are found. Programs with constraints, with a
+    floor, with replies that are images of others, without a free opponent, or on flow polytopes are solved by HiGHS as
+    they are, and so are those of which no attempt succeeds. The solution's ``state`` says which way was taken.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> from treeplex.solvers import Exact
+    >>> solution = solve(Nash(load_game("leduc")), Exact())
+    >>> solution.status, solution.state.way, round(solution.value, 9)
+    (<Status.OPTIMAL: 'optimal'>, 'polish', -0.085606424)
+    """
+
+    base: Base = "dcfr"
+    first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-4
+    direct: Annotated[int, About("rows and columns that HiGHS gets at once", minimum=0, large=True, option=False)] = 600
+
+    name: ClassVar[str] = "exact"
+    serves: ClassVar[frozenset[str]] = _LINEAR | {Feature.FLOAT_REPLIES}
+    backend: ClassVar[str] = "treeplex.solvers.exact.from_regrets"
+    default_tolerance: ClassVar[float] = 1e-9
 
 
 @dataclass(frozen=True)

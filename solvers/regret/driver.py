@@ -176,9 +176,7 @@ class RegretStepper(Stepper):
         self.first_step = 32 if self.kernel.layout.size < 100_000 else 1
         self.next_check = None if problem.is_certified_within else 1
         self.begins_with_check = state.iteration > 0 and self.next_check is None
-        # With a tolerance of 0 every iteration asked for is run; otherwise a little is kept for the order of additions,
-        # in which the certificate differs from the loop.
-        self._tolerance = problem.options.tol * (1.0 - 1e-9) if problem.options.tol > 0.0 else -np.inf
+        self.aim(problem.options.tol)
         self._last = last
         # Where the last run ended at a look, what follows from it is still to be done.
         looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
@@ -194,6 +192,12 @@ class RegretStepper(Stepper):
     def room(self) -> int:
         """Not beyond the next look: what is found there is not to depend on the clock."""
         return min(super().room, self._next_look - self.iterations)
+
+    def aim(self, tolerance: float) -> None:
+        """Let the loop's own certificate end steps at a tolerance, payoff units."""
+        # With a tolerance of 0 every iteration asked for is run; otherwise a little is kept for the order of additions,
+        # in which the certificate differs from the loop.
+        self._tolerance = tolerance * (1.0 - 1e-9) if tolerance > 0.0 else -np.inf
 
     def step(self, iterations: int) -> Checks | None:
         """Run the compiled loop, which computes the certificate if it knows all of the problem."""

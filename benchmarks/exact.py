@@ -1,0 +1,78 @@
+"""Exact answers by the method ``exact`` and by HiGHS, in turns, in CPU time: ``python benchmarks/exact.py``.
+
+Each time is that of a whole solve: building of the program, presolve and certificate included, compilation not.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+
+from rich.console import Console
+from rich.table import Table
+
+from treeplex import Nash, RestrictedNash, Strategy, load_game, solve
+from treeplex.models.problems import SaddleProblem
+from treeplex.solvers import Exact, HiGHS, Solution
+
+GAMES = ("leduc", "liars_dice", "liars_dice:sides=5", "leduc:ranks=6", "goofspiel:cards=5")
+LARGE = ("goofspiel:cards=6",)
+#: HiGHS's algorithms, of which the best one counts.
+ALGORITHMS = ("simplex", "ipm")
+
+
+def timed(call: Callable[[], Solution]) -> tuple[float, Solution]:
+    """Return CPU seconds and what a call returns."""
+    begun = time.process_time()
+    found = call()
+    return time.process_time() - begun, found
+
+
+def problem_of(game: str, response: bool) -> SaddleProblem:
+    """Return an equilibrium, or a response to uniform play that may lose: a fresh one, so that nothing is kept."""
+    loaded = load_game(game)
+    if not response:
+        return Nash(loaded)
+    return RestrictedNash(loaded, Strategy.uniform(loaded, 1), p=0.5, game_value=0.0)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--games", nargs="*", default=GAMES)
+    parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
+    parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
+    parser.add_argument("--runs", type=int, default=5)
+    arguments = parser.parse_args()
+    algorithms = (f"HiGHS {name}, ms" for name in ALGORITHMS)
+    table = Table("game", "exact, ms", *algorithms, "best / exact", "error", "iterations", "steps", "part")
+    console = Console()
+    for game in [*arguments.games, *(LARGE if arguments.large else ())]:
+        methods = [Exact(), *(HiGHS(algorithm=name) for name in ALGORITHMS)]
+        runs = 1 if game in LARGE else arguments.runs
+        times: list[list[float]] = [[] for _ in methods]
+        solve(problem_of(game, arguments.responses), Exact())
+        for _ in range(runs):
+            for number, method in enumerate(methods):
+                problem = problem_of(game, arguments.responses)
+                seconds, found = timed(partial(solve, problem, method, tol=1e-9 * problem.unit))
+                times[number].append(seconds)
+                if number == 0:
+                    error, state = problem.error(found.certificate) / problem.unit, found.state
+        exact, *others = (statistics.median(each) * 1e3 for each in times)
+        table.add_row(
+            game,
+            f"{exact:.1f}",
+            *(f"{other:.1f}" for other in others),
+            f"{min(others) / exact:.1f}",
+            f"{error:.0e}",
+            f"{state.iterations:,}",
+            f"{state.pivots:,}",
+            f"{sum(state.shape) / max(1, sum(state.whole)):.0%}" if state.way == "polish" else state.way,
+        )
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Linear programs near their optimum: parts of them, solved for the distance from an approximate answer."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...models.programs.linear_program import LinearProgram
+from ...seqform.arrays import Floats, Integers
+from .highs import TOLERANCE
+from .interruptible import run_solver
+
+Mask = npt.NDArray[np.bool_]
+
+#: Columns from here on may move freely at first: what is smaller is as good at 0.
+_LARGE = 3e-3
+#: A released column that is so far below its bound has crossed it.
+_CROSSED = 1e-11
+#: After so many runs all columns have their bounds.
+_RUNS = 6
+#: From how many columns on HiGHS is run so that it can be stopped, which takes a little longer.
+_STOPPABLE = 3_000
+#: HiGHS's number for the primal simplex method, which goes on from a basis that is near the optimum but not at it.
+_PRIMAL = 4
+
+
+@dataclass(frozen=True, eq=False)
+class StandardProgram:
+    """min {c · v : A v ≤ b or A v = b, row by row; v ≥ 0 or free, column by column}.
+
+    Its dual, min {b · λ : −Aᵀ λ ≤ c, λ ≥ 0}, with equations for free columns and free λ for equations, is one too.
+
+    Attributes
+    ----------
+    costs : ndarray of float64, shape (columns,)
+    matrix : csc_array of float64, shape (rows, columns)
+    limits : ndarray of float64, shape (rows,)
+    free : ndarray of bool, shape (columns,)
+    equal : ndarray of bool, shape (rows,)
+    """
+
+    costs: Floats
+    matrix: sp.csc_array
+    limits: Floats
+    free: Mask
+    equal: Mask
+
+    @classmethod
+    def of(cls, program: LinearProgram) -> "StandardProgram | None":
+        """Return a linear program with its costs in units of the objective; ``None`` if it has other bounds."""
+        equal, free = program.row_lower == program.row_upper, np.isneginf(program.column_lower)
+        columns = np.isposinf(program.column_upper) & (free | (program.column_lower == 0.0))
+        rows = np.isfinite(program.row_upper) & (equal | np.isneginf(program.row_lower))
+        if not (columns.all() and rows.all()):
+            return None
+        factor = -program.objective_unit if program.maximise else program.objective_unit
+        return cls(program.objective / factor, program.matrix, program.row_upper, free, equal)
+
+    @cached_property
+    def dual(self) -> "StandardProgram":
+        """The dual program."""
+        return StandardProgram(self.limits, sp.csc_array(-self.matrix.T), self.costs, self.equal, self.free)
+
+    def slacks(self, columns: Floats) -> Floats:
+        """Return b − A v where rows are inequalities, at least 0."""
+        return np.where(self.equal, 0.0, np.maximum(self.limits - self.matrix @ columns, 0.0))
+
+
+class NearProgram:
+    """A part of a program, solved by the simplex method for the distance of its columns from where they are.
+
+    A column that is far from its bound may move freely, and as the simplex method leaves columns alone that are free
+    and not basic, it stays where it is unless it has to move: what an approximate answer plays where the objective does
+    not feel it is kept, and what it guards against with that too. Columns that cross their bound get it back.
+
+    Parameters
+    ----------
+    program : StandardProgram
+    place : ndarray of float64, shape (columns,)
+        Where the columns are.
+    basic : ndarray of bool, shape (columns,)
+        Those expected to be off their bounds.
+    loose : ndarray of bool, shape (rows,)
+        Those expected to have slack.
+
+    Attributes
+    ----------
+    pivots : int
+        Steps of the simplex method so far.
+    """
+
+    def __init__(self, program: StandardProgram, place: Floats, basic: Mask, loose: Mask) -> None:
+        self._program, self._place = program, place.copy()
+        self._basic, self._loose = basic | program.free, loose & ~program.equal
+        self._released = basic & (place > _LARGE) & ~program.free
+        self._columns: Integers = np.zeros(0, dtype=np.int64)
+        self._rows: Integers = np.zeros(0, dtype=np.int64)
+        self.pivots = 0
+
+    @cached_property
+    def _solver(self) -> Any:
+        solver = highspy.Highs()
+        solver.silent()
+        for kind in ("primal_feasibility", "dual_feasibility"):
+            solver.setOptionValue(f"{kind}_tolerance", TOLERANCE)
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("simplex_strategy", _PRIMAL)
+        # Columns and rows that are where they should be would be moved away.
+        solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
+        solver.setOptionValue("small_matrix_value", 1e-12)
+        return solver
+
+    def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float) -> Floats | None:
+        """Return v, 0 where columns are left out; ``None`` if none was found.
+
+        Parameters
+        ----------
+        columns, rows : ndarray of bool
+            Those that the program has from now on, besides those that it has already.
+        pivots : int
+            The most steps of the simplex method.
+        seconds : float
+            The time limit.
+
+        Raises
+        ------
+        KeyboardInterrupt
+        """
+        self._extend(
+            np.setdiff1d(np.flatnonzero(columns), self._columns), np.setdiff1d(np.flatnonzero(rows), self._rows)
+        )
+        solver, chosen = self._solver, self._columns
+        place, most = self._place[chosen], self.pivots + pivots
+        for left in reversed(range(_RUNS)):
+            solver.setOptionValue("simplex_iteration_limit", max(0, min(most - self.pivots, 2**31 - 1)))
+            solver.setOptionValue("time_limit", seconds)
+            if run_solver(solver, interruptible=len(chosen) > _STOPPABLE):
+                raise KeyboardInterrupt
+            self.pivots += max(0, int(solver.getInfo().simplex_iteration_count))
+            status, released = solver.getModelStatus(), self._released[chosen]
+            if status == highspy.HighsModelStatus.kOptimal:
+                found = place + np.array(solver.getSolution().col_value)
+                crossed = released & (found < -_CROSSED)
+            elif status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+                crossed = released
+            else:
+                return None
+            if not crossed.any():
+                break
+            where = np.flatnonzero(crossed if left > 1 else released).astype(np.int32)
+            self._released[chosen[where]] = False
+            solver.changeColsBounds(len(where), where, -place[where], np.full(len(where), np.inf))
+        result = np.zeros(len(self._place))
+        result[chosen] = found
+        return result
+
+    def _extend(self, columns: Integers, rows: Integers) -> None:
+        """Let the program have more columns and rows."""
+        program, solver = self._program, self._solver
+        begins = not len(self._columns)
+        if not begins:
+            self._place[columns], self._released[columns], self._basic[columns] = 0.0, False, False
+            self._loose[rows] = True
+        low = np.where((self._released | program.free)[columns], -np.inf, -self._place[columns])
+        part = sp.csc_array(program.matrix[:, columns].tocsr()[self._rows])
+        high = np.full(len(columns), np.inf)
+        costs = program.costs[columns]
+        solver.addCols(len(columns), costs, low, high, part.nnz, part.indptr[:-1], part.indices, part.data)
+        self._columns = np.append(self._columns, columns)
+        part = sp.csr_array(program.matrix[:, self._columns].tocsr()[rows])
+        right = program.limits[rows] - part @ self._place[self._columns]
+        low = np.where(program.equal[rows], right, -np.inf)
+        solver.addRows(len(rows), low, right, part.nnz, part.indptr[:-1], part.indices, part.data)
+        self._rows = np.append(self._rows, rows)
+        if begins:
+            status = highspy.HighsBasisStatus
+            basis = highspy.HighsBasis()
+            basis.col_status = [status.kBasic if one else status.kLower for one in self._basic[columns].tolist()]
+            basis.row_status = [status.kBasic if one else status.kUpper for one in self._loose[rows].tolist()]
+            basis.valid = basis.alien = True  # HiGHS makes a basis of it, whatever its rank
+            solver.setBasis(basis)

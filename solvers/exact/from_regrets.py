@@ -1,0 +1,362 @@
+"""Exact answers that begin with regrets: what their plans play, solved for what is missing to the optimum."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models.problems import SaddleProblem
+from ...models.programs.linear_program import LinearProgram
+from ...models.saddle import Answer, Saddle, linear_program, read_solution
+from ...seqform.arrays import Floats
+from ...seqform.errors import UnknownMethodError
+from ...seqform.evaluate import infoset_values, sequence_values
+from ...seqform.limits import seconds_left
+from ...seqform.polytope import Treeplex
+from ...seqform.strategy import Profile, Strategy
+from ..iteration import iterate
+from ..methods import HiGHS
+from ..methods.regret import BASES
+from ..outcome import Options, Outcome, nearest_profile
+from ..regret import driver
+from ..solution import RunState
+from ..status import Status
+from . import highs
+from .distances import Mask, NearProgram, StandardProgram
+from .highs import Attempt
+
+if TYPE_CHECKING:
+    from ..methods import Exact
+
+#: What a probability is held against: what an action loses, times this, both in units of the program.
+_RATE = 0.3
+#: Columns and rows are left out if they lose, or have slack, by so many times more than that.
+_MARGIN = 30.0
+#: What loses no more than this is a best response, in units of the mean payoff.
+_BEST = 1e-9
+#: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
+_CLOSER = 0.3
+#: Attempts before the last are given up after so many steps a row, as many rounds, or so many times the
+#: error.
+_STEPS, _ROUNDS = 0.1, 3
+_AWAY = 10.0
+#: An attempt is worth its time where so few actions are played so often although they lose so much.
+_UNSETTLED, _DOUBTFUL = 6, 5e-4
+#: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
+_ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
+_MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Course(RunState):
+    """How an exact answer was found.
+
+    Attributes
+    ----------
+    way : {"regrets", "polish", "highs", "bracket"}
+        What proved it in the end: regret minimisation alone, the program of what its plans play, the whole program by
+        HiGHS, or nothing.
+    iterations : int
+        Of regret minimisation.
+    attempts, rounds, pivots : int
+        How often regrets were polished, how many programs that took, and how many steps of the simplex method.
+    shape, whole : tuple of int
+        Rows and columns of the last program, and of the whole one.
+    """
+
+    way: str
+    iterations: int = 0
+    attempts: int = 0
+    rounds: int = 0
+    pivots: int = 0
+    shape: tuple[int, int] = (0, 0)
+    whole: tuple[int, int] = (0, 0)
+
+    def after(self, polish: "_Polish") -> "Course":
+        """Return the course with one more attempt."""
+        rounds, pivots = self.rounds + polish.rounds, self.pivots + polish.pivots
+        return replace(self, attempts=self.attempts + 1, rounds=rounds, pivots=pivots, shape=polish.shape)
+
+    @property
+    def remark(self) -> str:
+        """What the message says of it."""
+        iterations = f"{self.iterations:,} iterations"
+        return {
+            "regrets": f"{iterations} proved it",
+            "polish": (
+                f"polished after {iterations} in {self.pivots:,} steps, on {self.shape[0]:,} of {self.whole[0]:,} rows "
+                f"and {self.shape[1]:,} of {self.whole[1]:,} columns"
+            ),
+            "highs": "the whole program by HiGHS",
+            "bracket": f"what is proven after {iterations}",
+        }[self.way]
+
+
+def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
+    """Iterate, polish what was found, and prove it; see :class:`~treeplex.solvers.Exact`."""
+    if options.start is not None:
+        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
+    begun = time.perf_counter()
+    ground = _Ground.of(problem) if _takes(problem.canonical) else None
+    if ground is None or sum(ground.program.shape) <= method.direct:
+        return _by_highs(problem, options, Course("highs"))
+    driver.warm(np.float64)
+    loop = driver.stepper(BASES[method.base](), problem, options)
+    assert isinstance(loop, driver.RegretStepper)
+    built = time.perf_counter()
+    best, course, stopped = Attempt(), Course("bracket", whole=ground.program.shape), Status.OPTIMAL
+    goal = method.first * problem.unit
+    try:
+        for number in range(_ERRORS):
+            goal = max(goal, options.tol)
+            loop.aim(goal)
+            most = min(max(_LEAST, _PATIENCE * loop.iterations), options.max_iterations - loop.iterations)
+            left = options.time_limit - (time.perf_counter() - built)
+            found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left))
+            course = replace(course, iterations=loop.iterations)
+            if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                stopped = found.stopped
+                break
+            is_last = number == _ERRORS - 1 or found.stopped is not Status.CONVERGED or goal <= options.tol
+            polish = _Polish(ground, problem, options, Answer(tuple(loop.answer())))
+            if is_last or polish.is_settled:
+                best = min(best, polish.run(is_last, goal, left), key=lambda each: each.error)
+                course = course.after(polish)
+                if best.error == 0.0:
+                    course = replace(course, way="polish")
+                    break
+            if is_last:
+                break
+            goal *= _CLOSER
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    if best.error > 0.0:
+        profile = nearest_profile(problem.game, loop.answer())
+        near = Attempt.of(problem, options, Answer(tuple(profile.plans)), profile)
+        best = min(best, near, key=lambda each: each.error)
+        if best.error == 0.0:
+            course, stopped = replace(course, way="regrets"), Status.OPTIMAL
+    seconds = time.perf_counter() - built
+    left = min(options.time_limit - seconds, seconds_left())
+    if best.error > 0.0 and stopped is Status.OPTIMAL:
+        if left <= 0.0:
+            stopped = Status.TIME_LIMIT
+        elif loop.iterations >= options.max_iterations:
+            stopped = Status.ITERATION_LIMIT
+        else:
+            whole = _by_highs(problem, replace(options, time_limit=left), replace(course, way="highs"))
+            error = math.inf if whole.proof is None else problem.error(whole.proof[1])
+            if best.proof is None or error < problem.error(best.proof[1]):
+                building = built - begun + whole.build_seconds
+                return replace(whole, seconds=whole.seconds + seconds, build_seconds=building)
+            stopped = whole.stopped
+    assert best.answer is not None
+    return Outcome(
+        plans=best.answer.plans,
+        proof=best.proof,
+        stopped=stopped,
+        detail=course.remark,
+        iterations=loop.iterations,
+        seconds=time.perf_counter() - built,
+        build_seconds=built - begun,
+        state=course,
+    )
+
+
+def _by_highs(problem: SaddleProblem, options: Options, course: Course) -> Outcome:
+    found = highs.run(HiGHS(), problem, options)
+    return replace(found, state=course, iterations=course.iterations + found.iterations)
+
+
+def _takes(saddle: Saddle) -> bool:
+    """Whether a program is one between plans of both players of a tree, under no constraints."""
+    view = saddle.view
+    plain = bool(saddle.weight) and saddle.floor is None and view.replies is None and not saddle.constraints
+    return plain and view.factored is None and view.own.single_parent and view.other.single_parent
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """A saddle program as a linear program in standard form, and what plans are in it."""
+
+    saddle: Saddle
+    program: LinearProgram
+    standard: StandardProgram
+
+    @classmethod
+    def of(cls, problem: SaddleProblem) -> "_Ground | None":
+        program = linear_program(problem.canonical)
+        standard = StandardProgram.of(program)
+        return None if standard is None else cls(problem.canonical, program, standard)
+
+    @cached_property
+    def unit(self) -> float:
+        """Of the objective."""
+        return self.program.objective_unit
+
+    def columns(self, own: Floats) -> Floats:
+        """Return the columns that x and y's best response to it are."""
+        view, columns = self.saddle.view, self.program.columns
+        found = np.zeros(self.program.shape[1])
+        found[columns["plan"]] = own
+        found[columns["values"]] = -_values(view.other, view.other_gradient(own)) / view.unit
+        return found
+
+    def multipliers(self, other: Floats) -> Floats:
+        """Return the multipliers of the rows that y and x's best response to it are."""
+        saddle, view, rows = self.saddle, self.saddle.view, self.program.rows
+        found = np.zeros(self.program.shape[0])
+        found[rows["response"]] = saddle.weight * view.unit * other / self.unit
+        payoffs = saddle.weight * view.own_gradient(other)
+        if saddle.tilt is not None:
+            payoffs = payoffs + saddle.tilt
+        found[rows["plan"]] = _values(view.own, payoffs) / self.unit
+        return found
+
+    def part(self, own: Mask, other: Mask) -> tuple[Mask, Mask]:
+        """Return the columns and rows that belong to some of the sequences of x and y."""
+        view, columns, rows = self.saddle.view, self.program.columns, self.program.rows
+        kept = np.zeros(self.program.shape[1], dtype=bool), np.zeros(self.program.shape[0], dtype=bool)
+        kept[0][columns["plan"]], kept[1][rows["response"]] = own, other
+        kept[1][rows["plan"]], kept[0][columns["values"]] = _touched(view.own, own), _touched(view.other, other)
+        return kept
+
+    def read(self, columns: Floats, multipliers: Floats) -> Answer:
+        """Return the answer that columns and multipliers of rows are."""
+        changes = multipliers * (self.saddle.sign * self.unit)
+        return read_solution(
+            self.saddle,
+            {name: columns[part] for name, part in self.program.columns.items()},
+            {name: changes[part] for name, part in self.program.rows.items()},
+        )
+
+
+class _Polish:
+    """One attempt to make an approximate answer exact.
+
+    Attributes
+    ----------
+    is_settled : bool
+        Whether it is clear what is played.
+    rounds, pivots : int
+    shape : tuple of int
+        Rows and columns of the last program.
+    """
+
+    def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer) -> None:
+        self._ground, self._problem, self._options, self._near = ground, problem, options, near
+        self.rounds = 0
+        self.shape = (0, 0)
+        standard, view = ground.standard, ground.saddle.view
+        columns, multipliers = self._point(near)
+        slacks, losses = standard.slacks(columns), standard.dual.slacks(multipliers)
+        basic, tight = columns > _RATE * losses, multipliers > _RATE * slacks
+        self._primal = NearProgram(standard, columns, basic, ~tight)
+        self._dual = NearProgram(standard.dual, multipliers, tight, ~basic)
+        mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
+        doubts = np.minimum(columns, _RATE * losses)[mine], np.minimum(multipliers, _RATE * slacks)[theirs]
+        self.is_settled = sum(int((doubt > _DOUBTFUL).sum()) for doubt in doubts) <= _UNSETTLED
+        self._own = _closed(view.own, (columns * _MARGIN > _RATE * losses)[mine], (losses - columns)[mine])
+        self._other = _closed(
+            view.other, (multipliers * _MARGIN > _RATE * slacks)[theirs], (slacks - multipliers)[theirs]
+        )
+
+    @property
+    def pivots(self) -> int:
+        return self._primal.pivots + self._dual.pivots
+
+    def run(self, is_last: bool, error: float, seconds: float) -> Attempt:
+        """Solve programs until an answer is proven, or nothing more is found that one lacks.
+
+        Unless it is the last attempt, it ends early where that takes long or leads away.
+
+        Parameters
+        ----------
+        is_last : bool
+        error : float
+            Of the answer that is polished.
+        seconds : float
+            The time limit.
+        """
+        best, begun = Attempt(), time.perf_counter()
+        for _ in range(_MOST_ROUNDS if is_last else _ROUNDS):
+            columns, rows = self._ground.part(self._own, self._other)
+            self.shape = int(rows.sum()), int(columns.sum())
+            self.rounds += 1
+            most = 2**31 - 1 if is_last else max(50, int(_STEPS * min(self.shape)))
+            mine = self._primal.solve(columns, rows, most, max(0.0, seconds - (time.perf_counter() - begun)))
+            if mine is None:
+                break
+            theirs = self._dual.solve(rows, columns, most, max(0.0, seconds - (time.perf_counter() - begun)))
+            if theirs is None:
+                break
+            found = self._judged(mine, theirs)
+            best = min(best, found, key=lambda each: each.error)
+            if best.error == 0.0 or (found.error > _AWAY * error and not is_last) or not self._priced_in(found):
+                break
+        return best
+
+    def _point(self, answer: Answer) -> tuple[Floats, Floats]:
+        """Return the columns and the multipliers of the rows that an answer is."""
+        player = self._ground.saddle.view.player
+        return self._ground.columns(answer.plans[player]), self._ground.multipliers(answer.plans[1 - player])
+
+    def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
+        """Return the answer, which plays as before where it does not say how to play, and what it proves."""
+        found, game = self._ground.read(columns, multipliers), self._problem.game
+        strategies = []
+        for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
+            known = np.where(plan > highs.TOLERANCE * 1e-2, plan, 0.0)
+            reached = np.bincount(treeplex.sequence_infosets[1:], known[1:], minlength=treeplex.num_infosets) > 0.0
+            told = np.append(True, reached[treeplex.sequence_infosets[1:]])
+            behaviour = treeplex.behaviour(np.where(told, known, self._near.plans[player]))
+            strategies.append(Strategy(game, player, behaviour))
+        profile = Profile(strategies)
+        answer = replace(found, plans=tuple(profile.plans))
+        return Attempt.of(self._problem, self._options, answer, profile)
+
+    def _priced_in(self, found: Attempt) -> bool:
+        """Take in all best responses to an answer, of all infosets at once; whether there were new ones."""
+        ground, view = self._ground, self._ground.saddle.view
+        assert found.answer is not None
+        columns, multipliers = self._point(found.answer)
+        losses = ground.standard.dual.slacks(multipliers)[ground.program.columns["plan"]]
+        slacks = ground.standard.slacks(columns)[ground.program.rows["response"]]
+        before = self._own.sum() + self._other.sum()
+        self._own = self._own | _reached(view.own, self._own | (losses <= _BEST))
+        self._other = self._other | _reached(view.other, self._other | (slacks <= _BEST))
+        return bool(self._own.sum() + self._other.sum() > before)
+
+
+def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
+    """Return what a best response is worth, in all and from each infoset on: the multipliers of E x = e."""
+    return np.append(sequence_values(treeplex, payoffs)[0], infoset_values(treeplex, payoffs))
+
+
+def _reached(treeplex: Treeplex, kept: Mask) -> Mask:
+    """Return those of the sequences that others of them lead to."""
+    return treeplex.plan(kept) > 0.0
+
+
+def _touched(treeplex: Treeplex, kept: Mask) -> Mask:
+    """Return the rows of E x = e that are about some of the sequences."""
+    counts = np.bincount(treeplex.sequence_infosets[1:], kept[1:], minlength=treeplex.num_infosets)
+    return np.append(True, counts > 0)
+
+
+def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:
+    """Return those sequences that others of them lead to, with the first in order where an infoset would have none."""
+    kept = kept.copy()
+    kept[0] = True
+    while True:
+        reached = _reached(treeplex, kept)
+        arrived = treeplex.inflow @ reached.astype(np.float64) > 0.0
+        empty = np.flatnonzero(arrived & ~_touched(treeplex, reached)[1:])
+        if not len(empty):
+            return reached
+        for infoset in empty.tolist():
+            begin, count = int(treeplex.offsets[infoset]), int(treeplex.num_actions[infoset])
+            kept[begin + int(np.argmin(order[begin : begin + count]))] = True

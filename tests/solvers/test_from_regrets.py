@@ -1,0 +1,146 @@
+"""The method exact: what regrets leave to the optimum, against fractions, and what it says where it fails."""
+
+import numpy as np
+import pytest
+from effort import examples, soaked, some
+from hypothesis import given
+from hypothesis import strategies as st
+from random_trees import seeded_tree, to_game
+
+from treeplex import ConstrainedNash, Game, Nash, RestrictedNash, Status, Strategy, load_game, solve
+from treeplex.models.constraints import behaviour_bound
+from treeplex.seqform.errors import UnknownMethodError
+from treeplex.seqform.sequence_form import SequenceForm
+from treeplex.seqform.strategy import Profile
+from treeplex.solvers import Exact
+from treeplex.solvers.exact import from_regrets, highs
+from treeplex.solvers.exact.distances import NearProgram, StandardProgram
+from treeplex.solvers.outcome import Outcome
+
+#: Never HiGHS alone because a program is small.
+EXACT = Exact(direct=0)
+
+
+def agrees(problem, reference, method=EXACT):
+    solution = solve(problem, method)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(float(reference.objective), abs=1e-9 * problem.unit)
+    posed = solution.problem  # with the value of the game, where it needs that
+    assert posed.error(posed.certify(solution.profile)) <= 1e-9 * problem.unit
+    return solution.state.way
+
+
+@pytest.mark.parametrize("seed", some(range(60), every=6))
+def test_equilibria_of_random_trees_are_those_in_fractions(seed):
+    problem = Nash(to_game(seeded_tree(seed)))
+    agrees(problem, solve(problem, "rational"))
+
+
+@examples(30)
+@given(st.integers(0, 2**31), st.integers(1, 7), st.integers(1, 7), st.sampled_from([1e-6, 1.0, 1e6]))
+def test_matrices_with_ties_everywhere(seed, rows, columns, size):
+    """Few payoffs that differ: many optima, at all of which plans and programs are degenerate."""
+    payoffs = np.random.default_rng(seed).integers(-1, 2, (rows, columns)) * size
+    problem = Nash(Game.from_sequence_form(SequenceForm.from_payoff_matrix(payoffs)))
+    agrees(problem, solve(problem, "rational"))
+
+
+@pytest.mark.soak
+def test_many_random_games(capsys):
+    ways = {}
+    for seed in range(soaked(5)):
+        rng = np.random.default_rng(seed)
+        if seed % 2:
+            game = to_game(seeded_tree(seed))
+        else:
+            payoffs = rng.integers(-2, 3, rng.integers(1, 12, 2)) * 10.0 ** rng.integers(-6, 7)
+            game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(payoffs))
+        problem = Nash(game)
+        if rng.random() < 0.3:
+            model = Strategy(game, 1, game.sequence_form.treeplexes[1].uniform_behaviour())
+            problem = RestrictedNash(game, model, p=float(rng.integers(1, 10)) / 10)
+        way = agrees(problem, solve(problem, "rational"))
+        ways[way] = ways.get(way, 0) + 1
+    with capsys.disabled():
+        print("ways:", ways)
+
+
+@pytest.mark.parametrize("game", ["kuhn", "liars_dice:sides=2", "goofspiel:cards=3"])
+def test_small_games_and_responses(game):
+    game = load_game(game)
+    for problem in (Nash(game), RestrictedNash(game, Strategy.uniform(game, 1), p=0.5)):
+        agrees(problem, solve(problem, "rational"))
+
+
+@pytest.mark.parametrize("game", ["leduc", "liars_dice", "goofspiel:cards=5"])
+def test_larger_games_are_polished(game):
+    problem = Nash(load_game(game))
+    assert agrees(problem, solve(problem), Exact()) == "polish"
+
+
+def test_leaving_much_out_is_made_up_for(monkeypatch):
+    """Where what is played is guessed far too early, best responses come in until the answer is proven."""
+    monkeypatch.setattr(from_regrets, "_UNSETTLED", 10**9)
+    monkeypatch.setattr(from_regrets, "_ERRORS", 1)
+    problem = Nash(load_game("leduc"))
+    solution = solve(problem, Exact(first=0.05))
+    assert solution.state.way == "polish"
+    assert solution.state.rounds > 1
+    assert solution.value == pytest.approx(-0.0856064240780008, abs=1e-9)
+
+
+def test_what_it_does_not_polish_is_solved_by_highs():
+    game = load_game("kuhn")
+    bound = behaviour_bound(game, 0, "J_", "b", at_least=0.5, name="bluff")
+    solution = solve(ConstrainedNash(game, [bound]), EXACT)
+    assert solution.state.way == "highs"
+    assert solution.value == pytest.approx(-1 / 9, abs=1e-9)
+    assert solve(Nash(game), Exact()).state.way == "highs"  # it is small
+
+
+def test_highs_has_the_last_word_and_a_bracket_says_what_is_proven(monkeypatch):
+    monkeypatch.setattr(NearProgram, "solve", lambda self, *arguments: None)
+    problem = Nash(load_game("leduc"))
+    solution = solve(problem, Exact(first=1e-2))
+    assert (solution.status, solution.state.way) == (Status.OPTIMAL, "highs")
+    monkeypatch.setattr(highs, "run", lambda method, problem, options: solve_roughly(problem))
+    solution = solve(problem, Exact(first=1e-2))
+    assert (solution.status, solution.state.way) == (Status.UNCERTIFIED, "bracket")
+    assert "what is proven after" in solution.message
+    assert solution.lower <= -0.0856064240780008 <= solution.upper
+    assert solution.upper - solution.lower < 1e-3 * problem.unit
+
+
+def solve_roughly(problem):
+    """Return an outcome that proves little."""
+    profile = Profile.uniform(problem.game)
+    proof = profile, problem.certify(profile)
+    return Outcome(profile.plans, Status.OPTIMAL, "roughly", 1, 0.0, 0.0, proof=proof)
+
+
+def test_ctrl_c_and_limits_keep_the_bracket(monkeypatch):
+    problem = Nash(load_game("leduc"))
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NearProgram, "solve", interrupted)
+    solution = solve(problem, Exact())
+    assert (solution.status, solution.state.way) == (Status.INTERRUPTED, "bracket")
+    assert solution.upper - solution.lower < 1e-3 * problem.unit
+    monkeypatch.setattr(NearProgram, "solve", lambda self, *arguments: None)
+    assert solve(problem, Exact(), max_iterations=20).status is Status.ITERATION_LIMIT
+    assert solve(problem, Exact(), time_limit=0).status is Status.TIME_LIMIT
+
+
+def test_it_takes_no_start():
+    with pytest.raises(UnknownMethodError, match="exact takes no start"):
+        solve(Nash(load_game("kuhn")), "exact", start=Profile.uniform(load_game("kuhn")))
+
+
+def test_a_dual_of_a_dual_is_the_program():
+    standard = StandardProgram.of(Nash(load_game("kuhn")).linear_program())
+    again = standard.dual.dual
+    assert (again.matrix != standard.matrix).nnz == 0
+    for name in ("costs", "limits", "free", "equal"):
+        assert np.array_equal(getattr(again, name), getattr(standard, name))
