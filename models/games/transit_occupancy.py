@@ -67,15 +67,11 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     check_same_game(strategy, game)
     walker, plan = walkers(rules)[strategy.player], strategy.plan
     size = rules.grid.num_cells
-    occupancy = np.zeros((rules.steps + 1, size))
-    if strategy.player == 0:
-        occupancy[0, list(rules.start_cells)] = plan[1 : 1 + len(rules.start_cells)]
-    else:
-        occupancy[0, rules.base_cell] = 1.0
-    made = plan[walker.sequences]
-    for cells, chances in ((walker.targets, walker.success), (walker.cells, walker.failure)):
-        places = (walker.times + 1) * size + cells
-        occupancy += np.bincount(places, weights=made * chances, minlength=occupancy.size).reshape(occupancy.shape)
+    there = walker.presences
+    entered, made = plan[walker.entry_sequences], plan[walker.sequences]
+    places = np.concatenate([walker.entry_nodes, there.times * size + there.nodes])
+    weights = np.concatenate([entered, made[there.moves] * there.chances])
+    occupancy = np.bincount(places, weights, minlength=(rules.steps + 1) * size)
     grids = occupancy.reshape(-1, rules.grid.rows, rules.grid.columns)
     if strategy.player == 0:
         grids[:, :, -1] = np.cumsum(grids[:, :, -1], axis=0)  # whoever is there stays out of the game

@@ -1,0 +1,701 @@
+"""Patrols on a map: who attacks what, who watches, and the game between them."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ....seqform.arrays import Floats
+from ....seqform.budget import Budget
+from ....seqform.checks import check_number, check_whole, is_whole
+from ....seqform.errors import InvalidGameError, one_of, shown
+from ....seqform.game import Game
+from ....seqform.sequence_form import SequenceForm
+from .meetings import Entries, Keys, assembled
+from .road_map import RoadMap
+from .walker import Body, Mask, Party, Walker, Whole, party
+
+#: Steps of a game are at most this many.
+_MOST_STEPS = 10_000
+#: Bytes at the peak of building, a sequence of either player: arrays of its moves and meetings, and text for labels.
+_SEQUENCE = 600
+
+Times = tuple[int, int]
+Side = Literal["all", "units", "attackers"]
+
+
+class PatrolError(InvalidGameError):
+    """Something in the declaration of a patrol is wrong.
+
+    Parameters
+    ----------
+    message : str
+    key : str
+        What of the declaration it is about, such as ``units[2].start``.
+    """
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit that patrols.
+
+    Parameters
+    ----------
+    start : str, optional
+        Where its shift begins; at its base if not given.
+    base : str, optional
+        Where it should be at the end of its shift, which ``risk`` is about; where it starts if not given.
+    name : str, optional
+        ``unit 1``, ``unit 2``, … if not given.
+    shift : tuple of int, optional
+        The times at which its shift begins and ends: 0 and the number of steps if not given. Before and after, it is
+        not on the map.
+    speed : float
+        Multiple of the map's usual speed; travel times are rounded up to whole steps.
+    detection : float, or mapping of place to float
+        Probability that it detects an attacker whom it meets; in a mapping by node or edge (``"a -- b"``), 1 elsewhere.
+    no_go : sequence of str
+        Nodes and edges that it does not enter.
+    ends : sequence of str, optional
+        Where its shift has to end; anywhere if not given.
+    """
+
+    start: Hashable | None = None
+    base: Hashable | None = None
+    name: str = ""
+    shift: Times | None = None
+    speed: float = 1.0
+    detection: float | Mapping[Any, float] = 1.0
+    no_go: Sequence[Any] = ()
+    ends: Sequence[Hashable] | None = None
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """An attacker, or one type of them: the units do not know which type comes.
+
+    Parameters
+    ----------
+    entries : sequence of str, or mapping of str to (first, last)
+        Nodes where it may enter the map; with times, when.
+    goals : mapping of str to float
+        What arriving at each target or exit is worth to it. There its way is over.
+    probability : float, optional
+        Of this type; the same for all if none is given.
+    window : tuple of int
+        When it may enter, for entries without times of their own; at the beginning if not given.
+    name : str, optional
+        ``attacker 1``, ``attacker 2``, … if not given.
+    may_stay_away : bool
+        Whether it may choose not to come, which is worth 0.
+    meeting, step : float, optional
+        What a meeting and a step are worth to it; what the patrol says if not given.
+    speed : float
+        Multiple of the map's usual speed.
+    no_go : sequence of str
+        Nodes and edges that it does not enter.
+    """
+
+    entries: Sequence[Hashable] | Mapping[Any, Times]
+    goals: Mapping[Any, float]
+    probability: float | None = None
+    window: Times = (0, 0)
+    name: str = ""
+    may_stay_away: bool = True
+    meeting: float | None = None
+    step: float | None = None
+    speed: float = 1.0
+    no_go: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """What stands still and detects.
+
+    Parameters
+    ----------
+    at : str
+        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction).
+    detection : float
+        Probability that it detects an attacker who is there: at a node in each step that ends there, on an edge each
+        time that the attacker passes.
+    times : tuple of int, optional
+        The first and the last time at which it is on: of arrival at a node, of leaving for an edge.
+    """
+
+    at: Any
+    detection: float = 1.0
+    times: Times | None = None
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A node or an edge that is closed.
+
+    Parameters
+    ----------
+    at : str
+        A node, or an edge (``"a -- b"``, or ``"a -> b"`` for one direction). Nobody arrives or waits at a closed node;
+        whoever is there may leave. Nobody is on a closed edge.
+    times : tuple of int, optional
+        The first and the last time at which it is closed; always if not given. An edge that is closed from 3 to 5 is
+        closed in the steps that begin at these times.
+    side : {"all", "units", "attackers"}
+        For whom.
+    """
+
+    at: Any
+    times: Times | None = None
+    side: Side = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class Patrol:
+    """A patrol: a map, who walks on it, and what that pays.
+
+    Parameters
+    ----------
+    map : RoadMap
+        Or a graph of networkx.
+    steps : int
+        How long it lasts; time t is after t steps.
+    units : sequence of Unit
+    attackers : sequence of Attacker
+        Types of attackers.
+    sensors : sequence of Sensor
+    closures : sequence of Closure
+    meeting : float
+        What each meeting is worth to the attacker, times the probability that it is detected.
+    step : float
+        What each step is worth to it.
+    failure : float
+        Probability that a move fails: whoever makes it stays where it is for one step. The moves of step 0 and waiting
+        never fail.
+    areas : mapping of str to sequence of str
+        Nodes that functionals know under one name.
+    limits : sequence of str
+        Constraints as text, which problems on :attr:`game` get.
+    name : str
+    spec : str
+        The file that it was read from.
+
+    Raises
+    ------
+    InvalidGameError
+        If the declarations do not fit the map or each other.
+
+    Notes
+    -----
+    Whoever moves covers its edge at an even pace. An attacker and a unit *meet* when they come to stand at one node at
+    the same time, by arriving or by waiting there, in every step anew; and when they pass each other strictly inside
+    an edge, which they do at most once: moving in opposite directions if both are on it in one and the same step,
+    moving in the same direction if one of them begins later and arrives earlier. Where an attacker enters and where a
+    shift begins, nobody meets before the end of the first step. What meetings cost adds up over meetings and units.
+    """
+
+    map: RoadMap
+    steps: int
+    units: Sequence[Unit]
+    attackers: Sequence[Attacker]
+    sensors: Sequence[Sensor] = ()
+    closures: Sequence[Closure] = ()
+    meeting: float = -1.0
+    step: float = 0.0
+    failure: float = 0.0
+    areas: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
+    limits: Sequence[str] = ()
+    name: str = "patrol"
+    spec: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "map", RoadMap.from_graph(self.map))
+        with _about("steps"):
+            check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
+        for name, kind, least in (("units", Unit, 0), ("attackers", Attacker, 1), ("sensors", Sensor, 0), ("closures", Closure, 0)):
+            given = getattr(self, name)
+            with _about(name):
+                listed = _list_of(given, name, kind, least)
+            object.__setattr__(self, name, tuple(listed))
+        for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
+            with _about(name):
+                check_number(getattr(self, name), name, InvalidGameError, interval)
+        named = [replace(one, name=one.name or f"unit {number}") for number, one in enumerate(self.units, 1)]
+        object.__setattr__(self, "units", tuple(named))
+        shares = self._shares()
+        types = [
+            replace(one, name=one.name or f"attacker {number}", probability=share)
+            for number, (one, share) in enumerate(zip(self.attackers, shares, strict=True), 1)
+        ]
+        object.__setattr__(self, "attackers", tuple(types))
+        self._check_names()
+        _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # what does not fit is refused now
+
+    def _shares(self) -> list[float]:
+        given = [one.probability for one in self.attackers]
+        if all(each is None for each in given):
+            return [1.0 / len(given)] * len(given)
+        for number, each in enumerate(given, 1):
+            with _about(f"attackers[{number}].probability"):
+                check_number(each, f"attackers[{number}].probability", InvalidGameError, "(0, 1]")
+        shares = [float(each) for each in given if each is not None]
+        if abs(sum(shares) - 1.0) > 1e-9:
+            raise PatrolError(
+                f"the probabilities of attackers sum to {sum(shares):g}, expected 1", "attackers[1].probability"
+            )
+        return shares
+
+    def _check_names(self) -> None:
+        known: dict[str, str] = {}
+        for kind, bodies in (("units", self.units), ("attackers", self.attackers)):
+            for number, one in enumerate(bodies, 1):
+                key = f"{kind}[{number}].name"
+                if not isinstance(one.name, str) or one.name in known or one.name in self.areas:
+                    raise PatrolError(f"{key} is {shown(one.name, 60)}, expected a text that is no other's name", key)
+                known[one.name] = key
+        for name, nodes in self.areas.items():
+            with _about(f"areas.{name}"):
+                if name in self.map:
+                    raise InvalidGameError(f"areas.{name} is an area, but a node of the map is called so too")
+                self.map.node_mask(_texts(nodes, f"areas.{name}"), f"areas.{name}")
+
+    @cached_property
+    def game(self) -> "PatrolGame":
+        """The game in sequence form, payoffs in factors."""
+        return PatrolGame(self)
+
+    # The moves of all bodies: those of the map, and waiting at each node first.
+
+    @cached_property
+    def _order(self) -> Whole:
+        nodes = np.arange(self.map.num_nodes)
+        sources = np.concatenate([nodes, self.map.sources])
+        return np.argsort(sources, kind="stable")
+
+    @cached_property
+    def moves(self) -> Whole:
+        """The map's move that each move of a body is, −1 for waiting, shape (num_nodes + m,)."""
+        numbers = np.append(np.full(self.map.num_nodes, -1), np.arange(len(self.map.sources)))
+        moves: Whole = numbers[self._order]
+        return moves
+
+    @cached_property
+    def _ends_of_moves(self) -> tuple[Whole, Whole]:
+        nodes = np.arange(self.map.num_nodes)
+        ends = [np.concatenate([nodes, each])[self._order] for each in (self.map.sources, self.map.targets)]
+        return ends[0], ends[1]
+
+    def _of_moves(self, values: Any, waiting: Any) -> Any:
+        """Return values of the map's moves as values of bodies' moves."""
+        return np.where(self.moves >= 0, np.append(values, waiting)[self.moves], waiting)
+
+    def _durations(self, speed: float, what: str) -> Whole:
+        with _about(f"{what}.speed"):
+            check_number(speed, f"{what}.speed", InvalidGameError, "[0.001, 1000]")
+        durations: Whole = self._of_moves(self.map.durations(float(speed)), 1)
+        return durations
+
+    def _no_go(self, places: Any, what: str) -> Mask:
+        """Return which moves of bodies some places leave, shape (num_nodes + m,)."""
+        targets, left = self._ends_of_moves[1], np.ones(len(self.moves), dtype=bool)
+        with _about(f"{what}.no_go"):
+            for at in _texts(places, f"{what}.no_go"):
+                place = self.map.place(at, f"{what}.no_go")
+                left &= ~(place.nodes[targets] | self._of_moves(place.moves, False))
+        return left
+
+    @cached_property
+    def _opened(self) -> dict[str, list[tuple[Any, Times]]]:
+        """What is closed to each side, and when."""
+        closed: dict[str, list[tuple[Any, Times]]] = {"units": [], "attackers": []}
+        for number, one in enumerate(self.closures, 1):
+            key = f"closures[{number}]"
+            with _about(f"{key}.at"):
+                place = self.map.place(one.at, f"{key}.at")
+            times = self._times(one.times, f"{key}.times")
+            if one.side not in ("all", "units", "attackers"):
+                raise PatrolError(
+                    f"{key}.side is {shown(one.side, 60)}, expected one of all, units, attackers", f"{key}.side"
+                )
+            for side in closed:
+                if one.side in ("all", side):
+                    closed[side].append((place, times))
+        return closed
+
+    def _times(self, given: Any, what: str, most: int | None = None) -> Times:
+        """Return a first and a last time, by default all."""
+        most = self.steps if most is None else most
+        if given is None:
+            return 0, most
+        sound = isinstance(given, tuple | list) and len(given) == 2 and all(map(is_whole, given))
+        if not sound or not 0 <= given[0] <= given[1] <= most:
+            raise PatrolError(
+                f"{what} is {shown(given, 60)}, expected a first and a last time, such as [0, {most}]", what
+            )
+        return int(given[0]), int(given[1])
+
+    def _opened_to(self, side: str, durations: Whole, no_go: Mask) -> Mask | None:
+        """Return whether each move may begin at each time; nothing if all may always."""
+        closed = self._opened[side]
+        if not closed:
+            return None if no_go.all() else np.broadcast_to(no_go, (self.steps, len(no_go)))
+        opened = np.repeat(no_go[None], self.steps, axis=0)
+        times = np.arange(self.steps)[:, None]
+        targets = self._ends_of_moves[1]
+        for place, (first, last) in closed:
+            entering = np.flatnonzero(place.nodes[targets])
+            arrivals = times + durations[entering]
+            opened[:, entering] &= (arrivals < first) | (arrivals > last)
+            along = np.flatnonzero(self._of_moves(place.moves, False))
+            opened[:, along] &= (times > last) | (times + durations[along] <= first)
+        return opened
+
+    @cached_property
+    def unit_bodies(self) -> tuple[Body, ...]:
+        """What each unit may do."""
+        bodies = []
+        for number, unit in enumerate(self.units, 1):
+            key = f"units[{number}]"
+            shift = self._times(unit.shift, f"{key}.shift")
+            if shift[0] == shift[1]:
+                raise PatrolError(f"{key}.shift is {shown(unit.shift, 60)}, expected at least one step", f"{key}.shift")
+            start = self.unit_start(number - 1)
+            durations = self._durations(unit.speed, key)
+            with _about(f"{key}.ends"):
+                ends = unit.ends
+                mask = None if ends is None else self.map.node_mask(_texts(ends, f"{key}.ends"), f"{key}.ends")
+            body = Body(
+                *self._ends_of_moves,
+                durations=durations,
+                num_nodes=self.map.num_nodes,
+                entry_times=np.array([shift[0]]),
+                entry_nodes=np.array([start]),
+                last=shift[1],
+                failure=float(self.failure),
+                ends=mask,
+                opened=self._opened_to("units", durations, self._no_go(unit.no_go, key)),
+                label=f"u{number}.t{{time}}.{{node}}",
+                nodes=self.map.nodes,
+                actions=self._actions,
+            )
+            if not body.entered.all():
+                raise PatrolError(
+                    f"{key}: no way leads {unit.name} from {self.map.nodes[start]} at time {shift[0]} to where its "
+                    f"shift may end at time {shift[1]}, expected one that is open",
+                    key,
+                )
+            bodies.append(body)
+            self.unit_base(number - 1)
+        return tuple(bodies)
+
+    def unit_start(self, number: int) -> int:
+        """Return the node where a unit's shift begins."""
+        return self._unit_node(number, "start", "base")
+
+    def unit_base(self, number: int) -> int:
+        """Return the node where a unit should be at the end of its shift."""
+        return self._unit_node(number, "base", "start")
+
+    def _unit_node(self, number: int, first: str, second: str) -> int:
+        unit, key = self.units[number], f"units[{number + 1}]"
+        name = first if getattr(unit, first) is not None else second
+        if getattr(unit, name) is None:
+            raise PatrolError(f"{key} has no start, expected a node", key)
+        with _about(f"{key}.{name}"):
+            return self.map.node(getattr(unit, name), f"{key}.{name}")
+
+    @cached_property
+    def _actions(self) -> list[str]:
+        return [self.map.nodes[target] for target in self._ends_of_moves[1].tolist()]
+
+    @cached_property
+    def attacker_bodies(self) -> tuple[Body, ...]:
+        """What each type of attacker may do."""
+        return tuple(self._attacker_body(number, one) for number, one in enumerate(self.attackers, 1))
+
+    def _attacker_body(self, number: int, one: Attacker) -> Body:
+        key = f"attackers[{number}]"
+        window = self._times(one.window, f"{key}.window", self.steps - 1)
+        given: Any = one.entries
+        windows = given if isinstance(given, Mapping) else dict.fromkeys(_texts(given, f"{key}.entries"), window)
+        entries = []
+        with _about(f"{key}.entries"):
+            for name, times in windows.items():
+                node = self.map.node(name, f"{key}.entries")
+                first, last = self._times(times, f"{key}.entries", self.steps - 1)
+                entries += [(time, node) for time in range(first, last + 1)]
+            if not entries:
+                raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
+        goals = self.goal_values(number - 1)
+        gone = ~np.isnan(goals)
+        for time, node in entries:
+            if gone[node]:
+                raise PatrolError(
+                    f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
+                    f"{key}.entries",
+                )
+        durations = self._durations(one.speed, key)
+        meeting, step = self.worth(number - 1)
+        # Whoever does not come to a goal gains nothing, and could as well stay away.
+        idle = one.may_stay_away and self.failure == 0 and meeting <= 0 and step <= 0
+        times, nodes = (np.array(each) for each in zip(*entries, strict=True))
+        body = Body(
+            *self._ends_of_moves,
+            durations=durations,
+            num_nodes=self.map.num_nodes,
+            entry_times=times,
+            entry_nodes=nodes,
+            last=self.steps,
+            chooses=True,
+            may_stay_away=one.may_stay_away,
+            failure=float(self.failure),
+            gone=gone,
+            ends=np.zeros(self.map.num_nodes, dtype=bool) if idle else None,
+            opened=self._opened_to("attackers", durations, self._no_go(one.no_go, key)),
+            label=f"a{number}.t{{time}}.{{node}}",
+            start_label=f"a{number}.start",
+            nodes=self.map.nodes,
+            actions=self._actions,
+            entries=[f"t{time}.{self.map.nodes[node]}" for time, node in entries],
+        )
+        if not (body.reachable & gone).any():
+            raise PatrolError(
+                f"{key}.goals: no way leads {one.name} from an entry to a goal within {self.steps} steps, expected one",
+                f"{key}.goals",
+            )
+        self._check_connected(body, f"{key}.goals")
+        return body
+
+    def _check_connected(self, body: Body, key: str) -> None:
+        """Refuse goals to which no way leads, however long it takes."""
+        assert body.gone is not None
+        missed = body.gone & ~body.reachable.any(axis=0)
+        if not missed.any():
+            return
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        size = self.map.num_nodes
+        roads = coo_array((np.ones(len(self.map.sources)), (self.map.sources, self.map.targets)), shape=(size, size))
+        away = np.isinf(dijkstra(roads.tocsr(), indices=np.unique(body.entry_nodes), unweighted=True, min_only=True))
+        lost = np.flatnonzero(missed & away)
+        if len(lost):
+            name = self.map.nodes[lost[0]]
+            raise PatrolError(f"{key} has {name}, to which no way leads from an entry, expected one", key)
+
+    def goal_values(self, number: int) -> Floats:
+        """Return what each node is worth to an attacker, shape (num_nodes,); NaN where it has no goal."""
+        key, goals = f"attackers[{number + 1}].goals", self.attackers[number].goals
+        values = np.full(self.map.num_nodes, np.nan)
+        with _about(key):
+            if not isinstance(goals, Mapping) or not goals:
+                raise InvalidGameError(f"{key} is {shown(goals, 60)}, expected a value by node, such as {{bank: 1.0}}")
+            for name, value in goals.items():
+                values[self.map.node(name, key)] = check_number(value, f"{key}: {name}", InvalidGameError)
+        return values
+
+    def worth(self, number: int) -> tuple[float, float]:
+        """Return what a meeting and a step are worth to an attacker."""
+        one, key = self.attackers[number], f"attackers[{number + 1}]"
+        found = []
+        for name in ("meeting", "step"):
+            value = getattr(self, name) if getattr(one, name) is None else getattr(one, name)
+            with _about(f"{key}.{name}"):
+                found.append(check_number(value, f"{key}.{name}", InvalidGameError))
+        return found[0], found[1]
+
+    def detection(self, number: int) -> tuple[Floats, Floats]:
+        """Return how likely a unit detects whom it meets at each node, and inside the edge of each move of bodies."""
+        given, key = self.units[number].detection, f"units[{number + 1}].detection"
+        by_place: Mapping[Any, float] = given if isinstance(given, Mapping) else {}
+        with _about(key):
+            usual = 1.0 if isinstance(given, Mapping) else check_number(given, key, InvalidGameError, "[0, 1]")
+            nodes, moves = np.full(self.map.num_nodes, usual), np.full(len(self.map.sources), usual)
+            for at, chance in by_place.items():
+                place = self.map.place(at, key)
+                number = check_number(chance, f"{key}: {at}", InvalidGameError, "[0, 1]")
+                nodes[place.nodes], moves[place.moves] = number, number
+        return nodes, self._of_moves(moves, 0.0)
+
+    @cached_property
+    def _sensed(self) -> tuple[Floats, Floats] | None:
+        """How likely sensors detect whoever comes to stand at each node, and leaves along each move, by time."""
+        if not self.sensors:
+            return None
+        nodes = np.zeros((self.steps + 1, self.map.num_nodes))
+        moves = np.zeros((self.steps + 1, len(self.map.sources)))
+        for number, one in enumerate(self.sensors, 1):
+            key = f"sensors[{number}]"
+            with _about(f"{key}.at"):
+                place = self.map.place(one.at, f"{key}.at")
+            with _about(f"{key}.detection"):
+                chance = check_number(one.detection, f"{key}.detection", InvalidGameError, "[0, 1]")
+            first, last = self._times(one.times, f"{key}.times")
+            nodes[first : last + 1, place.nodes] += chance
+            moves[first : last + 1, place.moves] += chance
+        return nodes, moves
+
+    @cached_property
+    def attacking(self) -> Party:
+        """All attackers as one player."""
+        return party(self.attacker_bodies)
+
+    @cached_property
+    def patrolling(self) -> Party:
+        """All units as one player."""
+        return party(self.unit_bodies)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The numbers of times and places at which bodies may meet."""
+        return Keys.of(self.attacking.walkers)
+
+    def rewards(self, number: int) -> Floats:
+        """Return what each move of an attacker is worth to it whatever the units do, shape (num_moves,)."""
+        walker, (meeting, step) = self.attacking.walkers[number], self.worth(number)
+        values = np.nan_to_num(self.goal_values(number))
+        rewards = walker.success * values[walker.targets]
+        rewards += step * (walker.success * walker.durations + walker.failure)
+        return rewards + meeting * self.sensed(walker)
+
+    def sensed(self, walker: Walker) -> Floats:
+        """Return how often sensors are expected to detect each move of an attacker, shape (num_moves,)."""
+        if self._sensed is None:
+            return np.zeros(len(walker.times))
+        nodes, moves = self._sensed
+        there = walker.presences
+        found = np.bincount(there.moves, nodes[there.times, there.nodes] * there.chances, len(walker.times))
+        along = self.moves[walker.moves]
+        found += np.where(along >= 0, moves[walker.times, along] * walker.success, 0.0)
+        return found
+
+    def watched(self, number: int) -> list[Entries]:
+        """Return how much of each factor, a time and place of meeting, a unit's moves hold."""
+        walker = self.patrolling.walkers[number]
+        at_nodes, on_moves = self.detection(number)
+        return [self.keys.standing(walker, at_nodes), *self.keys.met(walker, on_moves)]
+
+    def sequence_form(self) -> SequenceForm:
+        """Return the game in sequence form; :attr:`game` keeps it.
+
+        Raises
+        ------
+        GameTooLargeError
+            If it would take more than the budget of :mod:`treeplex.seqform.budget`.
+        """
+        sequences = 2 + sum(body.size[1] for body in (*self.attacker_bodies, *self.unit_bodies))
+        Budget().require(_SEQUENCE * sequences, f"the game has {sequences:,} sequences: its sequence form")
+        left, rewards = [], []
+        for number, (one, walker) in enumerate(zip(self.attackers, self.attacking.walkers, strict=True)):
+            assert one.probability is not None
+            cost = one.probability * self.worth(number)[0]
+            left += [self.keys.standing(walker, cost), self.keys.passing(walker, cost)]
+            rewards.append(one.probability * self.rewards(number))
+        right = [entries for number in range(len(self.units)) for entries in self.watched(number)]
+        payoff = assembled(self.attacking, self.patrolling, rewards, left, right, self.scale)
+        return SequenceForm((self.attacking.treeplex, self.patrolling.treeplex), factored=payoff)
+
+    @property
+    def scale(self) -> float:
+        """The largest of what a goal, a meeting and a step are worth."""
+        worth = [*map(abs, (one for number in range(len(self.attackers)) for one in self.worth(number)))]
+        return max(*worth, *(float(np.nanmax(abs(self.goal_values(n)))) for n in range(len(self.attackers)))) or 1.0
+
+
+class PatrolGame(Game):
+    """A patrol on a map as a game: player 0 attacks, player 1 patrols.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph, MultiDiGraph, RoadMap or Patrol
+        As :meth:`RoadMap.from_graph <treeplex.models.games.patrol.RoadMap.from_graph>` reads it.
+    **declared
+        What :class:`~treeplex.models.games.patrol.Patrol` takes beside the map; `steps`, `units` and `attackers` at
+        least.
+
+    Attributes
+    ----------
+    patrol : Patrol
+
+    Raises
+    ------
+    InvalidGameError
+        If the declarations do not fit the map or each other.
+
+    Notes
+    -----
+    Each unit and each type of attacker walks on its own, so a player's plans are a product of flows over time and
+    place (:func:`~treeplex.models.games.patrol.walker.party`). The payoff adds up over meetings and is kept in
+    factors, one for each time and place where two may meet.
+
+    References
+    ----------
+    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI.
+
+    Examples
+    --------
+    Two ways lead from the gate to the bank, and the unit can watch one of them:
+
+    >>> import networkx as nx
+    >>> from treeplex import Nash, PatrolGame, solve
+    >>> from treeplex.models.games.patrol import Attacker, Unit
+    >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
+    >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
+    >>> round(solve(Nash(game)).value, 6)
+    0.666667
+    """
+
+    def __init__(self, graph: Any, **declared: Any) -> None:
+        if isinstance(graph, Patrol) and declared:
+            raise InvalidGameError(
+                f"a Patrol stands beside {one_of(list(declared))}, expected one of the two; "
+                "dataclasses.replace(patrol, …) changes one"
+            )
+        missing = [name for name in ("steps", "units", "attackers") if name not in declared]
+        if not isinstance(graph, Patrol) and missing:
+            raise InvalidGameError(f"{missing[0]} is missing: PatrolGame(graph, steps=…, units=[…], attackers=[…])")
+        self.patrol = graph if isinstance(graph, Patrol) else Patrol(graph, **declared)
+        patrol = self.patrol
+        super().__init__(
+            patrol.name,
+            {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},
+            spec=patrol.spec or patrol.name,
+            sequence_form=patrol.sequence_form,
+            without_histories="plans are flows over time and place",
+        )
+
+
+@contextmanager
+def _about(key: str) -> Iterator[None]:
+    """Let errors in the block know what of the declaration they are about."""
+    try:
+        yield
+    except PatrolError:
+        raise
+    except InvalidGameError as error:
+        raise PatrolError(str(error), key) from None
+
+
+def _list_of(given: Any, name: str, kind: type, least: int) -> list[Any]:
+    if isinstance(given, kind):
+        given = [given]
+    if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given) or len(given) < least:
+        number = "at least one" if least else "a list of"
+        raise InvalidGameError(f"{name} is {shown(given, 80)}, expected {number} {kind.__name__}")
+    return list(given)
+
+
+def _texts(given: Any, name: str) -> list[Any]:
+    """Return a list of names; a single one counts as such a list."""
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Sequence):
+        raise PatrolError(f"{name} is {shown(given, 60)}, expected a list of names", name)
+    return list(given)

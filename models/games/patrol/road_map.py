@@ -1,0 +1,326 @@
+"""A map: nodes by name, the moves between them and how long they take, and where everything lies."""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from ....seqform.arrays import Floats, ReadOnly
+from ....seqform.checks import check_number, is_number, read_float
+from ....seqform.errors import InvalidGameError, nearest, shown
+from .walker import Mask, Whole
+
+#: Attributes of nodes that give positions, in the order in which they are looked for.
+_COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"))
+#: Attributes of nodes that give names.
+_NAMES = ("name", "label")
+#: How much less than a whole step more is rounded down, for what floats are off.
+_ROUND_OFF = 1e-9
+#: How places on edges are written.
+BOTH_WAYS, ONE_WAY = " -- ", " -> "
+
+
+#: The longest travel time, in steps.
+_LONGEST = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A node, or an edge: which nodes and which moves of a map belong to it.
+
+    Attributes
+    ----------
+    nodes : ndarray of bool, shape (num_nodes,)
+    moves : ndarray of bool, shape (m,)
+        One of the two is all false.
+    """
+
+    nodes: Mask
+    moves: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class RoadMap(ReadOnly):
+    """A map of roads.
+
+    Parameters
+    ----------
+    nodes : tuple of str
+        Their names, all different.
+    sources, targets : ndarray of int64, shape (m,)
+        The moves from a node to another, sorted by source and target; each pair once.
+    times : ndarray of float64, shape (m,)
+        How many steps each takes, before it is rounded up.
+    places : ndarray of float64, shape (num_nodes, 2), optional
+        Where the nodes lie; :attr:`positions` lays the map out without.
+    attributes : mapping of str to tuple of str
+        What the graph says of nodes, such as their districts: an entry a node, ``""`` where it says nothing.
+    ids : mapping of str to int
+        What nodes are called elsewhere; they may be called so here too.
+    notes : tuple of str
+        What was done to read the map, in sentences.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex.models.games.patrol.road_map import RoadMap
+    >>> roads = nx.Graph()
+    >>> roads.add_edge("gate", "bank", length=250.0)
+    >>> town = RoadMap.from_graph(roads, speed=100.0)
+    >>> town.nodes, town.durations().tolist()
+    (('gate', 'bank'), [3, 3])
+    >>> print(*town.notes, sep="\\n")
+    travel times are length / 100 rounded up to whole steps: 20.0 % longer in all
+    no node has a position: the map is laid out by networkx (spring layout, seed 0)
+    """
+
+    nodes: tuple[str, ...]
+    sources: Whole
+    targets: Whole
+    times: Floats
+    places: Floats | None = None
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ids: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_graph(
+        cls, graph: "nx.Graph[Any] | RoadMap", *, speed: float | None = None, length: str = "length", names: str = ""
+    ) -> "RoadMap":
+        """Return the map of a graph of networkx, directed or not.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Edges may have ``steps``, how many steps it takes along them; by default one. Nodes may have positions
+            (``x`` and ``y``, ``lon`` and ``lat``, or ``pos``), names (``name`` or ``label``; otherwise they are called
+            what they are) and other attributes. Of parallel edges the quickest counts; loops are left out.
+        speed : float, optional
+            How much of `length` is covered in a step; travel times are then lengths divided by it, rounded up.
+        length : str
+            The attribute of edges that `speed` is of, such as ``travel_time``.
+        names : str, optional
+            The attribute of nodes with their names, or ``id`` for what they are in the graph.
+
+        Raises
+        ------
+        InvalidGameError
+            If it is no such graph, two nodes have one name, or a travel time is missing or not positive.
+        """
+        if isinstance(graph, RoadMap):
+            return graph
+        if not isinstance(graph, nx.Graph):
+            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a RoadMap")
+        if not len(graph):
+            raise InvalidGameError("the map has no nodes, expected at least one")
+        called = _names(graph, names)
+        number = {node: place for place, node in enumerate(graph)}
+        notes: list[str] = []
+        times: dict[tuple[int, int], float] = {}
+        attribute, rate = _travel(graph, speed, length)
+        loops = parallel = 0
+        for source, target, data in graph.edges(data=True):
+            first, second = number[source], number[target]
+            if first == second:
+                loops += 1
+                continue
+            time = _time(data, attribute, rate, f"the edge from {called[first]!r} to {called[second]!r}")
+            for pair in [(first, second)] if graph.is_directed() else [(first, second), (second, first)]:
+                parallel += pair in times
+                times[pair] = min(time, times.get(pair, math.inf))
+        if loops:
+            notes.append(f"edges from a node to itself are left out, {loops} of them")
+        if parallel:
+            left_out = parallel if graph.is_directed() else parallel // 2
+            notes.append(f"of parallel edges the quickest is kept, {left_out} left out")
+        pairs = sorted(times)
+        lasting = np.array([times[pair] for pair in pairs])
+        moves = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        extra = float(_whole(lasting).sum() / lasting.sum() - 1.0) if len(pairs) else 0.0
+        if speed is not None or extra > _ROUND_OFF:
+            said = f"{attribute} / {rate:g}" if speed is not None else attribute
+            notes.append(f"travel times are {said} rounded up to whole steps: {100 * extra:.1f} % longer in all")
+        places, missing = _places(graph)
+        if places is None:
+            notes.append(f"{missing}: the map is laid out by networkx (spring layout, seed 0)")
+        return cls(
+            nodes=called,
+            sources=moves[:, 0].copy(),
+            targets=moves[:, 1].copy(),
+            times=lasting,
+            places=places,
+            attributes=_attributes(graph),
+            ids={str(node): place for node, place in number.items()},
+            notes=tuple(notes),
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    @cached_property
+    def positions(self) -> Floats:
+        """Where the nodes lie, shape (num_nodes, 2): x or longitude, y or latitude; laid out where that is not known."""
+        if self.places is not None:
+            return self.places
+        graph = nx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        graph.add_edges_from(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
+        found = nx.spring_layout(graph, seed=0)
+        return np.array([found[node] for node in range(self.num_nodes)])
+
+    def durations(self, speed: float = 1.0) -> Whole:
+        """Return how many steps each move takes at a multiple of the usual speed, rounded up, shape (m,)."""
+        return _whole(self.times / speed)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {**self.ids, **{name: number for number, name in enumerate(self.nodes)}}
+
+    def node(self, name: Hashable, what: str = "the node") -> int:
+        """Return the number of a node.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is none of that name; the message begins with `what`, and says which one was probably meant.
+        """
+        number = self._numbers.get(str(name))
+        if number is None:
+            hint = nearest(str(name), self._numbers)
+            raise InvalidGameError(f"{what} is {shown(name, 60)}, which is no node of the map{hint}")
+        return number
+
+    def __contains__(self, name: object) -> bool:
+        return str(name) in self._numbers
+
+    def node_mask(self, names: Iterable[Hashable], what: str) -> Mask:
+        """Return which nodes have one of some names, shape (num_nodes,)."""
+        mask = np.zeros(self.num_nodes, dtype=bool)
+        mask[[self.node(name, what) for name in names]] = True
+        return mask
+
+    def place(self, at: Any, what: str = "the place") -> "Place":
+        """Return the nodes and the moves that a place is: a node, or an edge.
+
+        Parameters
+        ----------
+        at : str, or tuple of two str
+            A node; or an edge: a pair of nodes or ``"A -- B"`` for both directions, ``"A -> B"`` for one.
+        what : str
+            What messages call it.
+
+        Raises
+        ------
+        InvalidGameError
+            If there is no such node, or no such edge.
+        """
+        nodes, moves = np.zeros(self.num_nodes, dtype=bool), np.zeros(len(self.sources), dtype=bool)
+        pair: Sequence[Any] | None = at if isinstance(at, tuple | list) else None
+        both = True
+        if isinstance(at, str) and at not in self._numbers:
+            for mark in (BOTH_WAYS, ONE_WAY):
+                if mark in at:
+                    pair, both = [part.strip() for part in at.split(mark, 1)], mark == BOTH_WAYS
+        if pair is None:
+            nodes[self.node(at, what)] = True
+            return Place(nodes, moves)
+        if len(pair) != 2:
+            raise InvalidGameError(f"{what} is {shown(at, 60)}, expected a node, or an edge as a pair of nodes")
+        first, second = (self.node(name, what) for name in pair)
+        moves |= (self.sources == first) & (self.targets == second)
+        if both:
+            moves |= (self.sources == second) & (self.targets == first)
+        if not moves.any():
+            way = "from one to the other" if both else f"from {pair[0]!s} to {pair[1]!s}"
+            raise InvalidGameError(f"{what} is {shown(at, 60)}, but no edge leads {way}")
+        return Place(nodes, moves)
+
+
+def _whole(times: Floats) -> Whole:
+    return np.maximum(np.ceil(times - _ROUND_OFF), 1).astype(np.int64)
+
+
+def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
+    """Return what nodes are called."""
+    own = [str(node) for node in graph]
+    for key in () if attribute == "id" else (attribute,) if attribute else _NAMES:
+        given = [_text(data.get(key)) for _, data in graph.nodes(data=True)]
+        if all(given):
+            own = given
+            break
+        if attribute:
+            raise InvalidGameError(f"node {own[given.index('')]!r} has no attribute {attribute!r}, expected its name")
+    twice = [name for name, count in Counter(own).items() if count > 1]
+    if twice:
+        raise InvalidGameError(f"two nodes are called {shown(twice[0], 60)}, expected names that differ")
+    return tuple(own)
+
+
+def _text(value: Any) -> str:
+    """Return what an attribute says as text; nothing for numbers with a fraction, and for what is no plain value."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip() if isinstance(value, str | int) else ""
+
+
+def _attributes(graph: "nx.Graph[Any]") -> dict[str, tuple[str, ...]]:
+    """Return the attributes of nodes that are texts or whole numbers, positions left out."""
+    coordinates = {key for pair in _COORDINATES for key in pair}
+    keys = dict.fromkeys(key for _, data in graph.nodes(data=True) for key in data if isinstance(key, str))
+    found = {key: tuple(_text(data.get(key)) for _, data in graph.nodes(data=True)) for key in keys}
+    return {key: values for key, values in found.items() if key not in coordinates and any(values)}
+
+
+def _travel(graph: "nx.Graph[Any]", speed: float | None, length: str) -> tuple[str, float]:
+    """Return the attribute that travel times follow from, and what it is divided by; no attribute if all are 1."""
+    if speed is not None:
+        return length, check_number(speed, "speed", InvalidGameError, "(0, inf)")
+    return ("steps" if any("steps" in data for *_, data in graph.edges(data=True)) else ""), 1.0
+
+
+def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> float:
+    """Return how many steps it takes along an edge."""
+    if not attribute:
+        return 1.0
+    if attribute not in data:
+        raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
+    value = _number(data[attribute])
+    if not 0.0 < value / rate <= _LONGEST:
+        raise InvalidGameError(f"{attribute} of {edge} is {shown(data[attribute], 40)}, expected a positive number")
+    return value / rate
+
+
+def _number(value: Any) -> float:
+    """Return a number that may be given as text; not a number if it is none."""
+    try:
+        return float(value) if is_number(value) else read_float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str]:
+    """Return where all nodes lie; otherwise which do not say so, in words."""
+    most, last = 0, ""
+    for keys in (*_COORDINATES, ("pos",)):
+        found, lacking = [], ""
+        for node, data in graph.nodes(data=True):
+            values = data.get("pos") if keys == ("pos",) else [data.get(key) for key in keys]
+            pair = [_number(value) for value in values] if isinstance(values, Sequence | np.ndarray) else []
+            if len(pair) == 2 and all(map(math.isfinite, pair)):
+                found.append(pair)
+            else:
+                lacking = lacking or str(node)
+        if not lacking:
+            return np.array(found), ""
+        if len(found) > most:
+            most, last = len(found), lacking
+    if not most:
+        return None, "no node has a position"
+    return None, f"{len(graph) - most} of {len(graph)} nodes have no position, such as {shown(last, 40)}"

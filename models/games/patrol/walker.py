@@ -1,0 +1,339 @@
+"""Bodies that walk on a map: each is a flow polytope over time and place, and several of one player are a product."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ....seqform.arrays import Floats
+from ....seqform.polytope import Treeplex
+
+Whole = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What one body may do: the moves of the map as it makes them, and from where and until when.
+
+    Attributes
+    ----------
+    sources, targets, durations : ndarray of int64, shape (m,)
+        The moves, sorted by source; one from a node to itself is waiting. Durations in steps.
+    num_nodes : int
+    entry_times, entry_nodes : ndarray of int64, shape (e,)
+        When and where it may begin; one of each unless it chooses.
+    last : int
+        The time at which its walk is over.
+    chooses : bool
+        Whether its entry is a choice, with an infoset of its own.
+    may_stay_away : bool
+        Whether it may also choose never to come.
+    failure : float
+        Probability that a move fails, and the body stays where it is for one step; waiting and the moves of step 0
+        never fail.
+    gone : ndarray of bool, shape (num_nodes,), optional
+        Where its walk is over at once.
+    ends : ndarray of bool, shape (num_nodes,), optional
+        Where else it may be at the last time; by default anywhere.
+    opened : ndarray of bool, shape (last, m), optional
+        Whether each move may begin at each time; by default always.
+    label : str
+        Of its infosets, with fields ``time`` and ``node``.
+    start_label : str
+        Of the infoset of its entry.
+    nodes : sequence of str
+        What nodes are called in labels.
+    actions : sequence of str
+        The label of each move.
+    entries : sequence of str
+        The label of each entry.
+    """
+
+    sources: Whole
+    targets: Whole
+    durations: Whole
+    num_nodes: int
+    entry_times: Whole
+    entry_nodes: Whole
+    last: int
+    chooses: bool = False
+    may_stay_away: bool = False
+    failure: float = 0.0
+    gone: Mask | None = None
+    ends: Mask | None = None
+    opened: Mask | None = None
+    label: str = "t{time}{node}"
+    start_label: str = "start"
+    nodes: Sequence[str] = ()
+    actions: Sequence[str] = ()
+    entries: Sequence[str] = ()
+
+    @cached_property
+    def _waits(self) -> Mask:
+        return self.sources == self.targets
+
+    def fails(self, time: int) -> Mask:
+        """Return whether each move may fail if it begins at a time."""
+        return ~self._waits if self.failure > 0.0 and time > 0 else np.zeros(len(self.sources), dtype=bool)
+
+    @cached_property
+    def _is_free(self) -> bool:
+        """Whether it may wait anywhere at any time, and end anywhere."""
+        return self.opened is None and self.ends is None and len(np.unique(self.sources[self._waits])) == self.num_nodes
+
+    @cached_property
+    def _gone(self) -> Mask:
+        return np.zeros(self.num_nodes, dtype=bool) if self.gone is None else self.gone
+
+    @cached_property
+    def _alive(self) -> Mask:
+        """Whether it can be sure, from each node at each time, to come to where its walk may end."""
+        alive = np.ones((self.last + 1, self.num_nodes), dtype=bool)
+        if self._is_free:
+            return alive
+        alive[-1] = self._gone | (True if self.ends is None else self.ends)
+        for time in range(self.last - 1, -1, -1):
+            alive[time] = self._gone
+            alive[time, self.sources[self._leads(alive, time)]] = True
+        return alive
+
+    def _leads(self, alive: Mask, time: int) -> Mask:
+        """Return whether each move may begin at a time, and comes in time to where the walk goes on or may end."""
+        leads = time + self.durations <= self.last
+        if self._is_free:
+            return leads
+        leads &= alive[np.minimum(time + self.durations, self.last), self.targets]
+        if self.opened is not None:
+            leads &= self.opened[time]
+        fails = self.fails(time)
+        if fails.any():
+            leads &= ~fails | alive[time + 1, self.sources]
+        return leads
+
+    @cached_property
+    def entered(self) -> Mask:
+        """Which of the entries lead anywhere, shape (e,)."""
+        return self._alive[self.entry_times, self.entry_nodes]
+
+    @cached_property
+    def reachable(self) -> Mask:
+        """Whether it may be at each node at each time, shape (last + 1, num_nodes); where it is gone included."""
+        reached = np.zeros((self.last + 1, self.num_nodes), dtype=bool)
+        reached[self.entry_times[self.entered], self.entry_nodes[self.entered]] = True
+        before = np.zeros(self.num_nodes, dtype=bool)
+        for time in range(self.last):
+            begun = self.moves_at(time, reached)
+            if self._is_free and time > 1:  # whoever could move before may wait: only from new nodes anything follows
+                reached[time + 1] |= reached[time]
+                begun = begun[~before[self.sources[begun]]]
+            before = reached[time]
+            fails = self.fails(time)[begun]
+            arriving = begun[~fails] if self.failure >= 1.0 else begun
+            reached[time + self.durations[arriving], self.targets[arriving]] = True
+            reached[time + 1, self.sources[begun[fails]]] = True
+        return reached
+
+    def moves_at(self, time: int, reached: Mask) -> Whole:
+        """Return the moves that may be made at a time, by number, given where the body may be."""
+        return np.flatnonzero((reached[time] & ~self._gone)[self.sources] & self._leads(self._alive, time))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Its number of infosets and of sequences, the empty one not counted."""
+        infosets = sequences = 0
+        if self.chooses:
+            infosets, sequences = 1, int(self.entered.sum()) + self.may_stay_away
+        for time in range(self.last):
+            sources = self.sources[self.moves_at(time, self.reachable)]  # sorted
+            infosets += int(np.count_nonzero(np.diff(sources, prepend=-1)))
+            sequences += len(sources)
+        return infosets, sequences
+
+
+@dataclass(frozen=True, eq=False)
+class Presences:
+    """Where moves lead, an entry for each outcome of each.
+
+    Attributes
+    ----------
+    moves : ndarray of int64, shape (k,)
+        The number of the walker's move.
+    times, nodes : ndarray of int64, shape (k,)
+        When it leads where.
+    chances : ndarray of float64, shape (k,)
+        How likely it does.
+    """
+
+    moves: Whole
+    times: Whole
+    nodes: Whole
+    chances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """One body of a player: its moves over time, as sequences of the player's treeplex.
+
+    Attributes
+    ----------
+    body : Body
+    sequences : ndarray of int64, shape (num_moves,)
+        The sequence of each move. A choice of the entry is a sequence too, but no move.
+    moves : ndarray of int64, shape (num_moves,)
+        Its number among the moves of the body.
+    times, sources, targets, durations : ndarray of int64, shape (num_moves,)
+        When and where it begins, where it leads if it does not fail, and how many steps that takes.
+    success, failure : ndarray of float64, shape (num_moves,)
+        Probability that it does not fail, and that it does; the body is then where it was one step later.
+    entry_times, entry_nodes, entry_sequences : ndarray of int64, shape (e,)
+        When, where and by which sequence the body may begin; the empty sequence, 0, if that is no choice.
+    """
+
+    body: Body
+    sequences: Whole
+    moves: Whole
+    times: Whole
+    sources: Whole
+    targets: Whole
+    durations: Whole
+    success: Floats
+    failure: Floats
+    entry_times: Whole
+    entry_nodes: Whole
+    entry_sequences: Whole
+
+    @cached_property
+    def moved(self) -> Mask:
+        """Whether each move leads elsewhere, rather than waiting, shape (num_moves,)."""
+        return self.sources != self.targets
+
+    @cached_property
+    def presences(self) -> Presences:
+        """Where each move leads and when: at its target, or where it was if it failed."""
+        count = np.arange(len(self.times))
+        failed = np.flatnonzero(self.moved)
+        return Presences(
+            np.concatenate([count, failed]),
+            np.concatenate([self.times + self.durations, self.times[failed] + 1]),
+            np.concatenate([self.targets, self.sources[failed]]),
+            np.concatenate([self.success, self.failure[failed]]),
+        )
+
+    def ending_away(self, node: int, num_sequences: int) -> Floats:
+        """Return, for each sequence of its player, the probability of ending elsewhere because of it."""
+        there = self.presences
+        away = np.flatnonzero((there.times == self.body.last) & (there.nodes != node))
+        return np.bincount(self.sequences[there.moves[away]], there.chances[away], num_sequences)
+
+
+@dataclass(frozen=True, eq=False)
+class Party:
+    """All bodies of one player.
+
+    Attributes
+    ----------
+    treeplex : Treeplex
+        The product of their flow polytopes: below the empty sequence stands the first infoset of each.
+    walkers : tuple of Walker
+    """
+
+    treeplex: Treeplex
+    walkers: tuple[Walker, ...]
+
+
+@dataclass(eq=False)
+class _Built:
+    """What a treeplex of several bodies is put together from."""
+
+    counts: list[Whole] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    actions: list[tuple[str, ...]] = field(default_factory=list)
+    inflow: list[tuple[Any, Any, Any]] = field(default_factory=list)  # infosets, sequences before them, weights
+    num_sequences: int = 1
+
+
+def party(bodies: Sequence[Body]) -> Party:
+    """Return the flow polytopes of some bodies of one player as a single treeplex.
+
+    Notes
+    -----
+    With x(t, k, m) the probability of making the move m from the node k at time t, d(m) its duration and p(m) the
+    probability that it does not fail, what comes to (t, k) leaves it: Σ_m x(t, k, m) = Σ {p(m) x(t − d(m), j, m) : m
+    leads from j to k} + Σ {(1 − p(m)) x(t − 1, k, m)}. Pairs of time and node that cannot be reached, or from which
+    the walk cannot be sure to end as it may, have no infoset.
+
+    References
+    ----------
+    B. Bošanský, A. X. Jiang, M. Tambe, C. Kiekintveld (2015), "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI.
+
+    Examples
+    --------
+    Two nodes, one step apart, and two steps to walk:
+
+    >>> import numpy as np
+    >>> from treeplex.models.games.patrol.walker import Body, party
+    >>> moves = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.ones(4, dtype=int)
+    >>> body = Body(*moves, 2, np.array([0]), np.array([0]), 2, nodes="ab", actions="abab")
+    >>> treeplex = party([body]).treeplex
+    >>> treeplex.infoset_labels, treeplex.num_sequences
+    (('t0a', 't1a', 't1b'), 7)
+    """
+    built = _Built()
+    walkers = tuple(_walker(body, built) for body in bodies)
+    counts = np.concatenate(built.counts)
+    infosets, sources, weights = (np.concatenate(each) for each in zip(*built.inflow, strict=True))
+    inflow = sp.coo_array((weights, (infosets, sources)), shape=(len(counts), built.num_sequences))
+    return Party(Treeplex.from_inflow(inflow, counts, built.labels, built.actions), walkers)
+
+
+def _walker(body: Body, built: _Built) -> Walker:
+    reached, first = body.reachable, len(built.labels)
+    entry_times, entry_nodes = body.entry_times[body.entered], body.entry_nodes[body.entered]
+    made = [body.moves_at(time, reached) for time in range(body.last)]
+    times = np.repeat(np.arange(body.last), [len(moves) for moves in made])
+    moves = np.concatenate(made)
+    sources, targets, durations = body.sources[moves], body.targets[moves], body.durations[moves]
+    # Moves are in order of time and source, so those of one infoset stand together.
+    places, counts = np.unique(times * body.num_nodes + sources, return_counts=True)
+    numbers = np.full((body.last + 1, body.num_nodes), -1)
+    numbers.ravel()[places] = np.arange(len(places)) + first + body.chooses
+    begun = built.num_sequences + (len(entry_times) + body.may_stay_away if body.chooses else 0)
+    sequences = np.arange(len(moves)) + begun
+    # Both as they are, none as one less the other: 1 - 0.9 is not 0.1 in floats, and exact solvers see the difference.
+    failure = np.where((targets == sources) | (times == 0), 0.0, body.failure)
+    success = 1.0 - failure
+    for arrivals, destinations, chances in ((times + durations, targets, success), (times + 1, sources, failure)):
+        leads = np.flatnonzero(chances > 0.0)
+        into = numbers[arrivals[leads], destinations[leads]]
+        leads, into = leads[into >= 0], into[into >= 0]
+        built.inflow.append((into, sequences[leads], chances[leads]))
+    entry_sequences = np.arange(len(entry_times)) + built.num_sequences if body.chooses else np.array([0])
+    built.inflow.append((numbers[entry_times, entry_nodes], entry_sequences, np.ones(len(entry_times))))
+    if body.chooses:
+        built.inflow.append(([first], [0], [1.0]))
+        entries = [name for name, entered in zip(body.entries, body.entered.tolist(), strict=True) if entered]
+        entries += ["stay away"] if body.may_stay_away else []
+        built.counts.append(np.array([len(entries)]))
+        built.labels.append(body.start_label)
+        built.actions.append(tuple(entries))
+    built.counts.append(counts)
+    built.labels += _labels(body, places)
+    names = np.array(body.actions, dtype=object)[moves]
+    built.actions += [tuple(each.tolist()) for each in np.split(names, np.cumsum(counts)[:-1])]
+    built.num_sequences = begun + len(moves)
+    return Walker(
+        body, sequences, moves, times, sources, targets, durations, success, failure, entry_times, entry_nodes,
+        entry_sequences,
+    )  # fmt: skip
+
+
+def _labels(body: Body, places: Whole) -> Iterator[str]:
+    for place in places.tolist():
+        time, node = divmod(place, body.num_nodes)
+        yield body.label.format(time=time, node=body.nodes[node])
