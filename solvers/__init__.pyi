@@ -15,6 +15,7 @@ from .methods import CVXPY as CVXPY
 from .methods import DCFR as DCFR
 from .methods import CFRPlus as CFRPlus
 from .methods import DepthLimitedLP as DepthLimitedLP
+from .methods import DoubleOracle as DoubleOracle
 from .methods import ESPrefCFR as ESPrefCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS

@@ -1,6 +1,7 @@
 """Problems on games, as data; each says which canonical program it is."""
 
 from ...seqform.deprecation import deprecated_names
+from .caught_once import CaughtOnce
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
@@ -33,6 +34,7 @@ __all__ = [
     "SES",
     "BestNash",
     "BestResponse",
+    "CaughtOnce",
     "Certificate",
     "ConstrainedNash",
     "DataBiasedResponse",

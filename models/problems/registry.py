@@ -7,6 +7,7 @@ from ...seqform.errors import UnsupportedProblemError
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import parameters_of
 from ...seqform.registry import Registry, check_attribute, check_class
+from .caught_once import CaughtOnce
 from .constrained import ConstrainedNash
 from .data_biased import DataBiasedResponse
 from .depth_limited import CDBR, CDBRNE, CDRNR, LBR, SES
@@ -97,6 +98,7 @@ for _problem in (
     CDBRNE,
     SES,
     LBR,
+    CaughtOnce,
 ):
     register_problem(_problem)
 

@@ -12,7 +12,7 @@ from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, parameters_of
 from ...seqform.registry import Registry, check_class
 from .base import Method, check_method
-from .exact import CVXPY, DepthLimitedLP, HiGHS, Rational
+from .exact import CVXPY, DepthLimitedLP, DoubleOracle, HiGHS, Rational
 from .regret import AVERAGING, CCFR, CFR, CFVFP, DCFR, CFRPlus, PCFRPlus, PrefCFR, RegretMethod
 from .sampling import MCCFR, ESPrefCFR, ExternalSamplingMCCFR, OutcomeSamplingMCCFR
 
@@ -27,6 +27,7 @@ __all__ = [
     "METHODS",
     "CFRPlus",
     "DepthLimitedLP",
+    "DoubleOracle",
     "ESPrefCFR",
     "ExternalSamplingMCCFR",
     "HiGHS",
@@ -120,6 +121,7 @@ _OWN: Iterable[Callable[..., Method]] = (
     CVXPY,
     Rational,
     DepthLimitedLP,
+    DoubleOracle,
     CFR,
     CFRPlus,
     DCFR,
